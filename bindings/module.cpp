@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rooms.hpp"
+
+NB_MODULE(_core, module) {
+    bind_error(module);
+    bind_trace(module);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// One function a room of core/, defined in the file of the room's name.
+void bind_error(nanobind::module_ &module);
+void bind_trace(nanobind::module_ &module);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The raw recording: what one node's ranks leave behind while the program runs.
+ *
+ * A recording directory NAME.rw/ holds raw/HOST.rwn, one file for each node, mapped by every rank of that node.
+ * All integers are little endian, all structs are naturally aligned and have no hidden padding.
+ *
+ *   offset 0                 RW_FILE_HEADER_BYTES             + n * RW_CHUNK_BYTES
+ *   +------------------------+-------------+-------------+-- - - --+
+ *   | rw_file_header         | chunk 0     | chunk 1     |         |
+ *   +------------------------+-------------+-------------+-- - - --+
+ *
+ * A writer takes n consecutive chunks with one atomic fetch-and-add on `next_chunk`, has the file system allocate
+ * them (posix_fallocate) and only then maps them: a store into a mapped page never meets a full disk. A file that is
+ * all zeros is a valid empty file, so no rank has to be the one that initialises it.
+ *
+ * A run of chunks starts with an rw_chunk_header. Runs of one (job, pid, thread) belong to one rw_rank record.
+ * `magic` is stored last when a run is prepared: a run without it was never used, and a reader steps over one chunk.
+ *
+ * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before.
+ */
+#ifndef RANKWISE_FORMATS_RECORDING_H
+#define RANKWISE_FORMATS_RECORDING_H
+
+#include <stdint.h>
+
+#define RW_FORMAT_VERSION 1u
+#define RW_FILE_MAGIC 0x314e574eu  /* "NWN1" */
+#define RW_CHUNK_MAGIC 0x4b484352u /* "RCHK" */
+#define RW_FILE_HEADER_BYTES 4096u
+#define RW_CHUNK_BYTES 65536u
+
+struct rw_file_header {
+    uint32_t magic;   /* RW_FILE_MAGIC, stored by every rank that opens the file */
+    uint32_t version; /* RW_FORMAT_VERSION */
+    uint32_t chunk_bytes;
+    uint32_t calls;     /* length of the MPI call table (formats/mpi_calls.txt) the writer was built with */
+    uint64_t calls_crc; /* CRC-32 of that table's text, so that call numbers are never misread */
+    uint64_t next_chunk; /* atomic */
+};
+
+enum rw_chunk_kind {
+    RW_CHUNK_RANK = 1,        /* rw_rank, then calls x rw_call_total */
+    RW_CHUNK_PEERS = 2,       /* open-addressing table of rw_peer_entry */
+    RW_CHUNK_COLLECTIVES = 3, /* open-addressing table of rw_collective_entry */
+    RW_CHUNK_COMMS = 4,       /* log of communicator definitions */
+    RW_CHUNK_TRACE = 5,       /* log of events */
+    RW_CHUNK_DEAD = 6         /* a table that was outgrown and copied elsewhere */
+};
+
+struct rw_chunk_header {
+    uint32_t magic; /* RW_CHUNK_MAGIC */
+    uint32_t kind;  /* enum rw_chunk_kind */
+    uint32_t chunks;    /* length of the run */
+    uint32_t rank_chunk; /* number of the first chunk of the owner's RW_CHUNK_RANK run */
+    uint64_t sequence;  /* 0, 1, 2, ... over the runs of this kind of this owner */
+    uint64_t used;      /* logs: bytes used behind this header; tables: slots in the table */
+};
+
+enum rw_mpi_flavour { RW_MPI_UNKNOWN = 0, RW_MPI_MPICH = 1, RW_MPI_OPENMPI = 2, RW_MPI_STANDARD_ABI = 3 };
+
+/* rw_rank.flags */
+enum rw_rank_flag {
+    RW_FINALIZED = 1u << 0,       /* MPI_Finalize was entered; its absence means that the recording is partial */
+    RW_ABORTED = 1u << 1,         /* MPI_Abort was called */
+    RW_STORAGE_FULL = 1u << 2,    /* recording stopped: the file system had no space */
+    RW_TRACED = 1u << 3,          /* a trace was asked for */
+    RW_APPROXIMATE_COLLECTIVES = 1u << 4, /* more distinct collective sizes than fit: the rest by size bin */
+    RW_LAZY_COMMS = 1u << 5,      /* a communicator was first seen in use, not at its creation */
+    RW_UNCLASSIFIED = 1u << 6     /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
+};
+
+/* One thread of one MPI process. World rank and size are those of MPI_COMM_WORLD. */
+struct rw_rank {
+    uint32_t world_rank;
+    uint32_t world_size;
+    uint32_t pid;
+    uint32_t thread;       /* 0 for the first thread that called MPI */
+    uint32_t flavour;      /* enum rw_mpi_flavour */
+    uint32_t flags;        /* enum rw_rank_flag */
+    uint32_t thread_level; /* as provided: 0 single .. 3 multiple */
+    uint32_t cpu_at_start; /* OS index, sched_getcpu() after MPI_Init */
+    /* Two relations of the tick counter to the clocks; the last one is refreshed while running. */
+    uint64_t first_ticks, first_monotonic_ns, first_realtime_ns;
+    uint64_t last_ticks, last_monotonic_ns, last_realtime_ns;
+    uint64_t init_ticks;     /* tick count when MPI_Init returned */
+    uint64_t finalize_ticks; /* tick count when MPI_Finalize was entered, 0 if it never was */
+    uint64_t mpi_ticks;      /* sum of the time inside outermost MPI calls after MPI_Init */
+    uint64_t runqueue_wait_ns; /* /proc/thread-self/schedstat, difference since MPI_Init, sampled */
+    uint64_t cpu_ns;           /* the same file's run time */
+    uint64_t schedstat_samples;
+    uint64_t unrecorded_messages; /* messages seen after recording stopped */
+    uint64_t affinity[128];    /* sched_getaffinity() after MPI_Init, bit i = OS PU i */
+    char job[64];              /* what tells this MPI job from others (PMI_JOBID, PMIX_NAMESPACE, ...) */
+    char host[64];
+    char mpi_library[256];     /* path of the loaded MPI library */
+    char mpi_version[512];     /* MPI_Get_library_version, cut to fit */
+    char executable[256];      /* /proc/self/exe */
+    char note[256];            /* why something was not recorded, empty if nothing */
+};
+
+struct rw_call_total {
+    uint64_t count;
+    uint64_t ticks;     /* inside the call, outermost calls only */
+    uint64_t max_ticks;
+    uint64_t bytes;     /* sent by the caller; for receives, received */
+};
+
+#define RW_PEER_UNKNOWN 0xfffffffeu
+#define RW_PEER_EMPTY 0xffffffffu /* free slot, with call 0xffff */
+#define RW_DIRECTION_RECEIVE 0x8000u
+
+/*
+ * Messages to or from one world rank by one MPI call, of one size range. Empty slots have count 0.
+ * Size bins include their upper bound, as the ranges (a, b] of Chai, Gao & Panda, section 5.2:
+ *   bin 0: 0 bytes;  bin 1: 1 byte;  bin k: (2^(k-2), 2^(k-1)] bytes.
+ */
+struct rw_peer_entry {
+    uint32_t peer;
+    uint16_t call; /* index into the call table, | RW_DIRECTION_RECEIVE for what was received */
+    uint16_t bin;
+    uint64_t count; /* 0 = free slot */
+    uint64_t bytes;
+};
+
+/* rw_collective_entry.flags */
+enum rw_collective_flag {
+    RW_COLL_NONCOMMUTATIVE = 1u << 0,
+    RW_COLL_IN_PLACE = 1u << 1,
+    RW_COLL_BINNED = 1u << 2,      /* bytes is the upper bound of a size bin, not exact */
+    RW_COLL_INTERCOMM = 1u << 3,
+    RW_COLL_DERIVED_TYPE = 1u << 4,
+    RW_COLL_RECEIVE_SIDE = 1u << 5 /* this rank's own contribution is not significant (non-root of scatter, ...) */
+};
+
+/*
+ * Collective calls with equal arguments. `bytes` is, by operation:
+ *   bcast, reduce, allreduce, scan, exscan                    the whole buffer
+ *   gather, scatter, allgather, alltoall, reduce_scatter_block one rank's block
+ *   gatherv, scatterv, allgatherv, alltoallv/w, reduce_scatter this rank's own block(s), summed; bytes2 = sum over ranks
+ *                                                              where this rank knows it (root, or all), else 0
+ *   barrier                                                    0
+ * Messages of alltoallv, alltoallw, gatherv, scatterv and the neighbourhood collectives are also entered, as sent by
+ * this rank, into the peers table, because only their caller knows each size.
+ */
+struct rw_collective_entry {
+    uint16_t call;
+    uint16_t flags;
+    uint32_t comm; /* RW_CHUNK_COMMS index */
+    int32_t root;  /* rank in comm, -1 where there is none */
+    uint32_t datatype_bytes; /* size of one element */
+    uint64_t bytes;
+    uint64_t bytes2;
+    uint64_t count; /* 0 = free slot */
+    uint64_t ticks;
+};
+
+/*
+ * Communicators, appended to RW_CHUNK_COMMS as they appear; index 0 is MPI_COMM_WORLD, 1 is MPI_COMM_SELF.
+ * A definition is rw_comm followed by `runs` rw_rank_run (the group, in communicator rank order). `group_hash` and
+ * `instance` (the how-many-th communicator with this very group) name the communicator on every member alike, so a
+ * large irregular group is written by its first two members only (runs = 0 elsewhere).
+ */
+struct rw_comm {
+    uint32_t index;
+    uint32_t size;
+    uint32_t rank; /* this process's rank in it */
+    uint32_t runs;
+    uint64_t group_hash; /* FNV-1a over the members' world ranks as 32-bit little-endian words */
+    uint32_t instance;
+    uint32_t remote_size; /* intercommunicators: a second list of `remote_runs` runs follows */
+    uint32_t remote_runs;
+    uint32_t reserved;
+};
+
+/* World ranks first, first + stride, ..., count of them. */
+struct rw_rank_run {
+    uint32_t first;
+    int32_t stride;
+    uint32_t count;
+};
+
+/*
+ * The trace: each thread's events in program order, packed as LEB128 varints ("u") and zigzag varints ("z").
+ * The used bytes of the RW_CHUNK_TRACE runs of one owner, joined by `sequence`, are the stream; an event never
+ * crosses a run.
+ *
+ *   event    = u kind  u gap  u duration  payload
+ *
+ * kind < RW_EVENT_FIRST is an index into the call table; gap and duration are ticks: since the end of the event
+ * before (the computation), and inside the call. By class of call the payload is:
+ *
+ *   send      MPI_Send ...        u comm  z peer  z tag  u bytes
+ *   isend     MPI_Isend ...       as send; takes the next request number
+ *   recv      MPI_Recv ...        u comm  z posted_peer  z posted_tag  z peer  z tag  u bytes
+ *   irecv     MPI_Irecv ...       u comm  z posted_peer  z posted_tag  u capacity_bytes; takes the next request number
+ *   sendrecv  MPI_Sendrecv ...    send payload, then recv payload
+ *   isendrecv                     send payload, then irecv payload; takes one request number
+ *   init      MPI_Send_init, MPI_Recv_init, ...   as isend or irecv; takes the next request number, starts nothing
+ *   start     MPI_Start(all)      u n, then n times: u back
+ *   complete  MPI_Wait*, MPI_Test* that completed something:
+ *                                 u n, then n times: u back  u is_receive [z peer  z tag  u bytes]
+ *   probe     MPI_Probe, MPI_Mprobe, successful I(m)probe   u comm  z posted_peer  z posted_tag  z peer  z tag  u bytes
+ *   collective                    u comm  z root  u flags  u datatype_bytes  u bytes  u bytes2  u n  n times: u bytes
+ *   icollective                   as collective; takes the next request number
+ *   cancel, request_free          u back
+ *   anything else                 nothing
+ *
+ * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
+ * Request numbers count 0, 1, 2, ... over a process in the order taken; `back` is (next number - number).
+ * `n` values of a collective are the per-rank sizes of a v-variant where this rank knows them: what it sends to each
+ * (alltoallv/w, scatterv at the root, neighbour_alltoall*), else what each contributes (allgatherv, gatherv at the
+ * root, reduce_scatter); 0 values otherwise.
+ *
+ *   RW_EVENT_POLL      failed MPI_Test*/MPI_I(m)probe since the last event: u count; gap and duration are sums
+ *   RW_EVENT_SCHED     u runqueue_wait_ns  u cpu_ns, both since the last such event (gap 0, duration 0)
+ *   RW_EVENT_LOST      u events: not recorded from here on
+ *
+ * Worked examples (call 12 standing for MPI_Send, 30 for MPI_Wait):
+ *   MPI_Send of 300 bytes to world rank 5, tag 7, world, 1000 ticks after the last event, lasting 200 ticks:
+ *       0c  e8 07  c8 01  00  0a  0e  ac 02
+ *   MPI_Wait completing the receive request before last, 64 bytes from rank 3 with tag -1+1 = 0, gap 5, lasting 90:
+ *       1e  05  5a  01  02 01 06 00 40
+ */
+enum rw_event_kind { RW_EVENT_FIRST = 2048, RW_EVENT_POLL = 2048, RW_EVENT_SCHED = 2049, RW_EVENT_LOST = 2050 };
+
+#endif

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one exception that ends a command with a sentence instead of a traceback."""
+
+from __future__ import annotations
+
+
+class RankwiseError(Exception):
+    """Bad input or an unfit machine, said in one sentence.
+
+    Args:
+        message: One sentence, lower case, values in backticks, no final full stop.
+        hint: A way out, best a command to paste; `None` if there is none.
+        status: Exit status of the command, 1 unless the command line itself is wrong (2) or `record`/`run`/`tune`
+            failed before the program started (125, 126, 127).
+        causes: Further sentences, printed as `cause:` lines.
+    """
+
+    def __init__(self, message: str, hint: str | None = None, *, status: int = 1, causes: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.status = status
+        self.causes = causes

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Debian packages that widen what the tests cover: the distribution's MPICH and Open MPI, Fortran, a browser, iproute2.
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+packages="mpich libmpich-dev openmpi-bin libopenmpi-dev gfortran chromium iproute2"
+for package in $packages; do
+    dpkg -s "$package" >/dev/null 2>&1 || missing="${missing:-} $package"
+done
+if [ -n "${missing:-}" ]; then
+    apt-get update -qq
+    # shellcheck disable=SC2086
+    apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
