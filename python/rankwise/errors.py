@@ -10,12 +10,14 @@ class RankwiseError(Exception):
     Args:
         message: One sentence, lower case, values in backticks, no final full stop.
         hint: A way out, best a command to paste; `None` if there is none.
-        status: Exit status of the command, 1 unless the command line itself is wrong (2) or `record`/`run`/`tune`
-            failed before the program started (125, 126, 127).
+        status: Exit status of the command, 1 unless the command line itself is wrong (2) or `record`, `run` or
+            `tune` failed before the program started (125, 126, 127).
         causes: Further sentences, printed as `cause:` lines.
     """
 
-    def __init__(self, message: str, hint: str | None = None, *, status: int = 1, causes: tuple[str, ...] = ()):
+    def __init__(
+        self, message: str, hint: str | None = None, *, status: int = 1, causes: tuple[str, ...] = ()
+    ):
         super().__init__(message)
         self.message = message
         self.hint = hint

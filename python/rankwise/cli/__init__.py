@@ -1,11 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line: one file a command, each with `HELP`, `add_arguments(parser)` and `run(args) -> int`."""
+"""The command line: one file a command, each with `HELP`, `add_arguments(parser)` and `run(args) -> int`.
+
+A command may also define
+
+* `COMMAND`: what stands after `--`, for its usage line; without it, `--` is refused. `run` finds the words
+  in `args.command` (`None` without `--`).
+* `FAILURE_STATUS`: the exit status of every failure of Rankwise itself, for commands that pass on the status
+  of a program.
+
+Everything heavy (numpy, polars, rich, ...) is imported inside `run`, so that `--help` stays quick on parallel
+file systems.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
+from rankwise.errors import RankwiseError
+
+# In the order of the help text.
 COMMANDS: tuple[str, ...] = ()
 
+BUG_STATUS = 70
+INTERRUPTED_STATUS = 130
+BROKEN_PIPE_STATUS = 141
 
-def main(argv: list[str] | None = None) -> int:
-    """Run one command; the only place that turns `RankwiseError` into text and an exit status."""
-    return 2
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the only place that turns an exception into text and an exit status."""
+    from rankwise.cli import failures
+    from rankwise.cli.parsing import build_parser, parse
+
+    argv = list(sys.argv[1:] if argv is None else argv)
+    verb = next((word for word in failures.ours(argv) if word in COMMANDS), None)
+    try:
+        parser = build_parser(COMMANDS)
+        args = parse(parser, argv)
+        if args is None:
+            parser.print_help(sys.stderr)
+            return 2
+        status = args.run(args)
+        sys.stdout.flush()
+        return status
+    except RankwiseError as error:
+        failures.show(error, argv)
+        return failures.status_of(error, verb)
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
+    except BrokenPipeError:
+        failures.silence_streams()
+        return BROKEN_PIPE_STATUS
+    except Exception as bug:
+        failures.show_bug(bug, argv)
+        return failures.status_of(bug, verb)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines: the parser with its hints, the options that mean the same everywhere, values with units."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import re
+from collections.abc import Sequence
+
+import rankwise
+from rankwise.errors import RankwiseError
+
+USAGE_STATUS = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises `RankwiseError` with a hint instead of leaving the process."""
+
+    def __init__(self, *args, **keywords):
+        keywords.setdefault("allow_abbrev", False)
+        keywords.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **keywords)
+        self.set_defaults(parser=self)
+        _add_common(self)
+
+    def error(self, message: str):
+        """Turn argparse's words into ours."""
+        choice = re.match(r"argument (.+?): invalid choice: '?(.*?)'? \(choose from (.*)\)", message)
+        if choice:
+            name, value, choices = choice[1], choice[2], re.findall(r"[^\s',]+", choice[3])
+            if name == "COMMAND":
+                fail(self, f"`{value}` is not a command of {self.prog}", near=(value, choices))
+            listed = ", ".join(f"`{each}`" for each in choices)
+            fail(self, f"`{value}` is not a value of `{name}`, which takes {listed}", near=(value, choices))
+        about = re.match(r"argument (.+?): (.*)", message)
+        missing = re.match(r"the following arguments are required: (.*)", message)
+        if missing:
+            fail(self, f"`{self.prog}` needs {missing[1]}")
+        if about:
+            text = re.sub(r"'([^']*)'", r"`\1`", about[2])
+            fail(self, f"`{about[1]}`: {text}")
+        fail(self, message)
+
+
+def fail(parser: argparse.ArgumentParser, message: str, near: tuple[str, Sequence[str]] | None = None):
+    """Raise a usage error, with the nearest known word as a hint.
+
+    Args:
+        parser: The parser of the command that was typed; its help is the last resort of a hint.
+        message: The sentence.
+        near: What was typed, and the words it could have been.
+    """
+    close = difflib.get_close_matches(near[0], near[1], n=1, cutoff=0.6) if near else []
+    hint = f"did you mean `{close[0]}`?" if close else f"see `{parser.prog} --help`"
+    raise RankwiseError(message, hint=hint, status=USAGE_STATUS)
+
+
+def build_parser(commands: Sequence[str]) -> Parser:
+    """The parser of the whole command line, from the modules in `rankwise.cli`."""
+    parser = Parser(
+        prog="rankwise",
+        description=rankwise.__doc__,
+        epilog="What follows `--` is what you type today, for example `mpiexec -n 16 ./app`.",
+    )
+    parser.add_argument("--version", action="version", version=f"rankwise {rankwise.__version__}")
+    verbs = parser.add_subparsers(metavar="COMMAND", dest="verb", title="commands")
+    for name in commands:
+        module = importlib.import_module(f"rankwise.cli.{name}")
+        command = verbs.add_parser(name, help=module.HELP, description=_sentence(module.HELP))
+        module.add_arguments(command)
+        command.set_defaults(run=module.run, takes_command=getattr(module, "COMMAND", None))
+        if getattr(module, "COMMAND", None) and not command.usage:
+            command.usage = f"%(prog)s [OPTIONS] -- {module.COMMAND}"
+    return parser
+
+
+def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
+    """Parse a command line; `None` if it names no command.
+
+    What follows the first `--` never meets argparse, whose handling of it differs between Python versions.
+    """
+    argv = list(argv)
+    cut = argv.index("--") if "--" in argv else len(argv)
+    args, unknown = parser.parse_known_args(argv[:cut])
+    used: argparse.ArgumentParser = args.parser
+    for word in unknown:
+        if word.startswith("-") and word != "-":
+            option = word.partition("=")[0]
+            options = [name for action in used._actions for name in action.option_strings]
+            fail(used, f"`{option}` is not an option of `{used.prog}`", near=(option, options))
+        fail(used, f"`{used.prog}` does not know what to do with `{word}`")
+    if not args.verb:
+        if cut < len(argv):
+            fail(parser, "no command before `--`")
+        return None
+    args.command = argv[cut + 1 :] if cut < len(argv) else None
+    if args.command is not None and args.takes_command is None:
+        fail(used, f"`{used.prog}` takes no command after `--`")
+    for name, value in _COMMON_DEFAULTS.items():
+        if not hasattr(args, name):
+            setattr(args, name, value)
+    args.no_progress = args.no_progress or bool(os.environ.get("RANKWISE_NO_PROGRESS"))
+    return args
+
+
+_COMMON_DEFAULTS = {"quiet": 0, "verbose": 0, "color": "auto", "no_progress": False}
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    # Defaults are set after parsing: a subparser's default would undo what was given before its name.
+    common = parser.add_argument_group("everywhere")
+    quiet = "say less on stderr; twice: only errors"
+    common.add_argument("-q", "--quiet", action="count", default=argparse.SUPPRESS, help=quiet)
+    verbose = "say more on stderr; tracebacks of errors"
+    common.add_argument("-v", "--verbose", action="count", default=argparse.SUPPRESS, help=verbose)
+    choices = ("auto", "always", "never")
+    common.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help="auto, always or never")
+    progress = "no progress bars (also: RANKWISE_NO_PROGRESS=1)"
+    common.add_argument("--no-progress", action="store_true", default=argparse.SUPPRESS, help=progress)
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, metavar: str = "FILE") -> None:
+    """Add `-o/--output` and `-f/--force`."""
+    parser.add_argument("-o", "--output", metavar=metavar, help=help)
+    parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+def seconds(text: str) -> float:
+    """A time with a unit (`2us`, `1.5 ms`, `30s`) in seconds; for `type=` of an option."""
+    match = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?) *(ns|us|ms|s|min|h)", text.strip())
+    try:
+        return float(match[1]) * _SECONDS[match[2]]
+    except (TypeError, ValueError):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `2us`") from None
+
+
+def size_bytes(text: str) -> int:
+    """A size (`64KiB`, `1MB`, `300`) in bytes; for `type=` of an option."""
+    match = re.fullmatch(r"([0-9.]+) *(|[kKMGT]i?)(?:B|bytes)?", text.strip())
+    try:
+        value = float(match[1]) * _PREFIXES[match[2]]
+    except (TypeError, KeyError, ValueError):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a size, for example `64KiB`") from None
+    if value != int(value):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of bytes")
+    return int(value)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a command says: results on stdout, narration and progress on stderr, colour where it is wanted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+# Red error, yellow warning, cyan hint and path, green for a command to type; no meaning by colour alone.
+_STYLES = {"error": "1;31", "warning": "1;33", "hint": "1;36", "path": "36", "command": "32"}
+_BATCH_INTERVAL_S = 30.0
+
+
+def wants_colour(stream: TextIO, choice: str) -> bool:
+    """Whether to colour a stream, for `--color auto|always|never`."""
+    if choice in ("always", "never"):
+        return choice == "always"
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painter(stream: TextIO, choice: str = "auto") -> Callable[[str, str], str]:
+    """A function `(style, text) -> text` that colours for this stream, or leaves the text as it is."""
+    if not wants_colour(stream, choice):
+        return lambda style, text: text
+    return lambda style, text: f"\033[{_STYLES[style]}m{text}\033[0m"
+
+
+class Terminal:
+    """The streams of one command.
+
+    Args:
+        args: Parsed arguments with the common options of `rankwise.cli.parsing`, and `json` if the command has it.
+    """
+
+    def __init__(self, args: argparse.Namespace):
+        self.quiet: int = args.quiet
+        self.verbose: int = args.verbose
+        self.color: str = args.color
+        self.as_json: bool = getattr(args, "json", False)
+        self.no_progress: bool = args.no_progress
+        self.paint_out = painter(sys.stdout, self.color)
+        self.paint = painter(sys.stderr, self.color)
+
+    def result(self, text: str) -> None:
+        """A line (or several) of the result, on stdout."""
+        print(text)
+
+    def json(self, document: dict) -> None:
+        """The result as one JSON object on stdout; its first key is `schema`."""
+        if next(iter(document)) != "schema":
+            raise ValueError("the first key of a JSON result is `schema`")
+        print(json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2))
+
+    def note(self, text: str) -> None:
+        """Narration on stderr: silent with `-q` and with `--json`."""
+        if not self.quiet and not self.as_json:
+            print(text, file=sys.stderr)
+
+    def detail(self, text: str) -> None:
+        """Narration that is only wanted with `-v`."""
+        if self.verbose and not self.as_json:
+            print(text, file=sys.stderr)
+
+    def warning(self, message: str, identifier: str, hint: str | None = None) -> None:
+        """A warning on stderr, `warning: MESSAGE  [IDENTIFIER]` and a hint; silent only with `-qq`."""
+        if self.quiet > 1:
+            return
+        print(f"{self.paint('warning', 'warning:')} {message}  [{identifier}]", file=sys.stderr)
+        if hint:
+            print(f"\n{self.paint('hint', 'hint:')} {hint}", file=sys.stderr)
+
+    def wrote(self, path: str | os.PathLike) -> None:
+        """Name a file that was written."""
+        self.note(f"Wrote {self.paint('path', os.fspath(path))}")
+
+    def next(self, command: str) -> None:
+        """Name the command to type next."""
+        self.note(f"next: {self.paint('command', command)}")
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None):
+        """A plain table of the result on stdout: first column left, numbers (all others) right.
+
+        Args:
+            columns: Column heads.
+            rows: Cells, already formatted; `None` is shown as `-`.
+            title: A line above.
+        """
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+        for at, column in enumerate(columns):
+            table.add_column(Text(column), justify="right" if at else "left", no_wrap=bool(at))
+        for row in rows:
+            table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
+        coloured = wants_colour(sys.stdout, self.color)
+        width = None if sys.stdout.isatty() else 80
+        console = Console(file=sys.stdout, force_terminal=coloured, no_color=not coloured, width=width)
+        console.print(table, highlight=False)
+
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Callable[..., None]]:
+        """Show long work on stderr; yields `update(done, best="")`, which is cheap to call often.
+
+        A bar on a terminal, a line at most every 30 s in a batch job, nothing with `-q`, `-v`, `--no-progress`.
+
+        Args:
+            label: What is being done.
+            total: How many steps there are.
+        """
+        if self.quiet or self.verbose or self.no_progress:
+            yield lambda done, best="": None
+        elif sys.stderr.isatty():
+            yield from self._bar(label, total)
+        else:
+            last = time.monotonic()
+
+            def update(done: int, best: str = "") -> None:
+                nonlocal last
+                if time.monotonic() - last >= _BATCH_INTERVAL_S:
+                    last = time.monotonic()
+                    print(f"{label}: {done} of {total}{'; ' + best if best else ''}", file=sys.stderr)
+
+            yield update
+
+    def _bar(self, label: str, total: int) -> Iterator[Callable[..., None]]:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(file=sys.stderr, no_color=not wants_colour(sys.stderr, self.color))
+        columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %")]
+        columns += [TimeRemainingColumn(), TextColumn("{task.fields[best]}")]
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(label, total=total, best="")
+            yield lambda done, best="": bar.update(task, completed=done, best=best)
