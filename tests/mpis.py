@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPI libraries at hand: those of tests/install_mpis.sh under .mpi/, and the Debian packages where installed."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+PROGRAMS = TOP / "tests" / "programs"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One MPI library with its compiler wrapper and launcher; `name` is stable and fit for a test's id."""
+
+    name: str
+    family: str  # who launches: "mpich" (Hydra) or "openmpi"
+    flavour: str  # which recorder: "mpich", "openmpi", "standard_abi"
+    version: tuple[int, ...]
+    mpicc: Path
+    mpiexec: Path
+    mpifort: Path | None = None
+
+    def launch(
+        self, ranks: int, *command: str | Path, environment: dict[str, str] | None = None
+    ) -> list[str]:
+        """The command line that runs `command` on `ranks` ranks of this host, more than there are cores if need be.
+
+        `environment` is set in the ranks only, never in the launcher (so LD_PRELOAD may be in it).
+        """
+        line = [str(self.mpiexec), "-n", str(ranks)]
+        if self.family == "openmpi":
+            line += ["--bind-to", "none"]
+            if self.version >= (5,):
+                line += ["--map-by", ":OVERSUBSCRIBE"]
+            else:
+                # Containers forbid process_vm_readv, and 4.x says so for every rank.
+                line += ["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none"]
+        if environment:
+            line += ["env", *(f"{key}={value}" for key, value in environment.items())]
+        return [*line, *map(str, command)]
+
+    def environment(self) -> dict[str, str]:
+        """os.environ for the launcher: ranks that wait give their core to others, root may launch."""
+        added = {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+            "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+        }
+        inherited = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PMI", "OMPI_", "PMIX_", "RANKWISE"))
+        }
+        return inherited | added
+
+    def compile(self, source: str | Path, output: Path, *flags: str) -> Path:
+        """Compile a C program (a name in tests/programs/, or a path) with this MPI's wrapper; returns `output`."""
+        path = source if isinstance(source, Path) else PROGRAMS / source
+        wrapper = self.mpifort if path.suffix in {".f", ".f90"} else self.mpicc
+        # The wheels' wrappers name the compiler they were built with, which is not installed here.
+        chosen = {"MPICH_CC": "cc", "OMPI_CC": "cc", "MPICH_FC": "gfortran", "OMPI_FC": "gfortran"}
+        # The wheels' libraries are found by absolute path, those of Debian by the loader.
+        rpath = [] if self.name.startswith("debian") else [f"-Wl,-rpath,{self.mpicc.parent.parent / 'lib'}"]
+        subprocess.run(
+            [str(wrapper), "-O2", str(path), "-o", str(output), *rpath, *flags],
+            check=True,
+            env=os.environ | chosen,
+        )
+        return output
+
+    def run(
+        self,
+        ranks: int,
+        *command: str | Path,
+        environment: dict[str, str] | None = None,
+        timeout: float = 120,
+    ) -> subprocess.CompletedProcess:
+        """Run to the end and return exit status, stdout and stderr as text."""
+        return subprocess.run(
+            self.launch(ranks, *command, environment=environment),
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+        )
+
+
+def installed() -> list[Mpi]:
+    """Every MPI at hand, the wheels first. MPICH 5 comes twice: with its own ABI and with the standard one."""
+    found = []
+    for prefix in sorted((TOP / ".mpi").glob("*-*")):
+        family, _, version = prefix.name.partition("-")
+        numbers = tuple(int(part) for part in version.split("."))
+        bin_ = prefix / "bin"
+        if not (prefix / ".installed").exists():
+            continue
+        found.append(Mpi(prefix.name, family, family, numbers, bin_ / "mpicc", bin_ / "mpiexec"))
+        if (bin_ / "mpicc_abi").exists():
+            name = prefix.name + "-standard-abi"
+            found.append(Mpi(name, family, "standard_abi", numbers, bin_ / "mpicc_abi", bin_ / "mpiexec"))
+    for family in ("mpich", "openmpi"):
+        mpicc, mpiexec = shutil.which(f"mpicc.{family}"), shutil.which(f"mpiexec.{family}")
+        if mpicc and mpiexec:
+            fortran = shutil.which(f"mpifort.{family}") if shutil.which("gfortran") else None
+            found.append(
+                Mpi(
+                    f"debian-{family}",
+                    family,
+                    family,
+                    debian_version(family),
+                    Path(mpicc),
+                    Path(mpiexec),
+                    Path(fortran) if fortran else None,
+                )
+            )
+    return found
+
+
+def debian_version(family: str) -> tuple[int, ...]:
+    """Version of the distribution's package, from dpkg."""
+    package = {"mpich": "mpich", "openmpi": "openmpi-bin"}[family]
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False
+    )
+    digits = query.stdout.split("-")[0].split("+")[0].split(".")
+    return tuple(int(part) for part in digits if part.isdigit()) or (0,)
