@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine file `NAME.machine.toml`: its schema, reading, writing. Contract: formats/machine.md."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import tomli_w
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.toml_lines import line_of_path
+
+SCHEMA = "rankwise.machine/1"
+
+Obtained = Literal["measured", "published", "assumed"]
+Protocol = Literal["shared-memory", "host-processed", "offloaded"]
+Progress = Literal["in-call", "independent"]
+Kind = Literal["nic_tx", "nic_rx", "core", "memory", "cache", "interrupt_core", "switch_port"]
+Discipline = Literal["fifo", "sharing"]
+Waiting = Literal["yield", "spin"]
+
+
+class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """One number and how it was obtained.
+
+    Attributes:
+        value: In the unit of the key that holds it.
+        obtained: `measured` needs `low` and `high`; `published` and `assumed` need `source`.
+        low: Lower end of the confidence interval (`Machine.confidence`).
+        high: Its upper end.
+        source: A citation, or the reason for the assumption.
+        samples: Number of timings behind a measured value.
+    """
+
+    value: float
+    obtained: Obtained
+    low: float | None = None
+    high: float | None = None
+    source: str | None = None
+    samples: int | None = None
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(x) and x >= 0 for x in (self.value, self.low or 0.0, self.high or 0.0)):
+            raise ValueError("a number that is negative or not finite")
+        if self.obtained == "measured":
+            if self.low is None or self.high is None:
+                raise ValueError("a measured number needs `low` and `high`")
+            if not self.low <= self.value <= self.high:
+                raise ValueError("`value` is outside `low` .. `high`")
+        elif not self.source:
+            raise ValueError(f"a number that is {self.obtained} needs its `source`")
+
+
+class Segment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """LogGOPS parameters for messages of one range of sizes (formats/loggops.md).
+
+    Attributes:
+        L_s: Latency, without the two overheads.
+        o_s: CPU time per message to send, and to receive unless `o_receive_s` differs.
+        g_s: Gap between messages of one rank.
+        G_s_per_byte: Gap per byte after the first.
+        O_s_per_byte: CPU time per byte after the first.
+        up_to_bytes: Largest message of the range, inclusive; the last segment has none.
+        o_receive_s: CPU time per message to receive.
+    """
+
+    L_s: Estimate
+    o_s: Estimate
+    g_s: Estimate
+    G_s_per_byte: Estimate
+    O_s_per_byte: Estimate
+    up_to_bytes: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    o_receive_s: Estimate | None = None
+
+
+class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """What a message costs on one channel.
+
+    Attributes:
+        channel: Name of the channel (`rankwise.machine.channels`).
+        protocol: Who moves the bytes: the ranks through memory, the host's protocol stack, or the interface.
+        progress: `in-call`: transfers beyond the eager limit advance only while the rank is inside MPI.
+        overlap: Whether a rank can compute while its bytes move; if not, G is charged to its core too.
+        segments: By ascending `up_to_bytes`; the last has none.
+        eager_limit_bytes: S: messages of at most this size are eager; without it, all are.
+    """
+
+    channel: Annotated[str, msgspec.Meta(min_length=1)]
+    protocol: Protocol
+    progress: Progress
+    overlap: bool
+    segments: Annotated[list[Segment], msgspec.Meta(min_length=1)]
+    eager_limit_bytes: Estimate | None = None
+
+    def __post_init__(self) -> None:
+        limits = [segment.up_to_bytes for segment in self.segments]
+        if limits[-1] is not None or None in limits[:-1]:
+            raise ValueError("all segments but the last need `up_to_bytes`, the last has none")
+        if any(b <= a for a, b in zip(limits, limits[1:-1], strict=False)):
+            raise ValueError("segments must be in ascending order of `up_to_bytes`")
+
+
+class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """Something that ranks share.
+
+    Attributes:
+        name: Unique in the file.
+        kind: What it is.
+        discipline: `fifo` serves one message after the other, `sharing` all at once in equal parts.
+        per: One for each of these objects of the topology (`node`, `package`, `numa`, `core`, `switch`).
+        channels: Messages of these channels pass it.
+        capacity_bytes_per_s: Rate of bytes; without it, unlimited.
+        per_message_s: Time each message occupies it besides its bytes.
+        waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
+    """
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: Kind
+    discipline: Discipline
+    per: str
+    channels: list[str] = []
+    capacity_bytes_per_s: Estimate | None = None
+    per_message_s: Estimate | None = None
+    waiting: Waiting | None = None
+
+    def __post_init__(self) -> None:
+        if self.capacity_bytes_per_s is not None and self.capacity_bytes_per_s.value == 0:
+            raise ValueError("a capacity of 0; leave it out if it is unlimited")
+
+
+class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """The nodes, all alike.
+
+    Attributes:
+        count: Number of nodes.
+        topology: hwloc synthetic string of one node; `(indexes=...)` where OS order is not logical order.
+        topology_xml: Instead: path of an hwloc XML file, relative to the machine file.
+    """
+
+    count: Annotated[int, msgspec.Meta(ge=1)]
+    topology: str | None = None
+    topology_xml: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.topology is None) == (self.topology_xml is None):
+            raise ValueError("either `topology` or `topology_xml` is needed")
+
+
+class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """A machine: nodes, link classes, resources.
+
+    Attributes:
+        schema: `rankwise.machine/1`.
+        name: For people.
+        node: Topology and number of nodes.
+        link_classes: One a channel.
+        resources: What ranks share.
+        notes: For people.
+        confidence: Confidence level of all intervals.
+        context: What the numbers were obtained with: MPI library, hosts, date, command, versions.
+    """
+
+    schema: Literal["rankwise.machine/1"]
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    node: Node
+    link_classes: list[LinkClass] = []
+    resources: list[Resource] = []
+    notes: str | None = None
+    confidence: float = 0.95
+    context: dict[str, str | int | float | bool] = {}
+
+    def __post_init__(self) -> None:
+        for what, names in (
+            ("channel", [link.channel for link in self.link_classes]),
+            ("resource", [resource.name for resource in self.resources]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"{what} `{twice[0]}` is described twice")
+
+    def link_class(self, channel: str) -> LinkClass | None:
+        """The link class of a channel, `None` if the file has none."""
+        return next((link for link in self.link_classes if link.channel == channel), None)
+
+
+def load(path: str | os.PathLike[str]) -> Machine:
+    """Read a machine file.
+
+    Raises:
+        RankwiseError: It cannot be read or breaks the schema; the message names key and line.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RankwiseError(
+            f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}",
+            f"measure this machine: `rankwise measure -o {path} -- mpiexec -n 2`",
+        ) from None
+    except UnicodeDecodeError:
+        raise RankwiseError(f"machine file `{path}` is not UTF-8 text", "see formats/machine.md") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, name: str = "machine file") -> Machine:
+    """Read a machine from TOML text; `name` is for messages."""
+    try:
+        return msgspec.toml.decode(text, type=Machine)
+    except msgspec.ValidationError as error:
+        sentence, _, path = str(error).partition(" - at `$")
+        path = path.rstrip("`").lstrip(".")
+        line = line_of_path(text, path)
+        where = (f" line {line}" if line else "") + (f" key `{path}`" if path else "")
+        sentence = sentence[0].lower() + sentence[1:]
+        raise RankwiseError(
+            f"`{name}`{where}: {sentence}", "formats/machine.md describes every key"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise RankwiseError(f"`{name}` is not TOML: {str(error).lower()}", "correct the line named") from None
+
+
+def dumps(machine: Machine) -> str:
+    """TOML text of a machine; estimates on one line each, `None` left out."""
+    plain = msgspec.to_builtins(machine)
+    plain["schema"] = SCHEMA
+    links = plain.pop("link_classes", [])
+    resources = plain.pop("resources", [])
+    tables = {key: plain.pop(key) for key in ("node", "context") if key in plain}
+    order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
+    out = [tomli_w.dumps({key: plain[key] for key in order})]
+    out += [f"\n[{key}]\n{tomli_w.dumps(table)}" for key, table in tables.items()]
+    for resource in resources:
+        out.append("\n[[resources]]\n" + _table(resource))
+    for link in links:
+        segments = link.pop("segments")
+        out.append("\n[[link_classes]]\n" + _table(link))
+        out += [
+            "\n[[link_classes.segments]]\n" + _table(segment, first="up_to_bytes") for segment in segments
+        ]
+    return "".join(out)
+
+
+def save(machine: Machine, path: str | os.PathLike[str]) -> str:
+    """Write a machine file by rename, so that a reader never sees half of one.
+
+    Returns:
+        The file's SHA-256, see `fingerprint`.
+    """
+    path = Path(path)
+    data = dumps(machine).encode()
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        scratch.write_bytes(data)
+        os.replace(scratch, path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise RankwiseError(
+            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
+            "choose another file with `-o`",
+        ) from None
+    return hashlib.sha256(data).hexdigest()
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a machine file's bytes: what a frozen machine file is known by."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _table(table: dict, first: str | None = None) -> str:
+    keys = sorted(table, key=lambda key: key != first)
+    return "".join(
+        f"{key} = {_inline(table[key])}\n"
+        if isinstance(table[key], dict)
+        else tomli_w.dumps({key: table[key]})
+        for key in keys
+    )
+
+
+def _inline(estimate: dict) -> str:
+    return "{ " + ", ".join(tomli_w.dumps(estimate).rstrip("\n").split("\n")) + " }"
