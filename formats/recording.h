@@ -212,7 +212,7 @@ struct rw_rank_run {
  * (alltoallv/w, scatterv at the root, neighbour_alltoall*), else what each contributes (allgatherv, gatherv at the
  * root, reduce_scatter); 0 values otherwise.
  *
- *   RW_EVENT_POLL      failed MPI_Test*/MPI_I(m)probe since the last event: u count; gap and duration are sums
+ *   RW_EVENT_POLL      failed MPI_Test... and MPI_I(m)probe since the last event: u count; gap and duration are sums
  *   RW_EVENT_SCHED     u runqueue_wait_ns  u cpu_ns, both since the last such event (gap 0, duration 0)
  *   RW_EVENT_LOST      u events: not recorded from here on
  *
