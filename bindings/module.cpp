@@ -3,5 +3,6 @@
 
 NB_MODULE(_core, module) {
     bind_error(module);
+    bind_placement(module);
     bind_trace(module);
 }

