@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The adapters by kind of launcher, and the two things asked of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import ModuleType
+
+from rankwise.errors import RankwiseError
+from rankwise.launchers import hydra, openmpi, singleton, slurm
+from rankwise.launchers.identify import identify
+from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
+from rankwise.launchers.scan import scan
+
+_ADAPTERS: dict[str, ModuleType] = {
+    "hydra": hydra,
+    "orterun": openmpi,
+    "prterun": openmpi,
+    "srun": slurm,
+    "none": singleton,
+}
+
+
+def parse(words: Sequence[str]) -> LaunchLine:
+    """Understand a launch line.
+
+    Args:
+        words: What the user types, launcher first; at least one word.
+
+    Returns:
+        The line in its parts. A command that starts with no launcher known here becomes kind `none`.
+
+    Raises:
+        RankwiseError: The words are none.
+    """
+    if not words:
+        raise RankwiseError("the launch line is empty", hint="for example `mpiexec -n 16`", status=2)
+    launcher = identify(words[0])
+    if launcher is None:
+        return LaunchLine(Launcher("none"), (Segment((), words[0], tuple(words[1:]), None),))
+    adapter = _ADAPTERS[launcher.kind]
+    segments = []
+    for piece in _pieces(words[1:]):
+        options, rest = scan(piece, adapter.SYNTAX)
+        segment = Segment(options, rest[0] if rest else None, tuple(rest[1:]), None)
+        segments.append(replace(segment, ranks=adapter.count_ranks(segment)))
+    return LaunchLine(launcher, tuple(segments))
+
+
+def emit_environment(
+    line: LaunchLine, variables: Mapping[str, str], inherited: Mapping[str, str] | None = None
+) -> Launch:
+    """The line again, with more environment variables for the ranks, never for a launcher known here.
+
+    An LD_PRELOAD that the user has, in the environment or on the line, is kept behind ours.
+
+    Args:
+        line: A parsed line.
+        variables: Names and values.
+        inherited: The environment the launcher will have; ours by default.
+    """
+    inherited = os.environ if inherited is None else inherited
+    return _ADAPTERS[line.launcher.kind].emit_environment(line, variables, inherited)
+
+
+def _pieces(words: Sequence[str]) -> list[list[str]]:
+    pieces: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            pieces.append([])
+        else:
+            pieces[-1].append(word)
+    return pieces
