@@ -5,7 +5,7 @@ from pathlib import Path
 
 SAYS = {
     "hydra": "HYDRA build details:\n    Version:                                 4.2.1\n    CC: gcc",
-    "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 20250513 (id: 7cb8be9)\nCopyright 2003-2025",
+    "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 20250513\nCopyright 2003-2025",
     "openmpi4": "mpirun (Open MPI) 4.1.8\n\nReport bugs to http://www.open-mpi.org/community/help/",
     "debian": "mpiexec (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/",
     "openmpi5": "mpirun (Open MPI) 5.0.11\n\nReport bugs to https://www.open-mpi.org/community/help/",

@@ -29,7 +29,7 @@ X = ["-x", "LD_PRELOAD=/r.so", "-x", "RANKWISE_DIR=/a b"]
 
 def test_hydra_sets_them_once_for_all_segments(emitted):
     words, environment = emitted("hydra", "-n 2 ./a x : -n 1 ./b")
-    assert words == [*GENV, *"-n 2 ./a x : -n 1 ./b".split()]
+    assert words == [*GENV, *["-n", "2", "./a", "x", ":", "-n", "1", "./b"]]
     assert environment == {}
 
 
@@ -47,27 +47,27 @@ def test_hydra_keeps_what_was_preloaded(emitted, words, inherited, expected):
 
 def test_hydra_keeps_what_one_segment_preloads(emitted):
     words, _ = emitted("hydra", "-n 2 ./a : -n 1 -env LD_PRELOAD /u.so ./b")
-    assert words == [*GENV, *"-n 2 ./a : -n 1 -env LD_PRELOAD /r.so:/u.so ./b".split()]
+    assert words == [*GENV, *["-n", "2", "./a", ":", "-n", "1", "-env", "LD_PRELOAD", "/r.so:/u.so", "./b"]]
 
 
 @pytest.mark.parametrize("says", ["openmpi4", "openmpi5"])
 def test_open_mpi_sets_them_in_each_segment(emitted, says):
     words, environment = emitted(says, "-np 2 ./a x : -np 1 ./b")
-    assert words == [*X, *"-np 2 ./a x :".split(), *X, *"-np 1 ./b".split()]
+    assert words == [*X, *["-np", "2", "./a", "x", ":"], *X, *["-np", "1", "./b"]]
     assert environment == {}
 
 
 def test_open_mpi_keeps_what_was_preloaded(emitted):
     merged = ["-x", "LD_PRELOAD=/r.so:/u.so", *X[2:]]
     words, _ = emitted("openmpi5", "-x LD_PRELOAD=/u.so -x A=1 -np 2 ./a : -np 1 ./b")
-    assert words == [*merged, *"-x A=1 -np 2 ./a :".split(), *merged, *"-np 1 ./b".split()]
+    assert words == [*merged, *["-x", "A=1", "-np", "2", "./a", ":"], *merged, *["-np", "1", "./b"]]
     assert emitted("openmpi4", "-x LD_PRELOAD ./a", {"LD_PRELOAD": "/u.so"})[0] == [*merged, "./a"]
 
 
 def test_open_mpi_adds_to_a_list_of_variables_because_4_takes_no_x_beside_it(emitted):
     ours = "LD_PRELOAD=/r.so:/u.so;RANKWISE_DIR=/a b"
     words, _ = emitted("openmpi4", "--mca mca_base_env_list A=1;LD_PRELOAD=/u.so;B -np 2 ./a : ./b")
-    assert words == ["--mca", "mca_base_env_list", f"A=1;B;{ours}", *"-np 2 ./a : ./b".split()]
+    assert words == ["--mca", "mca_base_env_list", f"A=1;B;{ours}", *["-np", "2", "./a", ":", "./b"]]
     words, _ = emitted("openmpi4", "./a", {"OMPI_MCA_mca_base_env_list": "A=1", "LD_PRELOAD": "/u.so"})
     assert words == ["--mca", "mca_base_env_list", f"A=1;{ours}", "./a"]
 

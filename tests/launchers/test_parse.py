@@ -89,7 +89,7 @@ def test_ranks_and_program_are_found(launcher, monkeypatch, says, words, ranks, 
 
 
 def test_the_ranks_of_an_mpmd_line_are_added(launcher):
-    words = "-n 2 /bin/true a : -n 3 /bin/echo b : -np 1 /bin/cat".split()
+    words = ["-n", "2", "/bin/true", "a", ":", "-n", "3", "/bin/echo", "b", ":", "-np", "1", "/bin/cat"]
     line = parse([launcher("mpiexec", "hydra"), *words])
     assert line.ranks == 6
     assert [segment.program for segment in line.segments] == ["/bin/true", "/bin/echo", "/bin/cat"]

@@ -35,7 +35,8 @@ class Terminal:
     """The streams of one command.
 
     Args:
-        args: Parsed arguments with the common options of `rankwise.cli.parsing`, and `json` if the command has it.
+        args: Parsed arguments with the common options of `rankwise.cli.parsing`, and `json` if the command
+            has it.
     """
 
     def __init__(self, args: argparse.Namespace):
@@ -110,7 +111,8 @@ class Terminal:
     def progress(self, label: str, total: int) -> Iterator[Callable[..., None]]:
         """Show long work on stderr; yields `update(done, best="")`, which is cheap to call often.
 
-        A bar on a terminal, a line at most every 30 s in a batch job, nothing with `-q`, `-v`, `--no-progress`.
+        A bar on a terminal, a line at most every 30 s in a batch job, nothing with `-q`, `-v`,
+        `--no-progress`.
 
         Args:
             label: What is being done.

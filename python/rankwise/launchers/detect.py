@@ -15,8 +15,8 @@ from rankwise.launchers.line import LaunchLine
 FLAVOURS = ("mpich", "openmpi", "standard_abi")
 NAMES = {"mpich": "the MPICH ABI", "openmpi": "Open MPI", "standard_abi": "the standard MPI ABI"}
 
-# libmpi.so.12 is the MPICH ABI initiative's name (MPICH >= 3.1, Intel MPI, MVAPICH; Cray adds the compiler), Debian
-# calls it libmpich.so.12; Open MPI has had libmpi.so.40 since 3.0; libmpi_abi is the ABI of MPI 5.0.
+# libmpi.so.12 is the MPICH ABI initiative's name (MPICH >= 3.1, Intel MPI, MVAPICH; Cray adds the compiler),
+# Debian calls it libmpich.so.12; Open MPI has had libmpi.so.40 since 3.0; libmpi_abi is the ABI of MPI 5.0.
 _SONAMES = (
     (re.compile(r"libmpi(_cray|_gnu(_\d+)?|_intel|_amd|_aocc|_nvidia)?\.so\.12$|libmpich\.so\.12$"), "mpich"),
     (re.compile(r"libmpi\.so\.40$"), "openmpi"),
@@ -114,8 +114,10 @@ def _linked(name: str, library: str, executable: Executable) -> MpiOfProgram:
         # Open MPI 1.7 to 1.10 had this very name.
         flavour = None
     if flavour is None:
-        hint = "known are MPICH, Intel MPI, MVAPICH and Cray MPICH (`libmpi.so.12`), Open MPI from 3.0 (`libmpi.so.40`)"
-        hint += " and the standard ABI (`libmpi_abi.so`); link the program with one of them"
+        hint = (
+            "link it with MPICH, Intel MPI, MVAPICH or Cray MPICH (`libmpi.so.12`), with Open MPI since 3.0 "
+        )
+        hint += "(`libmpi.so.40`) or with the standard ABI (`libmpi_abi.so`)"
         message = f"`{name}` is linked with `{library}`, an MPI whose ABI is not known"
         raise RankwiseError(message, hint=hint, status=125)
     where = executable.libraries[library]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an executable says about itself before it runs: its libraries as the loader finds them, symbols, starters."""
+"""What an executable says before it runs: its libraries as the loader finds them, MPI inside, starters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from elftools.elf.elffile import ELFFile
 
 # Whoever imports one of these may load MPI, or start a program that uses it, without being linked with it.
 STARTERS = frozenset(
-    "dlopen dlmopen execv execve execvp execvpe execl execlp execle fexecve posix_spawn posix_spawnp system popen".split()
+    ["dlopen", "dlmopen", "execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve"]
+    + ["posix_spawn", "posix_spawnp", "system", "popen"]
 )
 # The C library has the starters itself; that its users could call them is not the question.
 _LIBC = re.compile(r"(ld-|libc\.|libm\.|libdl\.|libpthread\.|librt\.|linux-vdso)")

@@ -2,7 +2,8 @@
 """Hydra: mpiexec of MPICH, Intel MPI and MVAPICH.
 
 `-genv` holds for all segments of an MPMD line wherever it stands, also with `-configfile`, `-genvnone` and
-`-genvlist`; `-env` of a segment goes before it; of two equal ones the last counts (seen with 4.0, 4.3 and 5.0).
+`-genvlist`; `-env` of a segment goes before it; of two equal ones the last counts (seen with 4.0, 4.3 and
+5.0).
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from rankwise.launchers.scan import Syntax
 _TWO = "genv env"
 _ONE = """
     genvlist envlist f hosts host hostfile machinefile machine hostlist rankmap wdir configfile n np
-    memory-alloc-kinds launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk topolib bind-to binding
-    map-by membind demux errfile-pattern outfile-pattern gpus-per-proc iface localhost nameserver order-nodes ppn
-    perhost grr prepend-pattern usize path soft arch ckpoint-interval ckpoint-prefix ckpoint-num ckpointlib
-    pmi-aggregate-num gtool gtoolfile branch-count hosts-group tmpdir umask s
+    memory-alloc-kinds launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk topolib bind-to
+    binding map-by membind demux errfile-pattern outfile-pattern gpus-per-proc iface localhost nameserver
+    order-nodes ppn perhost grr prepend-pattern usize path soft arch ckpoint-interval ckpoint-prefix
+    ckpoint-num ckpointlib pmi-aggregate-num gtool gtoolfile branch-count hosts-group tmpdir umask s
 """
 _NONE = """
-    genvnone genvall envnone envall enable-x disable-x disable-auto-cleanup disable-hostname-propagation hybrid-hosts
-    info pmi-port prepend-rank l print-rank-map print-all-exitcodes profile skip-launch-node verbose v version rr
-    nolocal noconf ilp64 pmi-connect cleanup ordered-output print-pinning-map tv gdb
+    genvnone genvall envnone envall enable-x disable-x disable-auto-cleanup disable-hostname-propagation
+    hybrid-hosts info pmi-port prepend-rank l print-rank-map print-all-exitcodes profile skip-launch-node
+    verbose v version rr nolocal noconf ilp64 pmi-connect cleanup ordered-output print-pinning-map tv gdb
 """
 
 SYNTAX = Syntax(

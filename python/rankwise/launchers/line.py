@@ -48,8 +48,8 @@ class Launcher:
     """The launcher itself.
 
     Attributes:
-        kind: `hydra` (MPICH, Intel MPI, MVAPICH), `orterun` (Open MPI 4), `prterun` (Open MPI 5), `srun`, or `none`
-            for a command that starts no launcher known here (`./app`, a script).
+        kind: `hydra` (MPICH, Intel MPI, MVAPICH), `orterun` (Open MPI 4), `prterun` (Open MPI 5), `srun`, or
+            `none` for a command that starts no launcher known here (`./app`, a script).
         word: As typed; empty for `none`.
         path: The executable, `None` for `none`.
         version: As the launcher says, `None` if it does not.
@@ -96,7 +96,7 @@ class LaunchLine:
 
 @dataclass(frozen=True)
 class Launch:
-    """What to execute: the words, and variables to set for the first process (the launcher, or the program)."""
+    """What to execute: the words, and variables to set for the first process."""
 
     words: list[str]
     environment: dict[str, str] = field(default_factory=dict)

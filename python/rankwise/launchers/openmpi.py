@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Open MPI: mpirun of 4.x (orterun) and of 5.x (prterun).
 
-`-x` counts for its own segment in 4.1 and for all in 5.0, where of two equal ones the first counts, in 4.1 the last; so it
-is given in each segment, once. 4.x refuses `-x` beside the parameter mca_base_env_list, and ignores it beside `--app`.
+`-x` counts for its own segment in 4.1 and for all in 5.0, where of two equal ones the first counts, in 4.1
+the last; so it is given in each segment, once. 4.x refuses `-x` beside the parameter mca_base_env_list, and
+ignores it beside `--app`.
 """
 
 from __future__ import annotations
@@ -19,23 +20,24 @@ ENV_LIST = "mca_base_env_list"
 
 _TWO = "mca gmca omca pmca prtemca gprtemca pmixmca gpmixmca"
 _ONE = """
-    H N am app bind-to cartofile cf cpu-list cpu-set cpus-per-proc cpus-per-rank debugger default-hostfile hnp host
-    hostfile launch-agent machinefile map-by mapby max-restarts max-vm-size n npernode npersocket ompi-server
-    output-filename path personality ppr prefix preload-files rank-by rankby rankfile report-events report-pid
-    report-uri rf stdin timeout tune wd wdir x xml-file xterm bindby
-    display output spawn-timeout runtime-options rtos add-host add-hostfile app-pmix-prefix pset set-env unset-env
-    append-env prepend-env gpu-support forward-signals keepalive pmix-prefix singleton tmpdir dvm dvm-uri num-connect-retries
-    namespace pid wait-to-connect exec-agent memory-alloc-kinds
+    H N am app bind-to cartofile cf cpu-list cpu-set cpus-per-proc cpus-per-rank debugger default-hostfile hnp
+    host hostfile launch-agent machinefile map-by mapby max-restarts max-vm-size n npernode npersocket
+    ompi-server output-filename path personality ppr prefix preload-files rank-by rankby rankfile
+    report-events report-pid report-uri rf stdin timeout tune wd wdir x xml-file xterm bindby
+    display output spawn-timeout runtime-options rtos add-host add-hostfile app-pmix-prefix pset set-env
+    unset-env append-env prepend-env gpu-support forward-signals keepalive pmix-prefix singleton tmpdir dvm
+    dvm-uri num-connect-retries namespace pid wait-to-connect exec-agent memory-alloc-kinds
 """
 _NONE = """
-    allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot continuous d debug-devel debug debug-daemons
-    debug-daemons-file disable-recovery enable-recovery display-allocation display-devel-allocation
-    display-devel-map display-diffable-map display-map display-topo do-not-launch do-not-resolve
-    enable-instant-on-support fwd-mpirun-port get-stack-traces index-argv-by-rank leave-session-attached
-    merge-stderr-to-stdout nolocal nooversubscribe noprefix novm oversubscribe output-proctable pernode q quiet
-    report-bindings report-child-jobs-separately report-state-on-timeout s preload-binary set-cwd-to-session-dir
-    show-progress tag-output timestamp-output tv use-hwthread-cpus use-regexp v verbose V version xml stop-on-exec
-    stop-in-init stop-in-app no-app-prefix no-ready-msg system-server set-sid hetero-nodes
+    allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot continuous d debug-devel debug
+    debug-daemons debug-daemons-file disable-recovery enable-recovery display-allocation
+    display-devel-allocation display-devel-map display-diffable-map display-map display-topo do-not-launch
+    do-not-resolve enable-instant-on-support fwd-mpirun-port get-stack-traces index-argv-by-rank
+    leave-session-attached merge-stderr-to-stdout nolocal nooversubscribe noprefix novm oversubscribe
+    output-proctable pernode q quiet report-bindings report-child-jobs-separately report-state-on-timeout s
+    preload-binary set-cwd-to-session-dir show-progress tag-output timestamp-output tv use-hwthread-cpus
+    use-regexp v verbose V version xml stop-on-exec stop-in-init stop-in-app no-app-prefix no-ready-msg
+    system-server set-sid hetero-nodes
 """
 
 SYNTAX = Syntax(

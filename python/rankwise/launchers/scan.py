@@ -17,8 +17,8 @@ class Syntax:
     Attributes:
         arity: Number of values of each option that has any or is at least known, by name without dashes.
         equals: `--name=value` is understood.
-        letters: getopt style: the one-letter options that have a value, which may follow at once (`-n4`); other
-            letters may be joined (`-lv`). `None`: one dash or two make no difference (`-np`, `--np`).
+        letters: getopt style: the one-letter options that have a value, which may follow at once (`-n4`);
+            other letters may be joined (`-lv`). `None`: one dash or two make no difference (`-np`, `--np`).
         aliases: Other names of an option.
     """
 
@@ -73,17 +73,16 @@ def _take_long(words: Sequence[str], at: int, syntax: Syntax) -> Option:
 
 
 def _known(name: str, syntax: Syntax) -> str:
-    name = syntax.aliases.get(name, name)
-    if name not in syntax.arity and name.lower() in syntax.arity:
-        return name.lower()
-    return name
+    if name not in syntax.arity and name not in syntax.aliases:
+        lower = name.lower()
+        name = lower if lower in syntax.arity or lower in syntax.aliases else name
+    return syntax.aliases.get(name, name)
 
 
 def _guess_count(words: Sequence[str]) -> int:
-    """Values of an option that is not in the table: whatever comes before the first executable."""
-    for count, word in enumerate(words):
-        if word.startswith("-") or word == ":":
-            break
-        if shutil.which(word):
-            return count
-    return 0
+    """Values of an option not in the table: what comes before the next option or the first executable."""
+    executable = next((at for at, word in enumerate(words) if shutil.which(word)), None)
+    if executable is None:
+        return 0
+    option = next((at for at, word in enumerate(words) if word.startswith("-")), executable)
+    return min(option, executable)

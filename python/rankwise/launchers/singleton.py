@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No launcher known here: one process (`./app`), or a script that starts one. Variables are simply inherited."""
+"""No launcher known here: one process (`./app`), or a script that starts one; variables are inherited."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slurm's srun.
 
-`--export=ALL,NAME=VALUE` sets a variable for the tasks and not for srun. A comma ends a value there, so a variable with
-one is set for srun instead and taken along by name.
+`--export=ALL,NAME=VALUE` sets a variable for the tasks and not for srun. A comma ends a value there, so a
+variable with one is set for srun instead and taken along by name.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from rankwise.launchers.scan import Syntax
 
 _ONE = """
     account array bb bbf begin bell chdir clusters cluster-constraint comment compress constraint container
-    core-spec cores-per-socket cpu-bind cpu_bind cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency
-    distribution epilog error exclude export extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node
-    gpus-per-socket gpus-per-task gres gres-flags hint immediate input jobid job-name kill-on-bad-exit launcher-opts
-    licenses mail-type mail-user mcs-label mem mem-bind mem_bind mem-per-cpu mem-per-gpu mincpus mpi msg-timeout
-    network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
-    ntasks-per-tres open-mode output partition power prefer priority profile prolog propagate qos relative
-    reservation segment signal slurmd-debug sockets-per-node switches task-epilog task-prolog thread-spec threads
-    threads-per-core time time-min tmp tres-bind tres-per-task tree-width uid wait wckey x11
+    core-spec cores-per-socket cpu-bind cpu_bind cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot
+    dependency distribution epilog error exclude export extra extra-node-info gid gpu-bind gpu-freq gpus
+    gpus-per-node gpus-per-socket gpus-per-task gres gres-flags hint immediate input jobid job-name
+    kill-on-bad-exit launcher-opts licenses mail-type mail-user mcs-label mem mem-bind mem_bind mem-per-cpu
+    mem-per-gpu mincpus mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu
+    ntasks-per-node ntasks-per-socket ntasks-per-tres open-mode output partition power prefer priority profile
+    prolog propagate qos relative reservation segment signal slurmd-debug sockets-per-node switches
+    task-epilog task-prolog thread-spec threads threads-per-core time time-min tmp tres-bind tres-per-task
+    tree-width uid wait wckey x11
 """
 # getopt_long: an optional value must follow after `=`, so these take no word of their own.
 _OPTIONAL = "bcast compress container exclusive kill-on-bad-exit immediate propagate x11 nice send-libs"
 _NONE = """
-    contiguous cpu-frequency-default disable-status exact external get-user-env hold interactive jobid-only label
-    multi-prog no-allocate no-kill overcommit overlap oversubscribe preserve-env pty quiet quit-on-interrupt reboot
-    resv-ports share spread-job stepmgr test-only unbuffered use-min-nodes verbose version whole
+    contiguous cpu-frequency-default disable-status exact external get-user-env hold interactive jobid-only
+    label multi-prog no-allocate no-kill overcommit overlap oversubscribe preserve-env pty quiet
+    quit-on-interrupt reboot resv-ports share spread-job stepmgr test-only unbuffered use-min-nodes verbose
+    version whole
 """
 
 SYNTAX = Syntax(
