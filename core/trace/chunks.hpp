@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recording.h"
+
+namespace rankwise::trace {
+
+/// @brief A run of chunks: its header, and what is behind it in the file.
+struct ChunkRun {
+    rw_chunk_header header;
+    std::uint64_t first_chunk;
+    std::span<const std::byte> payload; // behind the header, to the end of the run or of the file
+};
+
+/// @brief Check the header of a node's file.
+/// @param[in] path  name of the file, for messages
+/// @param[in] bytes the file
+/// @return false if the file is empty or all zeros, which is a valid recording of nothing
+/// @throws Error if this is no recording, or one of a version or call table this reader does not know
+bool check_file_header(const std::string &path, std::span<const std::byte> bytes);
+
+/// @brief All runs of a file in the order they lie in it; chunks that were never used are stepped over.
+/// @param[in]  bytes    the file, its header checked
+/// @param[out] problems sentences about runs that cannot be right
+std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems);
+
+/// @brief Copy of a plain struct at an offset, without assuming its alignment.
+/// @pre offset + sizeof(T) is within bytes
+template <class T> T read_at(std::span<const std::byte> bytes, std::size_t offset) {
+    T value;
+    __builtin_memcpy(&value, bytes.data() + offset, sizeof(T));
+    return value;
+}
+
+} // namespace rankwise::trace

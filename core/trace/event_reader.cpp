@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trace/event_reader.hpp"
+
+#include <limits>
+
+#include "recording.h"
+
+namespace rankwise::trace {
+
+// Past the end, and in a number of more than 64 bits, these set `damaged_` and give 0: one check an event is enough.
+std::uint64_t EventReader::take_unsigned() {
+    const auto run = runs_[run_];
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (position_ >= run.size()) {
+            break;
+        }
+        const auto byte = static_cast<std::uint64_t>(run[position_++]);
+        value |= (byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0) {
+            if (shift == 63 && byte > 1) {
+                break;
+            }
+            return value;
+        }
+    }
+    damaged_ = true;
+    return 0;
+}
+
+std::int64_t EventReader::take_signed() {
+    const std::uint64_t zigzag = take_unsigned();
+    return static_cast<std::int64_t>(zigzag >> 1) ^ -static_cast<std::int64_t>(zigzag & 1);
+}
+
+std::int32_t EventReader::take_int() {
+    const std::int64_t value = take_signed();
+    if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) {
+        damaged_ = true;
+        return 0;
+    }
+    return static_cast<std::int32_t>(value);
+}
+
+// A list cannot have more elements than bytes are left for them; so a damaged length never allocates memory.
+std::uint64_t EventReader::take_length(std::size_t smallest_bytes) {
+    const std::uint64_t length = take_unsigned();
+    if (length > (runs_[run_].size() - position_) / smallest_bytes) {
+        damaged_ = true;
+        return 0;
+    }
+    return length;
+}
+
+std::int64_t EventReader::take_request() {
+    const std::uint64_t back = take_unsigned();
+    if (back > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+        damaged_ = true;
+        return no_request;
+    }
+    return requests_ - static_cast<std::int64_t>(back);
+}
+
+Message EventReader::take_message() {
+    Message message;
+    message.peer = take_int();
+    message.tag = take_int();
+    message.bytes = take_unsigned();
+    return message;
+}
+
+Receive EventReader::take_receive(bool posted_only) {
+    Receive receive;
+    receive.posted_peer = take_int();
+    receive.posted_tag = take_int();
+    if (posted_only) {
+        receive.message = {receive.posted_peer, receive.posted_tag, take_unsigned()};
+    } else {
+        receive.message = take_message();
+    }
+    return receive;
+}
+
+void EventReader::take_completions(Event &event, bool with_status) {
+    completions_.clear();
+    const std::uint64_t count = take_length(with_status ? 2 : 1);
+    for (std::uint64_t i = 0; i < count && !damaged_; ++i) {
+        Completion completion{take_request(), false, {}};
+        if (with_status && take_unsigned() != 0) {
+            completion.is_receive = true;
+            completion.received = take_message();
+        }
+        completions_.push_back(completion);
+    }
+    event.completions = completions_;
+}
+
+void EventReader::take_collective(Event &event) {
+    event.comm = static_cast<std::uint32_t>(take_unsigned());
+    event.collective.root = take_int();
+    event.collective.flags = static_cast<std::uint32_t>(take_unsigned());
+    event.collective.datatype_bytes = static_cast<std::uint32_t>(take_unsigned());
+    event.collective.bytes = take_unsigned();
+    event.collective.bytes2 = take_unsigned();
+    sizes_.clear();
+    const std::uint64_t count = take_length(1);
+    for (std::uint64_t i = 0; i < count && !damaged_; ++i) {
+        sizes_.push_back(take_unsigned());
+    }
+    event.collective.sizes = sizes_;
+}
+
+void EventReader::take_payload(Event &event) {
+    switch (event.call_class) {
+    case CallClass::send:
+    case CallClass::isend:
+    case CallClass::send_init:
+        event.comm = static_cast<std::uint32_t>(take_unsigned());
+        event.send = take_message();
+        break;
+    case CallClass::recv:
+    case CallClass::probe:
+    case CallClass::irecv:
+    case CallClass::recv_init:
+        event.comm = static_cast<std::uint32_t>(take_unsigned());
+        event.recv = take_receive(event.call_class == CallClass::irecv || event.call_class == CallClass::recv_init);
+        break;
+    case CallClass::sendrecv:
+    case CallClass::isendrecv:
+        event.comm = static_cast<std::uint32_t>(take_unsigned());
+        event.send = take_message();
+        // The receive's communicator is the send's.
+        take_unsigned();
+        event.recv = take_receive(event.call_class == CallClass::isendrecv);
+        break;
+    case CallClass::start:
+        take_completions(event, false);
+        break;
+    case CallClass::complete:
+        take_completions(event, true);
+        break;
+    case CallClass::collective:
+    case CallClass::icollective:
+    case CallClass::collective_init:
+        take_collective(event);
+        break;
+    case CallClass::cancel:
+    case CallClass::request_free:
+        event.request = take_request();
+        break;
+    case CallClass::poll:
+    case CallClass::lost:
+        event.count = take_unsigned();
+        break;
+    case CallClass::sched:
+        event.runqueue_wait_ns = take_unsigned();
+        event.cpu_ns = take_unsigned();
+        break;
+    default:
+        break;
+    }
+}
+
+bool EventReader::next(Event &event) {
+    while (run_ < runs_.size() && position_ >= runs_[run_].size()) {
+        ++run_;
+        position_ = 0;
+    }
+    if (run_ >= runs_.size() || damaged_) {
+        return false;
+    }
+    event = Event{};
+    const std::size_t start = position_;
+    const std::uint64_t kind = take_unsigned();
+    event.gap_ticks = take_unsigned();
+    event.duration_ticks = take_unsigned();
+    if (kind >= calls().size() && kind != RW_EVENT_POLL && kind != RW_EVENT_SCHED && kind != RW_EVENT_LOST) {
+        damaged_ = true;
+    }
+    if (!damaged_) {
+        event.kind = static_cast<std::uint16_t>(kind);
+        event.call_class = class_of(kind);
+        take_payload(event);
+    }
+    if (damaged_) {
+        problem_ = "the trace is damaged or cut short after event " + std::to_string(events_) + " (byte " +
+                   std::to_string(start) + " of part " + std::to_string(run_) + ")";
+        return false;
+    }
+    switch (event.call_class) {
+    case CallClass::isend:
+    case CallClass::irecv:
+    case CallClass::isendrecv:
+    case CallClass::send_init:
+    case CallClass::recv_init:
+    case CallClass::icollective:
+    case CallClass::collective_init:
+        event.request = requests_++;
+        break;
+    default:
+        break;
+    }
+    ++events_;
+    return true;
+}
+
+} // namespace rankwise::trace

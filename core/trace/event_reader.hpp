@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/event.hpp"
+
+namespace rankwise::trace {
+
+/// @brief Decodes one thread's packed events one by one. The only place that knows their packing.
+///
+///     EventReader reader(thread.trace);
+///     for (Event event; reader.next(event);) { ... }
+///     if (!reader.problem().empty()) { ... partial ... }
+///
+/// Request numbers are counted within the stream: they identify requests only where one thread made all MPI calls that
+/// take or complete requests, which holds for every thread level below MPI_THREAD_MULTIPLE.
+class EventReader {
+  public:
+    /// @param[in] runs packed events in order, as `ThreadRecord::trace`; they must outlive the reader
+    explicit EventReader(std::span<const std::span<const std::byte>> runs) : runs_(runs) {}
+
+    /// @brief Decode the next event.
+    /// @param[out] event overwritten; its spans hold until the next call
+    /// @return false at the end, or where the stream is damaged (then `problem()` says so)
+    bool next(Event &event);
+
+    /// @return why decoding stopped before the end, empty if it did not
+    const std::string &problem() const noexcept { return problem_; }
+
+    /// @return how many request numbers were taken so far
+    std::int64_t requests() const noexcept { return requests_; }
+
+  private:
+    std::uint64_t take_unsigned();
+    std::int64_t take_signed();
+    std::int32_t take_int();
+    std::uint64_t take_length(std::size_t smallest_bytes);
+    std::int64_t take_request();
+    Message take_message();
+    Receive take_receive(bool posted_only);
+    void take_completions(Event &event, bool with_status);
+    void take_collective(Event &event);
+    void take_payload(Event &event);
+
+    std::span<const std::span<const std::byte>> runs_;
+    std::size_t run_ = 0;
+    std::size_t position_ = 0;
+    bool damaged_ = false;
+    std::int64_t requests_ = 0;
+    std::uint64_t events_ = 0;
+    std::vector<Completion> completions_;
+    std::vector<std::uint64_t> sizes_;
+    std::string problem_;
+};
+
+} // namespace rankwise::trace

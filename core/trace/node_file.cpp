@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trace/node_file.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "trace/calls.hpp"
+#include "trace/chunks.hpp"
+#include "trace/size_bins.hpp"
+
+namespace rankwise::trace {
+namespace {
+
+// More ranks than any machine has; larger numbers are damage, not a job.
+constexpr std::uint32_t max_ranks = 1u << 24;
+constexpr std::uint16_t max_bin = 65;
+
+// Below this the two readings of the clocks lie too close together to give a rate.
+constexpr std::uint64_t min_clock_span_ns = 1'000'000;
+
+double clock_rate(const rw_rank &rank, std::uint64_t min_span_ns) {
+    if (rank.last_ticks <= rank.first_ticks || rank.last_monotonic_ns < rank.first_monotonic_ns + min_span_ns) {
+        return 0.0;
+    }
+    const auto ns = static_cast<double>(rank.last_monotonic_ns - rank.first_monotonic_ns);
+    const double rate = ns * 1e-9 / static_cast<double>(rank.last_ticks - rank.first_ticks);
+    // Counters tick between 1 MHz (some RISC-V boards) and 10 GHz; anything else is damage.
+    return rate >= 1e-10 && rate <= 1e-6 ? rate : 0.0;
+}
+
+std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_bytes, std::size_t count_offset) {
+    std::uint64_t total = 0;
+    for (std::size_t at = 0; at + entry_bytes <= payload.size(); at += entry_bytes) {
+        total += read_at<std::uint64_t>(payload, at + count_offset);
+    }
+    return total;
+}
+
+// The live table of one kind. A process killed while it copied a table leaves two: the fuller one is the complete one.
+template <class Entry>
+std::span<const std::byte> live_table(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
+    std::span<const std::byte> best;
+    std::uint64_t best_total = 0;
+    for (const ChunkRun *run : runs) {
+        const std::uint64_t room = run->payload.size() / sizeof(Entry);
+        const std::uint64_t slots = std::min(run->header.used, room);
+        if (slots < run->header.used) {
+            record.problems.push_back("a table of " + std::to_string(run->header.used) + " slots was cut to " +
+                                      std::to_string(slots));
+        }
+        const auto table = run->payload.first(slots * sizeof(Entry));
+        const std::uint64_t total = total_count(table, sizeof(Entry), offsetof(Entry, count));
+        if (best.empty() || total > best_total) {
+            best = table;
+            best_total = total;
+        }
+    }
+    return best;
+}
+
+bool is_sound(const rw_peer_entry &entry, const rw_rank &rank) {
+    const unsigned call = entry.call & ~RW_DIRECTION_RECEIVE;
+    return call < calls().size() && entry.bin <= max_bin &&
+           (entry.peer < rank.world_size || entry.peer == RW_PEER_UNKNOWN);
+}
+
+bool is_sound(const rw_collective_entry &entry, const rw_rank &) {
+    return entry.call < calls().size() && calls()[entry.call].collective != Collective::none;
+}
+
+template <class Entry>
+std::vector<Entry> used_slots(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
+    std::vector<Entry> entries;
+    std::size_t damaged = 0;
+    const auto table = live_table<Entry>(runs, record);
+    for (std::size_t at = 0; at < table.size(); at += sizeof(Entry)) {
+        const auto entry = read_at<Entry>(table, at);
+        if (entry.count == 0) {
+            continue;
+        }
+        if (is_sound(entry, record.rank)) {
+            entries.push_back(entry);
+        } else {
+            ++damaged;
+        }
+    }
+    if (damaged > 0) {
+        record.problems.push_back(std::to_string(damaged) + " damaged table entries were left out");
+    }
+    return entries;
+}
+
+std::span<const std::byte> log_bytes(const ChunkRun &run, ThreadRecord &record) {
+    const auto used = std::min<std::uint64_t>(run.header.used, run.payload.size());
+    if (used < run.header.used) {
+        record.problems.push_back("a log of " + std::to_string(run.header.used) + " bytes was cut to " +
+                                  std::to_string(used));
+    }
+    return run.payload.first(used);
+}
+
+bool covers(const std::vector<rw_rank_run> &runs, std::uint32_t size) {
+    std::uint64_t members = 0;
+    for (const auto &run : runs) {
+        members += run.count;
+        const std::int64_t last = std::int64_t{run.first} + (std::int64_t{run.count} - 1) * run.stride;
+        if (run.count == 0 || last < 0 || last >= max_ranks || run.first >= max_ranks) {
+            return false;
+        }
+    }
+    return members == size;
+}
+
+void read_communicators(std::span<const std::byte> log, ThreadRecord &record) {
+    std::size_t at = 0;
+    const auto take_runs = [&](std::uint32_t count, std::vector<rw_rank_run> &runs) {
+        for (std::uint32_t i = 0; i < count; ++i, at += sizeof(rw_rank_run)) {
+            runs.push_back(read_at<rw_rank_run>(log, at));
+        }
+    };
+    while (at + sizeof(rw_comm) <= log.size()) {
+        CommunicatorDefinition comm{read_at<rw_comm>(log, at), {}, {}};
+        const rw_comm &definition = comm.definition;
+        const std::size_t lists = (std::size_t{definition.runs} + definition.remote_runs) * sizeof(rw_rank_run);
+        bool sound = definition.size > 0 && definition.size <= max_ranks && definition.rank < definition.size &&
+                     lists <= log.size() - at - sizeof(rw_comm);
+        at += sizeof(rw_comm);
+        if (sound) {
+            take_runs(definition.runs, comm.runs);
+            take_runs(definition.remote_runs, comm.remote_runs);
+            sound = (comm.runs.empty() || covers(comm.runs, definition.size)) &&
+                    (comm.remote_runs.empty() || covers(comm.remote_runs, definition.remote_size));
+        }
+        if (!sound) {
+            record.problems.push_back("communicator " + std::to_string(definition.index) +
+                                      " and those after it are damaged and were left out");
+            return;
+        }
+        record.communicators.push_back(std::move(comm));
+    }
+    if (at < log.size()) {
+        record.problems.push_back("the log of communicators ends inside a definition");
+    }
+}
+
+void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
+    std::stable_sort(runs.begin(), runs.end(), [](const ChunkRun *left, const ChunkRun *right) {
+        return left->header.sequence < right->header.sequence;
+    });
+    std::uint64_t expected = 0;
+    for (const ChunkRun *run : runs) {
+        if (run->header.sequence != expected) {
+            record.problems.push_back("part " + std::to_string(expected) + " of the trace is missing; it ends there");
+            return;
+        }
+        record.trace.push_back(log_bytes(*run, record));
+        ++expected;
+    }
+}
+
+bool read_rank(const ChunkRun &run, ThreadRecord &record) {
+    if (run.payload.size() < sizeof(rw_rank)) {
+        return false;
+    }
+    record.rank = read_at<rw_rank>(run.payload, 0);
+    if (record.rank.world_size == 0 || record.rank.world_size > max_ranks ||
+        record.rank.world_rank >= record.rank.world_size) {
+        return false;
+    }
+    record.calls.resize(calls().size());
+    const auto totals = run.payload.subspan(sizeof(rw_rank));
+    const std::size_t there = std::min(totals.size() / sizeof(rw_call_total), record.calls.size());
+    for (std::size_t call = 0; call < there; ++call) {
+        record.calls[call] = read_at<rw_call_total>(totals, call * sizeof(rw_call_total));
+    }
+    if (there < record.calls.size()) {
+        record.problems.push_back("the totals of calls are cut short");
+    }
+    record.seconds_per_tick = clock_rate(record.rank, min_clock_span_ns);
+    return true;
+}
+
+// Ranks killed before their clocks were read a second time take the rate of the longest observation on the node.
+void share_clock_rate(std::vector<ThreadRecord> &threads) {
+    double rate = 0.0;
+    std::uint64_t longest = 0;
+    for (const auto &thread : threads) {
+        const double own = clock_rate(thread.rank, 1);
+        const auto span = thread.rank.last_monotonic_ns - thread.rank.first_monotonic_ns;
+        if (own > 0.0 && span > longest) {
+            rate = own;
+            longest = span;
+        }
+    }
+    for (auto &thread : threads) {
+        if (thread.seconds_per_tick == 0.0) {
+            thread.seconds_per_tick = rate;
+        }
+    }
+}
+
+} // namespace
+
+NodeFile::NodeFile(const std::string &path) : file_(path) {
+    const auto bytes = file_.bytes();
+    if (!check_file_header(path, bytes)) {
+        return;
+    }
+    const auto runs = find_runs(bytes, problems_);
+    // By owner: the runs of each kind.
+    std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_DEAD + 1]> owned;
+    for (const auto &run : runs) {
+        if (run.header.kind != RW_CHUNK_RANK) {
+            owned[run.header.rank_chunk][run.header.kind].push_back(&run);
+        }
+    }
+    for (const auto &run : runs) {
+        if (run.header.kind != RW_CHUNK_RANK) {
+            continue;
+        }
+        ThreadRecord record{};
+        auto node = owned.extract(run.first_chunk);
+        if (!read_rank(run, record)) {
+            problems_.push_back("the rank record at byte " +
+                                std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES) +
+                                " is damaged and was left out");
+            continue;
+        }
+        if (!node.empty()) {
+            auto &kinds = node.mapped();
+            record.peers = used_slots<rw_peer_entry>(kinds[RW_CHUNK_PEERS], record);
+            record.collectives = used_slots<rw_collective_entry>(kinds[RW_CHUNK_COLLECTIVES], record);
+            for (const ChunkRun *log : kinds[RW_CHUNK_COMMS]) {
+                read_communicators(log_bytes(*log, record), record);
+            }
+            read_trace(kinds[RW_CHUNK_TRACE], record);
+        }
+        threads_.push_back(std::move(record));
+    }
+    if (!owned.empty()) {
+        problems_.push_back("tables of " + std::to_string(owned.size()) + " missing rank records were left out");
+    }
+    share_clock_rate(threads_);
+}
+
+} // namespace rankwise::trace

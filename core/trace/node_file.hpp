@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recording.h"
+#include "trace/mapped_file.hpp"
+
+namespace rankwise::trace {
+
+/// @brief A communicator as one of its members wrote it down.
+struct CommunicatorDefinition {
+    rw_comm definition;
+    std::vector<rw_rank_run> runs;        // empty where another member wrote the list
+    std::vector<rw_rank_run> remote_runs; // intercommunicators only
+};
+
+/// @brief What one thread of one MPI process left behind: its rw_rank record and all tables and logs of that record.
+struct ThreadRecord {
+    rw_rank rank;
+    std::vector<rw_call_total> calls;              // by call number
+    std::vector<rw_peer_entry> peers;              // used slots only
+    std::vector<rw_collective_entry> collectives;  // used slots only
+    std::vector<CommunicatorDefinition> communicators;
+    std::vector<std::span<const std::byte>> trace; // packed events, views into the file, in order
+    std::vector<std::string> problems;             // what could not be read of this record, one sentence each
+
+    /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to tell.
+    ///
+    /// `NodeFile` replaces 0 by the rate of another rank of the node: one node has one tick rate.
+    double seconds_per_tick;
+
+    /// @return a field of fixed length up to its first zero
+    template <std::size_t length> static std::string text(const char (&field)[length]) {
+        std::size_t used = 0;
+        while (used < length && field[used] != '\0') {
+            ++used;
+        }
+        return {field, used};
+    }
+};
+
+/// @brief The reader of one node's raw recording file (formats/recording.h).
+///
+/// Takes whatever is there: runs that were never used, tables that were outgrown, a file that was cut short. Only a file
+/// that is none of ours, or of another version, is an error; everything else that is wrong is a sentence in `problems`.
+class NodeFile {
+  public:
+    /// @param[in] path raw/HOST.rwn
+    /// @throws Error naming file, byte, and what was expected there
+    explicit NodeFile(const std::string &path);
+
+    /// @return the records in order of their place in the file
+    const std::vector<ThreadRecord> &threads() const noexcept { return threads_; }
+
+    /// @return what is wrong with the file as a whole
+    const std::vector<std::string> &problems() const noexcept { return problems_; }
+
+  private:
+    MappedFile file_;
+    std::vector<ThreadRecord> threads_;
+    std::vector<std::string> problems_;
+};
+
+} // namespace rankwise::trace

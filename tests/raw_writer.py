@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A slow, obvious writer of raw recordings (formats/recording.h), so that readers are tested without MPI."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CALLS_TEXT = (Path(__file__).resolve().parent.parent / "formats" / "mpi_calls.txt").read_bytes()
+CALL_NUMBERS = {line.split("\t")[0]: number for number, line in enumerate(CALLS_TEXT.decode().splitlines())}
+FILE_MAGIC, CHUNK_MAGIC, CHUNK_BYTES, HEADER_BYTES = 0x314E574E, 0x4B484352, 65536, 4096
+RANK, PEERS, COLLECTIVES, COMMS, TRACE, DEAD = range(1, 7)
+FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED = (1 << bit for bit in range(7))
+RECEIVE = 0x8000
+POLL, SCHED, LOST = 2048, 2049, 2050
+TICK_S = 1e-9  # one tick a nanosecond: ticks and clocks are easy to compare
+
+
+def fnv1a(members: list[int]) -> int:
+    """The group hash of rw_comm."""
+    value = 0xCBF29CE484222325
+    for byte in struct.pack(f"<{len(members)}I", *members):
+        value = ((value ^ byte) * 0x100000001B3) % 2**64
+    return value
+
+
+def size_bin(size: int) -> int:
+    return 0 if size == 0 else 1 + (size - 1).bit_length()
+
+
+def u(value: int) -> bytes:
+    """LEB128."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def z(value: int) -> bytes:
+    """Zigzag LEB128."""
+    return u(2 * value if value >= 0 else -2 * value - 1)
+
+
+@dataclass
+class Rank:
+    """What one thread of one process writes down."""
+
+    world_rank: int
+    world_size: int
+    host: str = "n0"
+    job: str = "job"
+    thread: int = 0
+    pid: int = 0
+    flags: int = FINALIZED
+    flavour: int = 1
+    version: str = "MPICH Version:      4.3.2"
+    library: str = "/usr/lib/libmpi.so.12"
+    affinity: tuple[int, ...] = ()
+    cpu: int = 0
+    run_ns: int = 1_000_000_000
+    mpi_ns: int = 0
+    runqueue_wait_ns: int = 0
+    schedstat_samples: int = 1
+    unrecorded: int = 0
+    note: str = ""
+    clocks: int = 2
+    totals: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
+    peers: dict[tuple[int, str, int, int], list[int]] = field(default_factory=dict)
+    collectives: list[tuple] = field(default_factory=list)
+    comms: list[bytes] = field(default_factory=list)
+    trace: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.pid = self.pid or 1000 + self.world_rank
+        if not self.comms:
+            self.comm(0, list(range(self.world_size)))
+            self.comm(1, [self.world_rank])
+
+    def count(self, call: str, ns: int = 0, size: int = 0, times: int = 1) -> None:
+        before = self.totals.get(call, (0, 0, 0, 0))
+        self.totals[call] = (
+            before[0] + times,
+            before[1] + ns * times,
+            max(before[2], ns),
+            before[3] + size * times,
+        )
+        self.mpi_ns += ns * times
+
+    def send(self, peer: int, size: int, call: str = "MPI_Send", times: int = 1, ns: int = 100) -> None:
+        self._message(peer, size, call, times, 0)
+        self.count(call, ns, size, times)
+
+    def recv(self, peer: int, size: int, call: str = "MPI_Recv", times: int = 1, ns: int = 100) -> None:
+        self._message(peer, size, call, times, RECEIVE)
+        self.count(call, ns, size, times)
+
+    def _message(self, peer: int, size: int, call: str, times: int, direction: int) -> None:
+        entry = self.peers.setdefault((peer, call, direction, size_bin(size)), [0, 0])
+        entry[0] += times
+        entry[1] += times * size
+
+    def peer_bytes(self, peer: int, size: int, call: str, times: int = 1) -> None:
+        """A message of a collective only its caller knows."""
+        self._message(peer, size, call, times, 0)
+
+    def collective(self, call, size, *, comm=0, root=-1, flags=0, element=1, size2=0, times=1, ns=1000):
+        entry = (CALL_NUMBERS[call], flags, comm, root, element, size, size2, times, ns * times)
+        self.collectives.append(entry)
+        self.count(call, ns, 0, times)
+
+    def comm(
+        self, index: int, members: list[int], instance: int = 0, listed: bool = True, remote: list[int] = ()
+    ):
+        me = members.index(self.world_rank)
+        runs = [(first, 1, 1) for first in members] if listed else []
+        if listed and members == list(range(members[0], members[0] + len(members))):
+            runs = [(members[0], 1, len(members))]
+        remote_runs = [(first, 1, 1) for first in remote]
+        head = struct.pack(
+            "<4IQ4I",
+            index,
+            len(members),
+            me,
+            len(runs),
+            fnv1a(members),
+            instance,
+            len(remote),
+            len(remote_runs),
+            0,
+        )
+        self.comms.append(head + b"".join(struct.pack("<IiI", *run) for run in [*runs, *remote_runs]))
+
+    def event(self, call: str | int, gap: int, duration: int, payload: bytes = b"") -> None:
+        number = CALL_NUMBERS[call] if isinstance(call, str) else call
+        self.trace.append(u(number) + u(gap) + u(duration) + payload)
+
+    def record(self) -> bytes:
+        start, real = 10_000, 1_700_000_000_000_000_000
+        last = (
+            (start + self.run_ns, start + self.run_ns, real + self.run_ns)
+            if self.clocks == 2
+            else (start, start, real)
+        )
+        mask = [0] * 128
+        for pu in self.affinity:
+            mask[pu // 64] |= 1 << pu % 64
+        finalize = start + self.run_ns if self.flags & FINALIZED else 0
+        text = [
+            (self.job, 64),
+            (self.host, 64),
+            (self.library, 256),
+            (self.version, 512),
+            ("/bin/app", 256),
+            (self.note, 256),
+        ]
+        who = (self.world_rank, self.world_size, self.pid, self.thread, self.flavour, self.flags, 0, self.cpu)
+        waited = (self.runqueue_wait_ns, self.run_ns - self.runqueue_wait_ns, self.schedstat_samples)
+        numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start, finalize, self.mpi_ns,
+                              *waited, self.unrecorded, *mask)  # fmt: skip
+        return numbers + b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
+
+    def totals_bytes(self) -> bytes:
+        return b"".join(struct.pack("<4Q", *self.totals.get(name, (0, 0, 0, 0))) for name in CALL_NUMBERS)
+
+    def peers_bytes(self) -> tuple[bytes, int]:
+        """A table twice as large as needed, its used slots spread."""
+        slots = [struct.pack("<IHHQQ", 0xFFFFFFFF, 0xFFFF, 0, 0, 0)] * (2 * len(self.peers) + 2)
+        for index, ((peer, call, direction, bin_), (count, size)) in enumerate(self.peers.items()):
+            slots[2 * index + 1] = struct.pack(
+                "<IHHQQ", peer, CALL_NUMBERS[call] | direction, bin_, count, size
+            )
+        return b"".join(slots), len(slots)
+
+    def collectives_bytes(self) -> tuple[bytes, int]:
+        slots = [bytes(48)] * (2 * len(self.collectives) + 2)
+        for index, entry in enumerate(self.collectives):
+            slots[2 * index] = struct.pack("<HHIiIQQQQ", *entry)
+        return b"".join(slots), len(slots)
+
+
+@dataclass
+class RawFile:
+    """One node's file; runs are placed in the order added."""
+
+    body: bytearray = field(default_factory=bytearray)
+    version: int = 1
+    calls: int = len(CALL_NUMBERS)
+    crc: int = zlib.crc32(CALLS_TEXT)
+
+    def add_run(
+        self, kind: int, payload: bytes, used: int, owner: int | None = None, sequence: int = 0
+    ) -> int:
+        first = len(self.body) // CHUNK_BYTES
+        chunks = -(-(32 + len(payload)) // CHUNK_BYTES)
+        header = struct.pack(
+            "<4I2Q", CHUNK_MAGIC, kind, chunks, first if owner is None else owner, sequence, used
+        )
+        self.body += (header + payload).ljust(chunks * CHUNK_BYTES, b"\0")
+        return first
+
+    def add_unused(self, chunks: int = 1) -> None:
+        self.body += bytes(chunks * CHUNK_BYTES)
+
+    def add(self, rank: Rank, events_a_run: int = 10**9) -> int:
+        payload = rank.record() + rank.totals_bytes()
+        owner = self.add_run(RANK, payload, 1)
+        self.add_run(PEERS, *rank.peers_bytes(), owner=owner)
+        self.add_run(COLLECTIVES, *rank.collectives_bytes(), owner=owner)
+        log = b"".join(rank.comms)
+        self.add_run(COMMS, log, len(log), owner=owner)
+        for sequence, start in enumerate(range(0, len(rank.trace), events_a_run)):
+            log = b"".join(rank.trace[start : start + events_a_run])
+            self.add_run(TRACE, log, len(log), owner=owner, sequence=sequence)
+        return owner
+
+    def bytes(self) -> bytes:
+        chunks = len(self.body) // CHUNK_BYTES
+        header = struct.pack("<4I2Q", FILE_MAGIC, self.version, CHUNK_BYTES, self.calls, self.crc, chunks)
+        return header.ljust(HEADER_BYTES, b"\0") + bytes(self.body)
+
+    def write(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.bytes())
+        return path
+
+
+def write_recording(directory: Path, ranks: list[Rank]) -> Path:
+    """A recording directory as the ranks leave it, one file a host, without `recording.json`."""
+    files: dict[str, RawFile] = {}
+    for rank in ranks:
+        files.setdefault(rank.host, RawFile()).add(rank)
+    for host, file in files.items():
+        file.write(directory / "raw" / f"{host}.rwn")
+    return directory

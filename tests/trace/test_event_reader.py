@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packed events: the worked examples of the contract, every payload, and damage."""
+
+import re
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rankwise._core import trace
+from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, u, z
+
+HEADER = Path(__file__).resolve().parents[2] / "formats" / "recording.h"
+
+
+def event(call, gap, duration, payload=b""):
+    return u(CALL_NUMBERS[call] if isinstance(call, str) else call) + u(gap) + u(duration) + payload
+
+
+def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
+    # GIVEN the two byte sequences in formats/recording.h, with 12 standing for MPI_Send and 30 for MPI_Wait
+    send, wait = (
+        bytes.fromhex(line)
+        for line in re.findall(r"^ \*       ((?:[0-9a-f]{2} +)*[0-9a-f]{2})$", HEADER.read_text(), re.M)
+    )
+    assert (send[0], wait[0]) == (12, 30)
+    # WHEN they are decoded, behind two receive requests for the second to complete
+    irecv = event("MPI_Irecv", 0, 0, u(0) + z(3) + z(0) + u(64))
+    decoded = trace.decode(
+        u(CALL_NUMBERS["MPI_Send"]) + send[1:] + irecv + irecv + u(CALL_NUMBERS["MPI_Wait"]) + wait[1:]
+    )
+    # THEN they are what the text beside them says
+    assert decoded["problem"] == ""
+    assert (decoded["gap_ticks"][0], decoded["duration_ticks"][0], decoded["comm"][0]) == (1000, 200, 0)
+    assert (decoded["send_peer"][0], decoded["send_tag"][0], decoded["send_bytes"][0]) == (5, 7, 300)
+    assert (decoded["gap_ticks"][3], decoded["duration_ticks"][3]) == (5, 90)
+    assert list(decoded["completion_offsets"]) == [0, 0, 0, 0, 1]
+    assert decoded["completion_request"][0] == 0
+    assert decoded["completion_is_receive"][0] == 1
+    assert (decoded["completion_peer"][0], decoded["completion_tag"][0], decoded["completion_bytes"][0]) == (
+        3,
+        0,
+        64,
+    )
+
+
+def test_every_class_of_call_gives_its_payload():
+    stream = b"".join([
+        event("MPI_Sendrecv", 1, 2, u(0) + z(4) + z(5) + u(6) + u(0) + z(-2) + z(-1) + z(7) + z(8) + u(9)),
+        event("MPI_Isend", 1, 2, u(3) + z(-1) + z(0) + u(0)),
+        event("MPI_Recv_init", 1, 2, u(0) + z(-2) + z(-1) + u(4096)),
+        event("MPI_Start", 1, 2, u(1) + u(1)),
+        event("MPI_Iallreduce", 1, 2, u(2) + z(-1) + u(1) + u(8) + u(800) + u(0) + u(0)),
+        event("MPI_Alltoallv", 1, 2, u(0) + z(-1) + u(0) + u(4) + u(60) + u(0) + u(3) + bytes([10, 20, 30])),
+        event("MPI_Waitall", 1, 2, u(2) + u(3) + u(0) + u(1) + u(0)),
+        event("MPI_Iprobe", 1, 2, u(0) + z(-2) + z(-1) + z(6) + z(1) + u(77)),
+        event("MPI_Request_free", 1, 2, u(2)),
+        event("MPI_Comm_rank", 1, 2),
+        event(POLL, 10, 20, u(5)),
+        event(SCHED, 0, 0, u(1000) + u(2000)),
+        event(LOST, 0, 0, u(12)),
+    ])  # fmt: skip
+    events = trace.decode(stream)
+    assert events["problem"] == ""
+    assert list(events["request"]) == [-1, 0, 1, -1, 2, -1, -1, -1, 1, -1, -1, -1, -1]
+    assert (
+        events["recv_peer"][0],
+        events["recv_tag"][0],
+        events["recv_bytes"][0],
+        events["posted_peer"][0],
+    ) == (7, 8, 9, -2)
+    assert events["send_peer"][1] == -1 and events["comm"][1] == 3
+    assert (events["posted_peer"][2], events["recv_bytes"][2]) == (-2, 4096)
+    assert (events["flags"][4], events["datatype_bytes"][4], events["bytes"][4]) == (1, 8, 800)
+    assert list(events["sizes"]) == [10, 20, 30] and list(events["size_offsets"][5:7]) == [0, 3]
+    assert list(events["completion_request"]) == [1, 0, 2]
+    assert list(events["count"][10:]) == [5, 0, 12]
+    assert (events["runqueue_wait_ns"][11], events["cpu_ns"][11]) == (1000, 2000)
+
+
+def test_a_stream_cut_inside_an_event_keeps_the_events_before_it_and_says_where():
+    whole = event("MPI_Send", 1, 2, u(0) + z(1) + z(2) + u(300))
+    events = trace.decode(whole * 3 + whole[:-1])
+    assert len(events["kind"]) == 3
+    assert "after event 3" in events["problem"] and f"byte {3 * len(whole)}" in events["problem"]
+
+
+def test_a_list_longer_than_the_stream_is_damage_and_allocates_nothing():
+    events = trace.decode(event("MPI_Waitall", 1, 2, u(2**60)))
+    assert len(events["kind"]) == 0 and events["problem"]
+
+
+def test_a_number_of_more_than_64_bits_is_damage():
+    assert trace.decode(b"\xff" * 9 + b"\x02" + b"\0\0")["problem"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=400))
+def test_random_bytes_never_crash(stream):
+    events = trace.decode(stream)
+    assert len(events["kind"]) * 3 <= len(stream)
+    assert len(events["completion_offsets"]) == len(events["kind"]) + 1
+
+
+numbers = st.integers(0, 2**64 - 1)
+ints = st.integers(-(2**31), 2**31 - 1)
+
+
+@given(st.lists(st.tuples(numbers, numbers, st.integers(0, 2**32 - 1), ints, ints, numbers), max_size=50))
+def test_what_was_packed_comes_back(sends):
+    stream = b"".join(event("MPI_Send", g, d, u(c) + z(p) + z(t) + u(b)) for g, d, c, p, t, b in sends)
+    events = trace.decode(stream)
+    columns = ["gap_ticks", "duration_ticks", "comm", "send_peer", "send_tag", "send_bytes"]
+    assert [tuple(int(events[name][i]) for name in columns) for i in range(len(sends))] == sends

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The reader of a node's file: what it finds, and what it makes of damage."""
+
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rankwise._core import trace
+from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, u, z
+
+from rankwise.errors import RankwiseError
+
+PEER = struct.Struct("<IHHQQ")
+
+
+def two_ranks() -> RawFile:
+    file = RawFile()
+    for me in range(2):
+        rank = Rank(me, 2, affinity=(me,))
+        rank.send(1 - me, 100, times=23)
+        rank.collective("MPI_Allreduce", 8, element=8)
+        for i in range(10):
+            rank.event("MPI_Send", i, 5, u(0) + z(1 - me) + z(0) + u(100))
+        file.add_unused()
+        file.add(rank, events_a_run=3)
+    return file
+
+
+def peers(thread):
+    return sorted(PEER.iter_unpack(thread.peers))
+
+
+def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
+    file = trace.NodeFile(str(two_ranks().write(tmp_path / "n0.rwn")))
+    assert file.problems == []
+    assert [thread.rank["world_rank"] for thread in file.threads] == [0, 1]
+    first = file.threads[0]
+    assert first.problems == []
+    assert first.rank["host"] == "n0" and first.rank["seconds_per_tick"] == pytest.approx(1e-9)
+    assert [entry[0] for entry in peers(first)] == [1] and peers(first)[0][3:] == (23, 2300)
+    assert len(first.collectives) == 48
+    assert len(first.communicators) == 2
+    assert list(first.events()["gap_ticks"]) == list(range(10))
+
+
+def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
+    for content in (b"", bytes(100), bytes(HEADER_BYTES), bytes(HEADER_BYTES + 3 * CHUNK_BYTES)):
+        path = tmp_path / "n0.rwn"
+        path.write_bytes(content)
+        assert trace.NodeFile(str(path)).threads == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda b: b"#!/bin/sh\n" + b, ["not a raw recording", "byte 0"]),
+        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["format version 2", "byte 4"]),
+        (lambda b: b[:8] + struct.pack("<I", 4096) + b[12:], ["chunks of 4096 bytes"]),
+        (lambda b: b[:16] + struct.pack("<Q", 1) + b[24:], ["another list of MPI functions"]),
+        (lambda b: b[:20], ["stops at byte 20"]),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_an_error_that_says_what_was_expected(tmp_path, change, words):
+    path = tmp_path / "n0.rwn"
+    path.write_bytes(change(two_ranks().bytes()))
+    with pytest.raises(RankwiseError) as error:
+        trace.NodeFile(str(path))
+    assert str(path) in error.value.message and error.value.hint
+    assert all(word in error.value.message for word in words)
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(RankwiseError, match="cannot read"):
+        trace.NodeFile(str(tmp_path / "nowhere.rwn"))
+
+
+def test_an_outgrown_table_is_not_counted_twice(tmp_path):
+    file = RawFile()
+    rank = Rank(0, 2)
+    owner = file.add(rank)
+    old = PEER.pack(1, 5, 3, 10, 40)
+    file.add_run(DEAD, old, 1, owner=owner)
+    file.add_run(PEERS, PEER.pack(1, 5, 3, 12, 48), 1, owner=owner, sequence=1)
+    (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
+    assert peers(thread) == [(1, 5, 3, 12, 48)]
+
+
+def test_of_a_table_that_was_being_copied_when_the_process_died_the_complete_one_is_read(tmp_path):
+    file = RawFile()
+    owner = file.add_run(1, Rank(0, 4).record() + bytes(32 * 652), 1)
+    full = b"".join(PEER.pack(peer, 5, 3, 10, 40) for peer in range(4))
+    file.add_run(PEERS, full, 4, owner=owner)
+    file.add_run(PEERS, full[:48].ljust(192, b"\0"), 8, owner=owner, sequence=1)
+    (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
+    assert len(peers(thread)) == 4
+
+
+def test_a_rank_killed_before_its_second_clock_reading_takes_the_rate_of_the_node(tmp_path):
+    file = RawFile()
+    file.add(Rank(0, 2, clocks=1))
+    file.add(Rank(1, 2))
+    first, second = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
+    assert first.rank["seconds_per_tick"] == second.rank["seconds_per_tick"] == pytest.approx(1e-9)
+
+
+def test_a_missing_part_of_a_trace_ends_it_there(tmp_path):
+    file = RawFile()
+    rank = Rank(0, 1)
+    event = u(0) + u(1) + u(1)
+    owner = file.add(rank)
+    file.add_run(TRACE, event, len(event), owner=owner, sequence=0)
+    file.add_run(TRACE, event, len(event), owner=owner, sequence=2)
+    (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
+    assert len(thread.events()["kind"]) == 1
+    assert thread.problems == ["part 1 of the trace is missing; it ends there"]
+
+
+@pytest.mark.parametrize(
+    "keep", [HEADER_BYTES, HEADER_BYTES + 3000, HEADER_BYTES + CHUNK_BYTES + 5000, -CHUNK_BYTES - 7]
+)
+def test_a_file_cut_short_keeps_what_is_there(tmp_path, keep):
+    whole = two_ranks().bytes()
+    path = tmp_path / "n0.rwn"
+    path.write_bytes(whole[:keep])
+    file = trace.NodeFile(str(path))
+    assert len(file.threads) <= 2
+    if keep < 0:
+        assert len(file.threads) == 2 and any("the file ends at byte" in problem for problem in file.problems)
+
+
+def read_everything(path):
+    for thread in trace.NodeFile(str(path)).threads:
+        for entry in PEER.iter_unpack(thread.peers):
+            assert entry[3] > 0
+        assert thread.rank["world_rank"] < thread.rank["world_size"]
+        assert len(thread.calls) % 32 == 0 and len(thread.collectives) % 48 == 0
+        thread.events()
+        thread.communicators  # noqa: B018 - read for its side effects
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_random_damage_never_crashes_the_reader(tmp_path, data):
+    # GIVEN a good file with some words overwritten where structure lives, and perhaps cut short
+    content = bytearray(two_ranks().bytes())
+    starts = [
+        HEADER_BYTES + chunk * CHUNK_BYTES for chunk in range((len(content) - HEADER_BYTES) // CHUNK_BYTES)
+    ]
+    for _ in range(data.draw(st.integers(1, 6))):
+        start = data.draw(st.sampled_from([8, *starts]))
+        offset = start + data.draw(st.integers(0, 300))
+        patch = data.draw(st.binary(min_size=1, max_size=8))
+        content[offset : offset + len(patch)] = patch
+    path = tmp_path / "n0.rwn"
+    path.write_bytes(content[: data.draw(st.integers(HEADER_BYTES, len(content)))])
+    # THEN it is read as far as it makes sense, or refused with a sentence
+    try:
+        read_everything(path)
+    except RankwiseError as error:
+        assert str(path) in error.message
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=6000))
+def test_random_bytes_never_crash_the_reader(tmp_path, content):
+    path = tmp_path / "n0.rwn"
+    path.write_bytes(content)
+    try:
+        read_everything(path)
+    except RankwiseError as error:
+        assert str(path) in error.message
