@@ -5,4 +5,5 @@ NB_MODULE(_core, module) {
     bind_error(module);
     bind_placement(module);
     bind_trace(module);
+    bind_workloads(module);
 }

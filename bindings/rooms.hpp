@@ -7,3 +7,4 @@
 void bind_error(nanobind::module_ &module);
 void bind_placement(nanobind::module_ &module);
 void bind_trace(nanobind::module_ &module);
+void bind_workloads(nanobind::module_ &module);

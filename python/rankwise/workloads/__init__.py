@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that do the communication of known applications: what they send, and how to build them.
+
+The same C code runs as an MPI program and, without MPI, one rank at a time, so that messages can be counted at any
+number of ranks.
+"""
+
+from rankwise.workloads.catalogue import Workload, names, workload
+from rankwise.workloads.generate import Communication, generate
+from rankwise.workloads.program import Collective, Kind, Program, program
+
+__all__ = ["Collective", "Communication", "Kind", "Program", "Workload", "generate", "names", "program", "workload"]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The messages of a workload, counted without running it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rankwise.workloads.program import CALLS, Collective, Kind, program
+
+ROOTED = (Kind.BCAST, Kind.REDUCE)
+
+
+@dataclass(frozen=True)
+class Communication:
+    """What a program sends: point-to-point messages as counts, collectives as calls.
+
+    Rows of the four arrays are distinct in source, destination and bytes, and sorted by them. Messages of a rank to
+    itself are among them.
+
+    Attributes:
+        ranks: Number of ranks.
+        source: Sending world rank.
+        destination: Receiving world rank.
+        bytes: Size of each of the row's messages.
+        messages: How many of them.
+        collectives: Collective calls; `MPI_Comm_split` is not among them.
+    """
+
+    ranks: int
+    source: np.ndarray
+    destination: np.ndarray
+    bytes: np.ndarray
+    messages: np.ndarray
+    collectives: tuple[Collective, ...]
+
+
+@dataclass
+class _Groups:
+    """Communicators made by splits, while their members are being met one after the other."""
+
+    members: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, rank: int, events: dict[str, np.ndarray]) -> dict[int, int]:
+        """Enter a rank; returns the color it has in each split."""
+        splits = np.flatnonzero(events["kind"] == Kind.SPLIT)
+        colors = {}
+        for group, color, key in zip(*(events[c][splits].tolist() for c in ("group", "peer", "tag")), strict=True):
+            self.members[group, color].append((key, rank))
+            colors[group] = color
+        return colors
+
+    def ranks(self, group: int, color: int, world: int) -> tuple[int, ...]:
+        """World ranks in rank order: by key, then by world rank."""
+        return tuple(range(world)) if group == 0 else tuple(rank for _, rank in sorted(self.members[group, color]))
+
+
+def generate(name: str, problem_class: str, ranks: int, iterations: int | None = None) -> Communication:
+    """Count the messages of a workload, executing each rank's code in turn without data.
+
+    Args:
+        name: The workload.
+        problem_class: Such as `B`.
+        ranks: Number of ranks; takes about 5 ms for each rank of class B.
+        iterations: Of the timed section; as the class has if not given.
+
+    Raises:
+        RankwiseError: The workload does not have that class or cannot run on that many ranks.
+    """
+    source, rows = [], []
+    groups = _Groups()
+    calls: dict[tuple[int, ...], int] = defaultdict(int)
+    for rank, events in program(name, problem_class, ranks, iterations).each_rank():
+        kind = events["kind"]
+        sends = kind == Kind.SEND
+        peer_and_bytes = np.stack([events["peer"][sends], events["count"][sends] * events["type_bytes"][sends]], axis=1)
+        distinct, counts = np.unique(peer_and_bytes, axis=0, return_counts=True)
+        source.append(np.full(len(counts), rank))
+        rows.append(np.column_stack([distinct, counts]))
+        colors = groups.add(rank, events)
+        for key, count in _collectives(events).items():
+            calls[key[0], colors.get(key[0], 0), *key[1:]] += count
+    table = np.concatenate(rows)
+    return Communication(
+        ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], _joined(calls, groups, ranks)
+    )
+
+
+def _collectives(events: dict[str, np.ndarray]) -> dict[tuple[int, ...], int]:
+    """One rank's calls: (group, kind, root, bytes, datatype_bytes) -> count."""
+    chosen = np.isin(events["kind"], list(CALLS))
+    kind = events["kind"][chosen].astype(np.int64)
+    root = np.where(np.isin(kind, ROOTED), events["peer"][chosen], -1)
+    size = events["count"][chosen] * events["type_bytes"][chosen]
+    columns = np.stack([events["group"][chosen], kind, root, size, events["type_bytes"][chosen]], axis=1)
+    distinct, counts = np.unique(columns, axis=0, return_counts=True)
+    return {tuple(row): count for row, count in zip(distinct.tolist(), counts.tolist(), strict=True)}
+
+
+def _joined(calls: dict[tuple[int, ...], int], groups: _Groups, world: int) -> tuple[Collective, ...]:
+    joined = []
+    for (group, color, kind, root, size, type_bytes), total in sorted(calls.items()):
+        members = groups.ranks(group, color, world)
+        each, rest = divmod(total, len(members))
+        if rest:
+            raise AssertionError(f"{CALLS[Kind(kind)]} is not called by all ranks of a communicator alike")
+        joined.append(Collective(CALLS[Kind(kind)], members, root, size, type_bytes, each))
+    return tuple(joined)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm_mpi.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "work.h"
+
+static void end_job(struct comm_mpi *mpi, const char *sentence, double value, const char *unit)
+{
+    fprintf(stderr, "error: %s `%.0f` %s on rank %d\n", sentence, value, unit, mpi->comm.rank);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes)
+{
+    if (bytes > buffer->capacity) {
+        free(buffer->bytes);
+        buffer->bytes = malloc(bytes);
+        buffer->capacity = bytes;
+        if (buffer->bytes == NULL)
+            end_job(mpi, "there is no memory for a message buffer of", (double)bytes, "bytes");
+    }
+    return buffer->bytes;
+}
+
+int comm_mpi_count(struct comm_mpi *mpi, int64_t count)
+{
+    if (count > INT_MAX)
+        end_job(mpi, "MPI cannot send a message of", (double)count, "elements in one call");
+    return (int)count;
+}
+
+MPI_Datatype comm_mpi_type(enum comm_type type)
+{
+    return type == COMM_INT ? MPI_INT : type == COMM_DOUBLE ? MPI_DOUBLE : MPI_C_DOUBLE_COMPLEX;
+}
+
+void comm_mpi_wrong(struct comm_mpi *mpi, const char *format, ...)
+{
+    if (mpi->errors++ > 0)
+        return;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(mpi->first_error, sizeof mpi->first_error, format, values);
+    va_end(values);
+}
+
+static void compute(struct comm *c, double operations)
+{
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    if (mpi->factor <= 0)
+        return;
+    double start = MPI_Wtime();
+    work_do(operations * mpi->factor);
+    mpi->compute_s += MPI_Wtime() - start;
+}
+
+static void timer(struct comm *c, int running)
+{
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    if (running) {
+        mpi->compute_s = 0;
+        mpi->timer_started = MPI_Wtime();
+    } else {
+        mpi->elapsed_s = mpi->slowest_s = MPI_Wtime() - mpi->timer_started;
+    }
+}
+
+void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double factor)
+{
+    static const struct comm_calls calls = {
+        .send = comm_mpi_send,
+        .irecv = comm_mpi_irecv,
+        .wait = comm_mpi_wait,
+        .barrier = comm_mpi_barrier,
+        .bcast = comm_mpi_bcast,
+        .reduce = comm_mpi_reduce,
+        .reduce_time = comm_mpi_reduce_time,
+        .allreduce = comm_mpi_allreduce,
+        .alltoall = comm_mpi_alltoall,
+        .split = comm_mpi_split,
+        .compute = compute,
+        .timer = timer,
+    };
+    *mpi = (struct comm_mpi){.comm = {.calls = &calls}, .check = check, .factor = factor, .group_count = 1};
+    mpi->groups[COMM_WORLD] = MPI_COMM_WORLD;
+    MPI_Comm_rank(MPI_COMM_WORLD, &mpi->comm.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &mpi->comm.size);
+    for (int i = 0; i < COMM_MPI_REQUESTS; i++)
+        mpi->posted[i].request = MPI_REQUEST_NULL;
+}
+
+void comm_mpi_tear_down(struct comm_mpi *mpi)
+{
+    for (int i = 0; i < COMM_MPI_REQUESTS; i++)
+        free(mpi->posted[i].buffer.bytes);
+    free(mpi->out.bytes);
+    free(mpi->in.bytes);
+    free(mpi->sent.entries);
+    free(mpi->received.entries);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double *array;
+static size_t elements, position;
+
+int work_parse(const char *text, struct work_amount *amount)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+    char *behind;
+    double number = strtod(text, &behind);
+    if (behind == text || !(number >= 0) || number > 1e18)
+        return 0;
+    *amount = (struct work_amount){.factor = number, .seconds = -1};
+    if (strcmp(behind, "x") == 0)
+        return 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(behind, units[i].unit) == 0) {
+            *amount = (struct work_amount){.factor = 0, .seconds = number * units[i].seconds};
+            return 1;
+        }
+    return 0;
+}
+
+int work_set_up(size_t bytes)
+{
+    elements = bytes / sizeof *array;
+    array = elements ? malloc(elements * sizeof *array) : NULL;
+    for (size_t i = 0; array && i < elements; i++)
+        array[i] = 1;
+    return array != NULL;
+}
+
+void work_do(double operations)
+{
+    const double multiplier = 0.75, addend = 0.25; /* 1 is its fixed point: no overflow, no denormals */
+    double remaining = operations / 2;
+    while (remaining >= 1) {
+        size_t run = elements - position;
+        if ((double)run > remaining)
+            run = (size_t)remaining;
+        for (size_t i = position; i < position + run; i++)
+            array[i] = array[i] * multiplier + addend;
+        remaining -= (double)run;
+        position = (position + run) % elements;
+    }
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double work_rate(void)
+{
+    double best = 0, operations = 1e5;
+    for (int trial = 0; trial < 8;) {
+        double start = cpu_seconds();
+        work_do(operations);
+        double elapsed = cpu_seconds() - start;
+        if (elapsed < 2e-3) {
+            operations *= 2;
+            continue;
+        }
+        if (operations / elapsed > best)
+            best = operations / elapsed;
+        trial++;
+    }
+    return best;
+}
