@@ -9,4 +9,14 @@ from rankwise.workloads.catalogue import Workload, names, workload
 from rankwise.workloads.generate import Communication, generate
 from rankwise.workloads.program import Collective, Kind, Program, program
 
-__all__ = ["Collective", "Communication", "Kind", "Program", "Workload", "generate", "names", "program", "workload"]
+__all__ = [
+    "Collective",
+    "Communication",
+    "Kind",
+    "Program",
+    "Workload",
+    "generate",
+    "names",
+    "program",
+    "workload",
+]

@@ -35,7 +35,9 @@ class Workload:
         """
         why = _room.refusal(self.name, problem_class[:1] if len(problem_class) == 1 else "?", ranks)
         if why:
-            raise RankwiseError(why.replace("`?`", f"`{problem_class}`"), f"mpiexec -n 16 {self.name} --class S")
+            raise RankwiseError(
+                why.replace("`?`", f"`{problem_class}`"), f"mpiexec -n 16 {self.name} --class S"
+            )
 
     def iterations(self, problem_class: str) -> int:
         """Iterations of the timed section."""

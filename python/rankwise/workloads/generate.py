@@ -47,14 +47,20 @@ class _Groups:
         """Enter a rank; returns the color it has in each split."""
         splits = np.flatnonzero(events["kind"] == Kind.SPLIT)
         colors = {}
-        for group, color, key in zip(*(events[c][splits].tolist() for c in ("group", "peer", "tag")), strict=True):
+        for group, color, key in zip(
+            *(events[c][splits].tolist() for c in ("group", "peer", "tag")), strict=True
+        ):
             self.members[group, color].append((key, rank))
             colors[group] = color
         return colors
 
     def ranks(self, group: int, color: int, world: int) -> tuple[int, ...]:
         """World ranks in rank order: by key, then by world rank."""
-        return tuple(range(world)) if group == 0 else tuple(rank for _, rank in sorted(self.members[group, color]))
+        return (
+            tuple(range(world))
+            if group == 0
+            else tuple(rank for _, rank in sorted(self.members[group, color]))
+        )
 
 
 def generate(name: str, problem_class: str, ranks: int, iterations: int | None = None) -> Communication:
@@ -75,7 +81,9 @@ def generate(name: str, problem_class: str, ranks: int, iterations: int | None =
     for rank, events in program(name, problem_class, ranks, iterations).each_rank():
         kind = events["kind"]
         sends = kind == Kind.SEND
-        peer_and_bytes = np.stack([events["peer"][sends], events["count"][sends] * events["type_bytes"][sends]], axis=1)
+        peer_and_bytes = np.stack(
+            [events["peer"][sends], events["count"][sends] * events["type_bytes"][sends]], axis=1
+        )
         distinct, counts = np.unique(peer_and_bytes, axis=0, return_counts=True)
         source.append(np.full(len(counts), rank))
         rows.append(np.column_stack([distinct, counts]))
