@@ -89,7 +89,7 @@ def generate(name: str, problem_class: str, ranks: int, iterations: int | None =
         rows.append(np.column_stack([distinct, counts]))
         colors = groups.add(rank, events)
         for key, count in _collectives(events).items():
-            calls[key[0], colors.get(key[0], 0), *key[1:]] += count
+            calls[(key[0], colors.get(key[0], 0), *key[1:])] += count
     table = np.concatenate(rows)
     return Communication(
         ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], _joined(calls, groups, ranks)
