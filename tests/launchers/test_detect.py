@@ -4,7 +4,7 @@
 import subprocess
 
 import pytest
-from fakes import fake_launcher
+from fake_launchers import fake_launcher
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import check_family, mpi_of, parse

@@ -2,7 +2,7 @@
 """Variables for the ranks: each launcher's own way, and the user's LD_PRELOAD kept behind ours."""
 
 import pytest
-from fakes import fake_launcher
+from fake_launchers import fake_launcher
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import emit_environment, parse

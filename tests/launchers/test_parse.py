@@ -4,7 +4,7 @@
 import os
 
 import pytest
-from fakes import fake_launcher
+from fake_launchers import fake_launcher
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse

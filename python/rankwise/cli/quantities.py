@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers for people: counts, sizes and times with three digits and a unit."""
+
+from __future__ import annotations
+
+
+def count_text(value: int) -> str:
+    """A count: `999`, `1.24 k`, `320 k`, `1.2 M`."""
+    return _scaled(value, 1000.0, ("", "k", "M", "G", "T")) if value >= 1000 else str(value)
+
+
+def bytes_text(value: float) -> str:
+    """A size in powers of 1000: `999 B`, `1.24 kB`, `38 MB`."""
+    return _scaled(value, 1000.0, ("B", "kB", "MB", "GB", "TB", "PB")) if value >= 1000 else f"{value:.0f} B"
+
+
+def seconds_text(value: float) -> str:
+    """A time: `310 ns`, `4.2 us`, `1.5 ms`, `9.1 s`, `2 h 03 min`."""
+    if value >= 3600:
+        return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
+    if value == 0 or value >= 1:
+        return f"{_three(value)} s"
+    units = ((1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    scale, unit = next((each for each in units if value >= each[0]), units[-1])
+    return f"{_three(value / scale)} {unit}"
+
+
+def _scaled(value: float, base: float, units: tuple[str, ...]) -> str:
+    at = 0
+    while value >= base * 0.9995 and at + 1 < len(units):
+        value, at = value / base, at + 1
+    return f"{_three(value)} {units[at]}".rstrip()
+
+
+def _three(value: float) -> str:
+    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

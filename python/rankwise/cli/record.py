@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise record`: run a program as it is run today, and keep what it said to whom."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rankwise.errors import RankwiseError
+
+HELP = "record an unmodified MPI program"
+COMMAND = "mpiexec -n 16 ./app args"
+FAILURE_STATUS = 125
+_EXAMPLE = "`rankwise record -- mpiexec -n 16 ./app`"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    from rankwise.cli.parsing import add_output
+
+    add_output(
+        parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
+    )
+    parser.add_argument("--trace", action="store_true", help="keep every call in program order too")
+    flavours = ("mpich", "openmpi", "standard_abi")
+    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record; returns the program's own exit status."""
+    from rankwise.cli.record_end import tell
+    from rankwise.launchers.execute import execute, pass_on
+    from rankwise.record import session
+
+    if not args.command:
+        hint = f"put it after `--`, for example {_EXAMPLE}"
+        raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
+    recording = session.prepare(args.command, args.output, args.force, args.trace, args.mpi)
+    try:
+        ended = execute(recording.launch)
+    except RankwiseError:
+        session.abandon(recording)
+        raise
+    for line in tell(recording, ended, args.quiet):
+        print(f"rankwise: {line}", file=sys.stderr)
+    return pass_on(ended)

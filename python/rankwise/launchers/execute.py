@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running a launch to its end as if it had been started directly: its streams, signals and status are its own."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+from rankwise.errors import RankwiseError
+from rankwise.launchers.line import Launch
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_TELLING = (signal.SIGUSR1, signal.SIGUSR2)
+# siginfo si_code of what the terminal sends; it sends that to the launcher as well.
+_FROM_KERNEL = 0x80
+# `timeout` and batch systems signal the whole process group: who ends within this time had the signal already, and
+# a second one would make both Hydra and Open MPI stop without cleaning up.
+_GRACE_S = 0.3
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a launch ended: `status` is its exit status, or 128 + `signal` as in a shell."""
+
+    status: int
+    signal: int | None
+    interrupted: bool
+    start_s: float
+    end_s: float
+
+
+def execute(launch: Launch) -> Ended:
+    """Run a launch with the caller's stdin, stdout and stderr, and pass on the signals that come meanwhile.
+
+    Raises:
+        RankwiseError: It could not be started: not found (status 127), or not executable (126).
+    """
+    sys.stdout.flush()
+    watched = {signal.SIGCHLD, *_ENDING, *_TELLING}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        start_s = time.time()
+        pid = _spawn(launch, before)
+        wait_status, interrupted = _wait(pid, watched)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    code = os.waitstatus_to_exitcode(wait_status)
+    if code < 0:
+        return Ended(128 - code, -code, interrupted, start_s, time.time())
+    return Ended(code, None, interrupted, start_s, time.time())
+
+
+def _spawn(launch: Launch, mask: set[signal.Signals]) -> int:
+    environment = {**os.environ, **launch.environment}
+    try:
+        # Python ignores these two, the program must not.
+        defaults = (signal.SIGPIPE, signal.SIGXFSZ)
+        return os.posix_spawnp(
+            launch.words[0], launch.words, environment, setsigmask=mask, setsigdef=defaults
+        )
+    except OSError as error:
+        hint = "check that it is a program for this machine; a script needs a first line such as `#!/bin/sh`"
+        message = f"`{launch.words[0]}` cannot be started: {os.strerror(error.errno or 0).lower()}"
+        status = 127 if error.errno == errno.ENOENT else 126
+        raise RankwiseError(message, hint=hint, status=status) from error
+
+
+def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, bool]:
+    interrupted = False
+    pending: list[tuple[float, int]] = []
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status, interrupted
+        now = time.monotonic()
+        for _, number in [each for each in pending if each[0] <= now]:
+            _send(pid, number)
+        pending = [each for each in pending if each[0] > now]
+        info = signal.sigtimedwait(watched, min([1.0, *(at - now for at, _ in pending)]))
+        if info is None or info.si_signo == signal.SIGCHLD:
+            continue
+        interrupted = interrupted or info.si_signo == signal.SIGINT
+        if info.si_signo in _TELLING:
+            _send(pid, info.si_signo)
+        elif info.si_code != _FROM_KERNEL:
+            pending.append((now + _GRACE_S, info.si_signo))
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def pass_on(ended: Ended) -> int:
+    """The exit status to leave with; does not return if the launch was killed by a signal, but dies of it too."""
+    if ended.signal is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+        if ended.signal != signal.SIGKILL:
+            signal.signal(ended.signal, signal.SIG_DFL)
+        os.kill(os.getpid(), ended.signal)
+    if ended.interrupted and ended.status != 0:
+        return 128 + signal.SIGINT
+    return ended.status

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""recording.json: how a recording was made. Schema: formats/recording.schema.json."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+FILE_NAME = "recording.json"
+
+
+class LauncherUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The launcher; `kind` as in `rankwise.launchers.line.Launcher`."""
+
+    kind: str
+    vendor: str
+    version: str | None
+    path: str | None
+
+
+class MpiFound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was known of the program's MPI before it ran; null where only the run could tell."""
+
+    flavour: Literal["mpich", "openmpi", "standard_abi"] | None
+    library: str | None
+    path: str | None
+    reason: str
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One recording. Written when it starts with `end_s` null, and again when the launcher has ended.
+
+    Attributes:
+        schema: Name and version of this format.
+        rankwise: Version that recorded.
+        command: The launch line as typed.
+        directory: Working directory.
+        host: Where the launcher ran.
+        ranks: As the launch line says, null if it leaves that to the launcher.
+        programs: The executables.
+        launcher: What launched it.
+        mpi: The MPI, as far as known before the run.
+        trace: Whether a trace was asked for.
+        job: Number of the batch job.
+        start_s: Seconds since 1970, UTC.
+        end_s: Null while it runs, and for ever if `rankwise record` was killed.
+        exit_status: Of the launcher; 128 + signal if a signal ended it.
+        signal: Number of that signal.
+    """
+
+    schema: Literal["rankwise.recording/1"] = "rankwise.recording/1"
+    rankwise: str
+    command: list[str]
+    directory: str
+    host: str
+    ranks: int | None
+    programs: list[str]
+    launcher: LauncherUsed
+    mpi: MpiFound
+    trace: bool
+    job: str | None
+    start_s: float
+    end_s: float | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+
+
+def write(manifest: Manifest, directory: Path) -> None:
+    """Write recording.json by rename."""
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+    partial = directory / (FILE_NAME + ".partial")
+    partial.write_bytes(text)
+    os.replace(partial, directory / FILE_NAME)
+
+
+def read(directory: Path) -> Manifest | None:
+    """Read recording.json; `None` if there is none (the recorder was started without `rankwise record`)."""
+    try:
+        return msgspec.json.decode((directory / FILE_NAME).read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        return None

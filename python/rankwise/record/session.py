@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One recording from the typed line to the written directory."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+import rankwise
+from rankwise.errors import RankwiseError
+from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, emit_environment, mpi_of, parse
+from rankwise.launchers.detect import find_program
+from rankwise.launchers.execute import Ended
+from rankwise.record import directory, library
+from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
+
+
+@dataclass(frozen=True)
+class Session:
+    """A recording about to be made, or being made."""
+
+    line: LaunchLine
+    mpi: MpiOfProgram
+    launch: Launch
+    path: Path
+    manifest: Manifest
+
+
+def prepare(words: list[str], output: str | None, force: bool, trace: bool, flavour: str | None) -> Session:
+    """Check everything that can be checked, make the directory, and say what to execute.
+
+    Args:
+        words: The launch line, not empty.
+        output: Where to write, `None` for a name by program, ranks and job.
+        force: Replace a recording that is there.
+        trace: Record every call in program order too.
+        flavour: The program's MPI where the user says it.
+
+    Raises:
+        RankwiseError: It cannot be recorded; nothing was written or started.
+    """
+    line = parse(words)
+    programs = [_find(line, at) for at in range(len(line.segments)) if _has_program(line, at)]
+    mpi = _mpi(line, programs, flavour)
+    path = Path(output or directory.default_name(line))
+    launch = emit_environment(line, library.variables(path, trace, flavour))
+    directory.create(path, force)
+    manifest = Manifest(
+        rankwise=rankwise.__version__,
+        command=words,
+        directory=os.getcwd(),
+        host=socket.gethostname(),
+        ranks=line.ranks,
+        programs=programs,
+        launcher=_launcher(line),
+        mpi=MpiFound(mpi.flavour, mpi.library, mpi.path, mpi.reason),
+        trace=trace,
+        job=os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID") or os.environ.get("LSB_JOBID"),
+        start_s=time.time(),
+    )
+    write(manifest, path)
+    return Session(line, mpi, launch, path, manifest)
+
+
+def finish(session: Session, ended: Ended) -> bool:
+    """Note how the launch ended; returns whether anything was recorded, and leaves no empty directory."""
+    if directory.remove_if_empty(session.path):
+        return False
+    known = {"start_s": ended.start_s, "end_s": ended.end_s}
+    known |= {"exit_status": ended.status, "signal": ended.signal}
+    write(msgspec.structs.replace(session.manifest, **known), session.path)
+    return True
+
+
+def abandon(session: Session) -> None:
+    """Take back the directory of a launch that did not start."""
+    directory.remove_if_empty(session.path)
+
+
+def _has_program(line: LaunchLine, at: int) -> bool:
+    segment = line.segments[at]
+    if segment.program is not None:
+        return True
+    # The programs are named in a file of the launcher's own.
+    if segment.last("configfile", "app", "multi-prog"):
+        return False
+    words = " ".join(line.words())
+    hint = f"put it behind the launcher's options, for example `rankwise record -- {words} ./app`"
+    raise RankwiseError(f"no program in the launch line `{words}`", hint=hint, status=125)
+
+
+def _find(line: LaunchLine, at: int) -> str:
+    segment = line.segments[at]
+    moved = segment.last("wdir", "wd", "chdir")
+    try:
+        return find_program(segment.program or "", moved.values[0] if moved and moved.values else None)
+    except RankwiseError as error:
+        if error.status == 127 and line.launcher.kind == "none" and segment.program in ("mpiexec", "mpirun"):
+            error.hint = "load your MPI module first, for example `module load openmpi`"
+        raise
+
+
+def _mpi(line: LaunchLine, programs: list[str], flavour: str | None) -> MpiOfProgram:
+    if flavour:
+        return MpiOfProgram(flavour, None, None, "`--mpi` says so")
+    found = []
+    for path, segment in zip(programs, (s for s in line.segments if s.program is not None), strict=True):
+        found.append(mpi_of(path, segment.program))
+        check_family(line, found[-1])
+    decided = [mpi for mpi in found if mpi.flavour]
+    return (
+        decided or found or [MpiOfProgram(None, None, None, "the launcher reads the programs from a file")]
+    )[0]
+
+
+def _launcher(line: LaunchLine) -> LauncherUsed:
+    launcher = line.launcher
+    return LauncherUsed(launcher.kind, launcher.vendor, launcher.version, launcher.path)
