@@ -58,7 +58,12 @@ def run_line(mpi, tmp_path):
     return run
 
 
-SHOW = "import os, sys; print(sys.argv[1], *[os.environ.get(name) for name in ('RW_A', 'RW_B')], sep='|')"
+# One write a rank, because lines of ranks may be cut into each other.
+SHOW = """
+import os, sys
+values = [os.environ.get(name, "") for name in ("RW_A", "RW_B")]
+os.write(1, ("|".join([sys.argv[1], *values]) + "\\n").encode())
+"""
 
 
 def test_every_rank_of_every_segment_has_the_variables(mpi, run_line):
