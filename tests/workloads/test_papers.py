@@ -21,11 +21,8 @@ def shares(name: str, weight: Callable[[int], int]) -> list[float]:
     """Percent within a chip, between chips and between nodes: 4 x 4 blocked on OS cores 0..3, 0 and 2 on one chip."""
     sums = [0, 0, 0]
     for (source, destination, size_bytes), count in messages(name, 16).items():
-        if source // CORES != destination // CORES:
-            channel = 2
-        else:
-            channel = 0 if (source - destination) % 2 == 0 else 1
-        sums[channel] += count * weight(size_bytes)
+        same_node, same_chip = source // CORES == destination // CORES, source % 2 == destination % 2
+        sums[(0 if same_chip else 1) if same_node else 2] += count * weight(size_bytes)
     return [100 * part / sum(sums) for part in sums]
 
 
