@@ -98,6 +98,14 @@ def test_srun_exports_them(emitted, words, inherited, expected):
     assert emitted("slurm", words, inherited) == (["--export=" + expected, "-n", "2", "./a"], {})
 
 
+def test_a_variable_that_srun_has_itself_is_taken_from_it_because_it_would_count(tmp_path):
+    word = fake_launcher(tmp_path, "srun", "slurm")
+    inherited = {"LD_PRELOAD": "/u.so", "HOME": "/"}
+    launch = emit_environment(parse([word, "-n2", "./a"]), OURS, inherited)
+    assert launch.words[1] == "--export=ALL,LD_PRELOAD=/r.so:/u.so,RANKWISE_DIR=/a b"
+    assert launch.environment_of_first(inherited) == {"HOME": "/"}
+
+
 def test_srun_gets_a_value_with_a_comma_by_name(emitted):
     words, environment = emitted("slurm", "./a", variables={"RANKWISE_DIR": "/a,b"})
     assert (words, environment) == (["--export=ALL,RANKWISE_DIR", "./a"], {"RANKWISE_DIR": "/a,b"})

@@ -46,7 +46,7 @@ def run_line(mpi, tmp_path):
         launch = emit_environment(parse(words), variables)
         done = subprocess.run(
             launch.words,
-            env=mpi.environment() | environment | launch.environment,
+            env=launch.environment_of_first(mpi.environment() | environment),
             capture_output=True,
             text=True,
             timeout=60,

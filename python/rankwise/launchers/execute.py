@@ -58,7 +58,7 @@ def execute(launch: Launch) -> Ended:
 
 
 def _spawn(launch: Launch, mask: set[signal.Signals]) -> int:
-    environment = {**os.environ, **launch.environment}
+    environment = launch.environment_of_first(os.environ)
     try:
         # Python ignores these two, the program must not.
         defaults = (signal.SIGPIPE, signal.SIGXFSZ)

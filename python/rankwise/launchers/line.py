@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -96,7 +96,13 @@ class LaunchLine:
 
 @dataclass(frozen=True)
 class Launch:
-    """What to execute: the words, and variables to set for the first process."""
+    """What to execute: the words, and variables to set for the first process or to take from it."""
 
     words: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+    def environment_of_first(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The whole environment of the first process."""
+        kept = {name: value for name, value in inherited.items() if name not in self.without}
+        return {**kept, **self.environment}
