@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the JSON schemas of this folder from the types that read and write the files; tests compare them.
+
+Usage: python formats/generate_schemas.py
+"""
+
+import json
+from pathlib import Path
+
+from rankwise.placement.file import json_schema as placement_schema
+
+SCHEMAS = {"placement.schema.json": placement_schema}
+
+
+def text_of(schema: dict) -> str:
+    """A schema as it is kept in a file."""
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    for name, schema in SCHEMAS.items():
+        (Path(__file__).parent / name).write_text(text_of(schema()), encoding="utf-8")

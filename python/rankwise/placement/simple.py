@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The allocations that every launcher offers: blocked, cyclic, plane."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.topology import NodeTopology, Topology
+from rankwise.placement.placement import Placement, default_names
+
+
+def parse_nodes(text: str) -> tuple[int, int]:
+    """Nodes and ranks a node from `PxQ`.
+
+    Raises:
+        RankwiseError: It is something else.
+    """
+    match = re.fullmatch(r"([1-9]\d{0,8})[xX]([1-9]\d{0,8})", text.strip())
+    if not match:
+        raise RankwiseError(
+            f"`{text}` is not a node layout, which is written NODESxRANKS",
+            "for example `--nodes 4x4` for 4 nodes with 4 ranks each",
+        )
+    return int(match[1]), int(match[2])
+
+
+def parse_allocation(text: str, ranks_per_node: int) -> int:
+    """Length of the groups of consecutive ranks that are dealt to the nodes in turn.
+
+    `cyclic` is `plane=1`, `blocked` is `plane=Q` with Q ranks a node (Slurm's `--distribution`).
+    """
+    if text == "blocked":
+        return ranks_per_node
+    if text == "cyclic":
+        return 1
+    match = re.fullmatch(r"plane=([1-9]\d{0,8})", text)
+    if not match:
+        raise RankwiseError(
+            f"`{text}` is not an allocation, which is `blocked`, `cyclic` or `plane=K`",
+            "for example `--allocation plane=2` deals ranks 0 1, 2 3, ... to the nodes in turn",
+        )
+    return int(match[1])
+
+
+def nodes_and_slots(ranks: int, nodes: int, ranks_per_node: int, plane: int) -> tuple[np.ndarray, np.ndarray]:
+    """Node of each rank and slot on it, when groups of `plane` consecutive ranks are dealt to the nodes in turn.
+
+    The last group of a node is cut where the node is full.
+    """
+    plane = min(plane, ranks_per_node)
+    rank = np.arange(ranks, dtype=np.int64)
+    full_rounds = ranks_per_node // plane
+    dealt = full_rounds * plane * nodes  # ranks dealt in groups of full length
+    group = rank // plane
+    node = group % nodes
+    slot = (group // nodes) * plane + rank % plane
+    rest = ranks_per_node - full_rounds * plane
+    if rest and ranks > dealt:
+        late = rank[dealt:] - dealt
+        node[dealt:] = late // rest
+        slot[dealt:] = full_rounds * plane + late % rest
+    return node, slot
+
+
+def allocate(
+    ranks: int,
+    nodes: int,
+    ranks_per_node: int,
+    node: NodeTopology,
+    allocation: str = "blocked",
+    core_order: str = "logical",
+) -> tuple[Placement, Topology]:
+    """Place ranks on nodes that are all alike, one rank a core.
+
+    Args:
+        ranks: Number of ranks.
+        nodes: Number of nodes.
+        ranks_per_node: Most ranks on a node.
+        node: Each node.
+        allocation: `blocked`, `cyclic` or `plane=K`.
+        core_order: In which order a node's ranks take its cores: `logical` (neighbouring ranks share the most)
+            or `os` (cores 0, 1, 2, ... of the kernel's numbering).
+
+    Raises:
+        RankwiseError: They do not fit.
+    """
+    plane = parse_allocation(allocation, ranks_per_node)
+    if ranks > nodes * ranks_per_node:
+        needed, room = -(-ranks // nodes), nodes * ranks_per_node
+        raise RankwiseError(
+            f"`{nodes}x{ranks_per_node}` has room for {room} ranks, the program has {ranks}",
+            f"use `--nodes {nodes}x{needed}` or `--nodes {-(-ranks // ranks_per_node)}x{ranks_per_node}`",
+        )
+    if ranks_per_node > node.cores:
+        raise RankwiseError(
+            f"`{nodes}x{ranks_per_node}` puts {ranks_per_node} ranks on a node, but `{node.description}` has "
+            f"{node.cores} cores",
+            f"use `--nodes {-(-ranks // node.cores)}x{node.cores}`, or describe a larger node with `--node`",
+        )
+    of_rank, slot = nodes_and_slots(ranks, nodes, ranks_per_node, plane)
+    order = np.array(node.os_order if core_order == "os" else range(node.cores), dtype=np.int64)
+    placement = Placement(
+        node_names=default_names(nodes),
+        topology_sha256=(node.sha256,) * nodes,
+        node=of_rank,
+        core_start=np.arange(ranks + 1),
+        cores=order[slot],
+        allocation=allocation,
+    )
+    return placement, Topology.of(node, nodes)
