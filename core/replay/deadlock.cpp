@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/deadlock.hpp"
+
+#include <algorithm>
+
+namespace rankwise::replay {
+namespace {
+
+/// What an operation that has not ended waits for: its partner once it has begun, an operation of its own rank before.
+std::vector<std::uint32_t> blockers(const Schedule &schedule, const std::vector<std::uint8_t> &done,
+                                    const std::vector<std::uint8_t> &posted, const std::vector<std::uint32_t> &partner) {
+    std::vector<std::uint32_t> blocker(schedule.operations.size(), any);
+    for (std::uint32_t i = 0; i < blocker.size(); ++i)
+        if (!done[i] && posted[i])
+            blocker[i] = partner[i];
+    for (std::uint32_t i = 0; i < blocker.size(); ++i)
+        for (std::uint32_t e = schedule.edge_first[i]; e < schedule.edge_first[i + 1]; ++e) {
+            const Successor next = schedule.successors[e];
+            if (!posted[next.target()] && !(next.at_start() ? posted[i] : done[i]))
+                blocker[next.target()] = i;
+        }
+    return blocker;
+}
+
+} // namespace
+
+Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done, const std::vector<std::uint8_t> &posted,
+               const std::vector<std::uint32_t> &partner) {
+    const std::vector<std::uint32_t> blocker = blockers(schedule, done, posted, partner);
+    std::vector<std::uint32_t> visit(blocker.size(), 0);
+    std::uint32_t lonely = any;
+    for (std::uint32_t start = 0, pass = 1; start < blocker.size(); ++start, ++pass) {
+        if (done[start] || visit[start] != 0)
+            continue;
+        std::uint32_t at = start;
+        for (; blocker[at] != any && visit[at] == 0 && !done[at]; at = blocker[at])
+            visit[at] = pass;
+        if (blocker[at] == any) {
+            lonely = lonely == any ? at : lonely;
+            continue;
+        }
+        if (visit[at] != pass)
+            continue;
+        // Only the operations that have begun are calls in which a rank hangs; the others wait behind them.
+        std::string text;
+        std::size_t count = 0;
+        std::uint32_t op = at;
+        do {
+            if (posted[op] && count++ < 8)
+                text += (text.empty() ? "" : " waits for ") + schedule.describe(op);
+            op = blocker[op];
+        } while (op != at);
+        if (count > 8)
+            text += " and " + std::to_string(count - 8) + " more";
+        return Error("deadlock: " + text + " waits for the first",
+                     "ranks that send to each other need a receive posted first, or messages of at most the eager limit "
+                     "(`eager_limit_bytes`)");
+    }
+    const std::uint32_t op = lonely == any ? 0 : lonely;
+    return Error("an operation that nobody answers: " + schedule.describe(op),
+                 "the schedule is incomplete; record the program to its end, or add the missing operation");
+}
+
+} // namespace rankwise::replay

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rankwise::replay {
+
+/// Time inside the replay: whole picoseconds, so that sums do not depend on their order and ties are ties.
+using Picoseconds = std::int64_t;
+inline constexpr double seconds_per_picosecond = 1e-12;
+
+/// The numbers are GOAL's; operations that become ready together are served in this order.
+enum class Kind : std::uint8_t { send = 1, receive = 2, calc = 3 };
+
+/// Any source or any tag of a receive.
+inline constexpr std::uint32_t any = 0xffffffffu;
+
+/// One operation of a rank in 16 bytes.
+class Operation {
+  public:
+    static Operation send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+        return {Kind::send, bytes, peer, tag};
+    }
+    static Operation receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+        return {Kind::receive, bytes, peer, tag};
+    }
+    static Operation calc(Picoseconds time) { return {Kind::calc, static_cast<std::uint64_t>(time), 0, 0}; }
+
+    Kind kind() const noexcept { return static_cast<Kind>(packed_ >> 62); }
+    std::uint64_t bytes() const noexcept { return packed_ & mask; }
+    Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed_ & mask); }
+
+    std::uint32_t peer; ///< rank, or `any` for a receive
+    std::uint32_t tag;  ///< or `any` for a receive
+
+    static constexpr std::uint64_t mask = (std::uint64_t{1} << 62) - 1;
+
+  private:
+    Operation(Kind kind, std::uint64_t value, std::uint32_t to, std::uint32_t with)
+        : peer(to), tag(with), packed_(static_cast<std::uint64_t>(kind) << 62 | (value & mask)) {}
+    std::uint64_t packed_;
+};
+static_assert(sizeof(Operation) == 16);
+
+/// What an operation sets free: `target` waits for its start (GOAL's `irequires`) or for its end (`requires`).
+struct Successor {
+    std::uint32_t packed;
+    std::uint32_t target() const noexcept { return packed >> 1; }
+    bool at_start() const noexcept { return (packed & 1) != 0; }
+};
+
+/// Which processor and interface of its rank an operation uses.
+struct Lane {
+    std::uint8_t cpu;
+    std::uint8_t nic;
+};
+
+/// @brief What every rank does: operations of all ranks, numbered rank after rank, and the edges between them.
+///
+/// Immutable once built; shared by any number of replays.
+struct Schedule {
+    std::vector<std::uint32_t> first; ///< rank r owns operations first[r] .. first[r + 1]
+    std::vector<Operation> operations;
+    std::vector<std::uint32_t> waits_for;  ///< number of edges into each operation
+    std::vector<std::uint32_t> edge_first; ///< operation i has successors[edge_first[i] .. edge_first[i + 1]]
+    std::vector<Successor> successors;     ///< of one operation: those at its start first
+    std::vector<Lane> lanes;               ///< empty if everything uses processor 0 and interface 0
+    std::vector<std::uint32_t> origin;     ///< line or event number of each operation for messages, may be empty
+    std::string origin_word = "operation"; ///< "line", "event"
+    std::uint32_t cpus = 1;                ///< processors of each rank
+    std::uint32_t nics = 1;                ///< interfaces of each rank
+    bool wildcards = false;                ///< some receive takes any source or any tag
+
+    std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(first.size() - 1); }
+    std::uint32_t rank_of(std::uint32_t operation) const;
+    Lane lane(std::uint32_t operation) const noexcept { return lanes.empty() ? Lane{0, 0} : lanes[operation]; }
+    /// @return for messages: "rank 3, line 12: `recv 10b from 4 tag 0`"
+    std::string describe(std::uint32_t operation) const;
+    /// @return number of sends, and their bytes
+    std::pair<std::uint64_t, std::uint64_t> messages() const;
+};
+
+/// @brief Collects operations rank by rank, in any order of ranks, and makes a Schedule of them.
+class ScheduleBuilder {
+  public:
+    explicit ScheduleBuilder(std::uint32_t ranks, std::string origin_word = "operation");
+
+    /// @return the operation's number within its rank
+    std::uint32_t add(std::uint32_t rank, Operation operation, Lane lane = {0, 0}, std::uint32_t origin = 0);
+    /// @brief `later` does not begin before `earlier` has ended (or begun, if `at_start`).
+    void order(std::uint32_t rank, std::uint32_t later, std::uint32_t earlier, bool at_start = false);
+
+    std::uint32_t size(std::uint32_t rank) const { return static_cast<std::uint32_t>(ranks_[rank].operations.size()); }
+
+    /// @brief Number the operations, build the edges and check that no operation waits for itself.
+    /// @throws Error a rank's operations wait for each other in a circle
+    Schedule finish();
+
+  private:
+    struct Edge {
+        std::uint32_t earlier, later;
+        bool at_start;
+    };
+    struct Rank {
+        std::vector<Operation> operations;
+        std::vector<Lane> lanes;
+        std::vector<std::uint32_t> origin;
+        std::vector<Edge> edges;
+    };
+    std::vector<Rank> ranks_;
+    std::string origin_word_;
+    bool has_lanes_ = false;
+};
+
+/// @brief An order of all operations in which each comes after those it waits for; the given order where possible.
+/// @throws Error operations wait for each other in a circle
+std::vector<std::uint32_t> topological_order(const Schedule &schedule);
+
+} // namespace rankwise::replay
