@@ -4,6 +4,7 @@
 NB_MODULE(_core, module) {
     bind_error(module);
     bind_placement(module);
+    bind_replay(module);
     bind_trace(module);
     bind_workloads(module);
 }

@@ -85,6 +85,9 @@ class Engine {
         return bytes == 0 && (a == 0 || b == 0) ? std::min(a, b) : std::max(a, b);
     }
 
+    /// A message of 0 bytes never puts a clock back.
+    static Picoseconds at_least_0(Picoseconds cost) { return std::max<Picoseconds>(cost, 0); }
+
     // The kinds of waiting of a rank: computations by processor; sends, then messages, by processor and interface.
     Waiting &computations(std::uint32_t rank, Lane lane) {
         return waiting_[rank * cpus_ * (1 + 2 * nics_) + lane.cpu];
@@ -100,6 +103,7 @@ class Engine {
         List &list = waiting.list;
         if (list.head != any && order_[op] > order_[list.tail]) {
             next_[list.tail] = op;
+            next_[op] = any;
             list.tail = op;
             return;
         }
@@ -156,9 +160,9 @@ class Engine {
         Waiting &waiting = sends(rank, lane);
         if (!turn(waiting, op, std::max(cpu(rank, lane), tx(rank, lane)), 0))
             return;
-        cpu(rank, lane) = now_ + p_.o + per_byte(bytes, p_.O);
-        tx(rank, lane) = now_ + p_.g + per_byte(bytes, p_.G);
-        result_.ranks[rank].overhead += p_.o + per_byte(bytes, p_.O);
+        cpu(rank, lane) = now_ + at_least_0(p_.o + per_byte(bytes, p_.O));
+        tx(rank, lane) = now_ + at_least_0(p_.g + per_byte(bytes, p_.G));
+        result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
         wake_next(waiting, std::max(cpu(rank, lane), tx(rank, lane)), 0);
         begin(op);
         order_[op] = next_order_++;
@@ -187,9 +191,9 @@ class Engine {
             wait(waiting, op, free, message_flag);
             return;
         }
-        cpu(rank, lane) = now_ + p_.o + larger_per_byte(bytes);
-        rx(rank, lane) = now_ + p_.g + per_byte(bytes, p_.G);
-        result_.ranks[rank].overhead += p_.o + per_byte(bytes, p_.O);
+        cpu(rank, lane) = now_ + at_least_0(p_.o + larger_per_byte(bytes));
+        rx(rank, lane) = now_ + at_least_0(p_.g + per_byte(bytes, p_.G));
+        result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
         if (waited)
             wake_next(waiting, std::max(cpu(rank, lane), rx(rank, lane)), message_flag);
         const std::uint32_t receive = schedule_.wildcards ? take_posted(op) : take(matching_.stream[op], op, true);

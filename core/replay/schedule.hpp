@@ -11,7 +11,6 @@ namespace rankwise::replay {
 
 /// Time inside the replay: whole picoseconds, so that sums do not depend on their order and ties are ties.
 using Picoseconds = std::int64_t;
-inline constexpr double seconds_per_picosecond = 1e-12;
 
 /// The numbers are GOAL's; operations that become ready together are served in this order.
 enum class Kind : std::uint8_t { send = 1, receive = 2, calc = 3 };

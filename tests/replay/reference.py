@@ -65,7 +65,9 @@ class Reference:
 
     def run(self) -> list[int]:
         """Finish time of each rank."""
-        self.freed = [(r, i) for r, ops in enumerate(self.ranks) for i in range(len(ops)) if self.left[r][i] == 0]
+        self.freed = [
+            (r, i) for r, ops in enumerate(self.ranks) for i in range(len(ops)) if self.left[r][i] == 0
+        ]
         self.release()
         while self.queue:
             time, order, what, r, i = heapq.heappop(self.queue)
@@ -118,8 +120,8 @@ class Reference:
         if free > time:
             return self.push(free, "send", r, i, order)
         self.start(r, i)
-        self.cpu[r][op.cpu] = time + p.o + (op.value - 1) * p.O
-        self.tx[r][op.nic] = time + p.g + (op.value - 1) * p.G
+        self.cpu[r][op.cpu] = time + max(0, p.o + (op.value - 1) * p.O)
+        self.tx[r][op.nic] = time + max(0, p.g + (op.value - 1) * p.G)
         self.push(time + p.o + p.L, "message", r, i)
         if op.value <= p.S:
             self.end(r, i)
@@ -129,9 +131,11 @@ class Reference:
         free = max(self.cpu[to][op.cpu], self.rx[to][op.nic])
         if free > time:
             return self.push(free, "message", r, i, order)
+        # Two unsigned 64-bit numbers are compared, which matters for 0 bytes.
         per_byte = max((op.value - 1) * p.O % 2**64, (op.value - 1) * p.G % 2**64)
-        self.cpu[to][op.cpu] = time + p.o + (per_byte if op.value else (per_byte + 2**63) % 2**64 - 2**63)
-        self.rx[to][op.nic] = time + p.g + (op.value - 1) * p.G
+        per_byte = (per_byte + 2**63) % 2**64 - 2**63
+        self.cpu[to][op.cpu] = time + max(0, p.o + per_byte)
+        self.rx[to][op.nic] = time + max(0, p.g + (op.value - 1) * p.G)
         for j in self.posted[to]:
             if self.fits(to, j, r, op):
                 self.posted[to].remove(j)

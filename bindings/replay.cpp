@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "arrays.hpp"
+#include "error.hpp"
+#include "replay/goal.hpp"
+#include "replay/loggops.hpp"
+#include "replay/matching.hpp"
+#include "replay/schedule.hpp"
+#include "rooms.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace rankwise::replay;
+
+namespace {
+
+template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Picoseconds picoseconds(double seconds) { return std::llround(seconds * 1e12); }
+
+/// Per byte, in picoseconds; rounded far below one, so that 6 ns/byte, which is no binary fraction, is exactly 6000.
+double picoseconds_per_byte(double seconds) { return std::round(seconds * 1e18) / 1e6; }
+
+/// A schedule with its messages matched, which all replays of it share.
+struct MatchedSchedule {
+    explicit MatchedSchedule(Schedule &&from) : schedule(std::move(from)), matching(match(schedule)) {}
+    Schedule schedule;
+    Matching matching;
+};
+
+template <class Field> nb::object seconds(const Prediction &prediction, Field field) {
+    std::vector<double> out;
+    out.reserve(prediction.ranks.size());
+    for (const RankTime &rank : prediction.ranks)
+        out.push_back(static_cast<double>(rank.*field) / 1e12); // a division is exact to the last bit, a product is not
+    return to_numpy(std::move(out));
+}
+
+std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank, Array<std::uint8_t> kind,
+                                             Array<std::uint64_t> value, Array<std::uint32_t> peer,
+                                             Array<std::uint32_t> tag, Array<std::uint32_t> later,
+                                             Array<std::uint32_t> earlier, Array<std::uint8_t> at_start) {
+    const std::size_t size = kind.size();
+    std::size_t total = 0;
+    for (std::size_t r = 0; r < operations_of_rank.size(); ++r)
+        total += operations_of_rank(r);
+    if (value.size() != size || peer.size() != size || tag.size() != size || total != size ||
+        earlier.size() != later.size() || at_start.size() != later.size())
+        throw rankwise::Error("arrays of a schedule differ in length");
+    ScheduleBuilder builder(static_cast<std::uint32_t>(operations_of_rank.size()));
+    std::vector<std::uint32_t> rank_of;
+    rank_of.reserve(size);
+    std::vector<std::uint32_t> first{0};
+    for (std::size_t r = 0, i = 0; r < operations_of_rank.size(); ++r) {
+        for (std::uint32_t k = 0; k < operations_of_rank(r); ++k, ++i) {
+            const Operation op = kind(i) == 1   ? Operation::send(peer(i), value(i), tag(i))
+                                 : kind(i) == 2 ? Operation::receive(peer(i), value(i), tag(i))
+                                                : Operation::calc(static_cast<Picoseconds>(value(i)));
+            builder.add(static_cast<std::uint32_t>(r), op, {0, 0}, k);
+            rank_of.push_back(static_cast<std::uint32_t>(r));
+        }
+        first.push_back(static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t e = 0; e < later.size(); ++e) {
+        if (later(e) >= size || earlier(e) >= size || rank_of[later(e)] != rank_of[earlier(e)])
+            throw rankwise::Error("edge `" + std::to_string(e) + "` leaves its rank");
+        const std::uint32_t rank = rank_of[later(e)];
+        builder.order(rank, later(e) - first[rank], earlier(e) - first[rank], at_start(e) != 0);
+    }
+    return std::make_shared<MatchedSchedule>(builder.finish());
+}
+
+} // namespace
+
+void bind_replay(nb::module_ &module) {
+    auto room = module.def_submodule("replay");
+
+    nb::class_<Prediction>(room, "Prediction")
+        .def_prop_ro("makespan_s", [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
+        .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p, &RankTime::finish); })
+        .def_prop_ro("computation_s", [](const Prediction &p) { return seconds(p, &RankTime::computation); })
+        .def_prop_ro("overhead_s", [](const Prediction &p) { return seconds(p, &RankTime::overhead); })
+        .def_prop_ro("time_shared_s", [](const Prediction &p) { return seconds(p, &RankTime::time_shared); })
+        .def_prop_ro("waiting_s", [](const Prediction &p) { return seconds(p, &RankTime::waiting); });
+
+    nb::class_<MatchedSchedule>(room, "Schedule")
+        .def_static(
+            "read_goal",
+            [](const std::string &text, const std::string &name) {
+                nb::gil_scoped_release unlocked;
+                return std::make_shared<MatchedSchedule>(read_goal(text, name));
+            },
+            "text"_a, "name"_a)
+        .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a, "tag"_a,
+                    "later"_a, "earlier"_a, "at_start"_a)
+        .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
+        .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
+        .def_prop_ro("operations", [](const MatchedSchedule &s) { return s.schedule.operations.size(); })
+        .def_prop_ro("messages", [](const MatchedSchedule &s) { return s.schedule.messages().first; })
+        .def_prop_ro("bytes", [](const MatchedSchedule &s) { return s.schedule.messages().second; })
+        .def(
+            "replay_loggops",
+            [](const MatchedSchedule &s, double L_s, double o_s, double g_s, double G_s_per_byte, double O_s_per_byte,
+               std::uint64_t S_bytes) {
+                nb::gil_scoped_release unlocked;
+                const LogGOPS parameters{picoseconds(L_s),      picoseconds(o_s), picoseconds(g_s), picoseconds_per_byte(G_s_per_byte),
+                                         picoseconds_per_byte(O_s_per_byte), S_bytes};
+                return replay_loggops(s.schedule, s.matching, parameters);
+            },
+            "L_s"_a, "o_s"_a, "g_s"_a, "G_s_per_byte"_a, "O_s_per_byte"_a, "S_bytes"_a);
+}
