@@ -164,7 +164,7 @@ static int cg_most_ranks(char problem_class)
 const struct workload workload_cg = {
     .name = "cg",
     .title = "NAS Parallel Benchmarks CG: conjugate gradient on a sparse matrix",
-    .pattern = "pairwise exchange within rows of the process grid, one swap with the transpose partner",
+    .pattern = "pairwise exchange in rows of the process grid, swaps with transpose partners",
     .classes = "SWABCD",
     .iterations = cg_iterations,
     .grid = cg_grid,

@@ -130,7 +130,7 @@ static int ft_most_ranks(char problem_class)
 const struct workload workload_ft = {
     .name = "ft",
     .title = "NAS Parallel Benchmarks FT: fast Fourier transforms in three dimensions",
-    .pattern = "all-to-all in the rows and columns of the process grid (slabs: over all ranks)",
+    .pattern = "all-to-all in rows and columns of the process grid (slabs: over all ranks)",
     .classes = "SWABCD",
     .iterations = ft_iterations,
     .grid = ft_grid,

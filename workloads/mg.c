@@ -263,7 +263,7 @@ static int mg_most_ranks(char problem_class)
 const struct workload workload_mg = {
     .name = "mg",
     .title = "NAS Parallel Benchmarks MG: multigrid V cycles on a periodic cube",
-    .pattern = "faces with the neighbours in three dimensions, at distances of powers of two on coarse grids",
+    .pattern = "faces with neighbours in 3 dimensions, on coarse grids 2, 4, ... places away",
     .classes = "SWABCD",
     .iterations = mg_iterations,
     .grid = mg_grid,

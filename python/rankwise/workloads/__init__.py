@@ -5,6 +5,7 @@ The same C code runs as an MPI program and, without MPI, one rank at a time, so 
 number of ranks.
 """
 
+from rankwise.workloads.build import build
 from rankwise.workloads.catalogue import Workload, names, workload
 from rankwise.workloads.generate import Communication, generate
 from rankwise.workloads.program import Collective, Kind, Program, program
@@ -15,6 +16,7 @@ __all__ = [
     "Kind",
     "Program",
     "Workload",
+    "build",
     "generate",
     "names",
     "program",

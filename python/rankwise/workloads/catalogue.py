@@ -36,7 +36,8 @@ class Workload:
         why = _room.refusal(self.name, problem_class[:1] if len(problem_class) == 1 else "?", ranks)
         if why:
             raise RankwiseError(
-                why.replace("`?`", f"`{problem_class}`"), f"mpiexec -n 16 {self.name} --class S"
+                why.replace("`?`", f"`{problem_class}`"),
+                f"rankwise workloads {self.name} --count --class S --ranks 16",
             )
 
     def iterations(self, problem_class: str) -> int:

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compile a workload with the site's own `mpicc`, once for each MPI library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankwise import site_build
+from rankwise.workloads.catalogue import workload
+
+
+def build(name: str, launcher: str | None = None) -> Path:
+    """Compile a workload, or take it from the cache (see `site_build`).
+
+    Args:
+        name: The workload.
+        launcher: What will start it, such as `mpiexec.mpich`: the compiler wrapper beside it is taken.
+
+    Returns:
+        The MPI program; `--help` says what it takes.
+
+    Raises:
+        RankwiseError: There is no such workload, no `mpicc`, or it does not compile.
+    """
+    chosen = workload(name)
+    toolchain = site_build.probe(site_build.find_mpicc(launcher))
+    return site_build.build_program(
+        name, "workloads", toolchain=toolchain, flags=[f"-DWORKLOAD=workload_{chosen.name}"]
+    )
