@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the microbenchmarks share. A test is one question in one file; it is entered in tests.c and asked by steps on
+ * the command line:
+ *
+ *     rankwise-measure [census] [TEST:key=value:key=value...]...
+ *
+ * Every rank walks through the same steps. In a step some ranks are active, in pairs; the others sleep, so that they
+ * leave the cores alone. Times are those of CLOCK_MONOTONIC less what reading it costs.
+ *
+ * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file system),
+ * each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
+ *
+ *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3
+ *     point  STEP TEST PAIRS FROM TO BYTES REASON
+ *     wrong  STEP TEST PAIRS FROM TO BYTES
+ *
+ * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
+ * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
+ * `interval` (of the median, narrow enough), `budget` (of time) or `count`. V1..V3 are the test's own, in seconds.
+ */
+#ifndef RANKWISE_MEASURE_H
+#define RANKWISE_MEASURE_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEASURE_MARK "@rankwise "
+#define MEASURE_MAX_PAIRS 1024
+#define MEASURE_MAX_SIZES 256
+#define MEASURE_VALUES 3
+#define MEASURE_TAG 77
+#define MEASURE_TAG_READY 78
+#define MEASURE_TAG_CONTROL 79
+
+struct measure_test;
+
+/* One step of the command line. Keys have the names of the members; lists are `sizes=1,8,64`, `pairs=0-1,2-3` and,
+ * where ranks are to be moved to other cores for the step, `cores=4-5,6-7`. */
+struct measure_step {
+    int number;
+    const struct measure_test *test;
+    int pairs;
+    int from[MEASURE_MAX_PAIRS];
+    int to[MEASURE_MAX_PAIRS];
+    int bound;         /* pairs that have cores given: the first ones */
+    int core_from[MEASURE_MAX_PAIRS]; /* OS index of the core FROM runs on during the step; -1: as launched */
+    int core_to[MEASURE_MAX_PAIRS];
+    int sizes;
+    long bytes[MEASURE_MAX_SIZES];
+    double budget_s;   /* for each size */
+    double batch_s;    /* aimed length of one timed batch */
+    double precision;  /* half width of the median's interval, relative, that ends repetition */
+    long least;        /* samples at least */
+    long most;         /* samples at most */
+    long messages;     /* of one burst: stream, share */
+    long rotate_bytes; /* 0: the same buffers again and again; else they walk through this much memory */
+};
+
+/* One end of a pair during one point (a step at one size). */
+struct measure_pair {
+    const struct measure_step *step;
+    int role;         /* 0: FROM, 1: TO */
+    int peer;         /* world rank of the other end */
+    long bytes;
+    char *send;       /* buffers of this end, `bytes` valid at each multiple of `stride` below `slots` */
+    char *receive;
+    long stride;
+    long slots;
+    long work;        /* for tests that compute: iterations of measure_work */
+};
+
+/* What a batch of `messages` repetitions gave; only the measuring end fills `value`. */
+struct measure_sample {
+    double value[MEASURE_VALUES];
+    double sentinel_ns;
+    long switches;
+    long messages;
+    int cpu[2];
+};
+
+/*
+ * One question. Either `batch`, called on both ends of one pair again and again by measure_repeat, or `all`, called
+ * once for each size on all ranks of the world for tests that choose their own course.
+ */
+struct measure_test {
+    const char *name;
+    int measured_at;  /* role that measures */
+    int receivers;    /* roles whose receive buffer is checked: 1 for role 0, 2 for role 1, or both */
+    int repeats;      /* whether `messages` may be raised until a batch lasts batch_s */
+    void (*prepare)(struct measure_pair *pair);
+    void (*batch)(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]);
+    void (*all)(const struct measure_step *step, long bytes);
+};
+
+extern const struct measure_test *const measure_tests[]; /* tests.c; ends with NULL */
+
+/* clock.c */
+double measure_now(void);
+double measure_clock_cost(void);          /* seconds of one measure_now */
+void measure_calibrate(void);
+void measure_work(long iterations);       /* keeps the core busy without memory or MPI */
+long measure_work_for(double seconds);    /* iterations that last this long here */
+long measure_switches(void);              /* involuntary context switches of this process so far */
+
+/* steps.c */
+int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why, size_t room);
+
+/* buffers.c: payload, written and checked outside of timed parts */
+void measure_buffers(struct measure_pair *pair);
+void measure_fill(char *buffer, long bytes, uint32_t seed);
+int measure_matches(const char *buffer, long bytes, uint32_t seed);
+
+/* report.c: lines collected on any rank, printed by rank 0 */
+void measure_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void measure_report_sample(const struct measure_step *step, int from, int to, long bytes,
+                           const struct measure_sample *sample);
+void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason);
+void measure_flush(void);                 /* collective over the world */
+void measure_wrong(const struct measure_step *step, int from, int to, long bytes); /* does not return */
+
+/* bind.c: run on the core that the step names, then wherever the launcher allowed again */
+void measure_bind(const struct measure_step *step, int pair, int role);
+void measure_unbind(void);
+
+/* rest.c: a barrier of the world in which those who wait sleep */
+void measure_rest(void);
+
+/* sentinel.c */
+void measure_sentinel_start(void);        /* collective over the world */
+double measure_sentinel(int peer, int role, int rounds); /* seconds one way; negative if there is none */
+
+/* repeat.c */
+void measure_repeat(struct measure_pair *pair);
+double measure_median(double *values, long count);       /* sorts */
+int measure_narrow(double *values, long count, double precision);
+
+/* census.c: who runs where, and what the library says of itself */
+void measure_census(void);
+
+#endif
