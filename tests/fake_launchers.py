@@ -20,7 +20,7 @@ def fake_launcher(directory: Path, name: str, says: str, does: str = "exit 3") -
     path = directory / name
     directory.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        f'#!/bin/sh\nif [ "$1" = --version ]; then\ncat <<"END"\n{SAYS[says]}\nEND\nexit 0\nfi\n{does}\n'
+        f'#!/bin/sh\nif [ "$1" = --version ]; then\n/bin/cat <<"END"\n{SAYS[says]}\nEND\nexit 0\nfi\n{does}\n'
     )
     path.chmod(0o755)
     return str(path)

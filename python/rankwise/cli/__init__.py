@@ -20,7 +20,11 @@ from collections.abc import Sequence
 from rankwise.errors import RankwiseError
 
 # In the order of the help text.
-COMMANDS: tuple[str, ...] = ("record", "workloads")
+COMMANDS: tuple[str, ...] = (
+    "record",
+    "workloads",
+    "doctor",
+)
 
 BUG_STATUS = 70
 INTERRUPTED_STATUS = 130

@@ -14,6 +14,7 @@ import rankwise
 from rankwise.errors import RankwiseError
 
 USAGE_STATUS = 2
+_EVERYWHERE = "everywhere"
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,6 +26,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **keywords)
         self.set_defaults(parser=self)
         _add_common(self)
+
+    def format_help(self) -> str:
+        """The help text, with the options of every command last."""
+        self._action_groups.sort(key=lambda group: group.title == _EVERYWHERE)
+        return super().format_help()
 
     def error(self, message: str):
         """Turn argparse's words into ours."""
@@ -111,7 +117,7 @@ _COMMON_DEFAULTS = {"quiet": 0, "verbose": 0, "color": "auto", "no_progress": Fa
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     # Defaults are set after parsing: a subparser's default would undo what was given before its name.
-    common = parser.add_argument_group("everywhere")
+    common = parser.add_argument_group(_EVERYWHERE)
     quiet = "say less on stderr; twice: only errors"
     common.add_argument("-q", "--quiet", action="count", default=argparse.SUPPRESS, help=quiet)
     verbose = "say more on stderr; tracebacks of errors"

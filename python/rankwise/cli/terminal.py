@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 # Red error, yellow warning, cyan hint and path, green for a command to type; no meaning by colour alone.
-_STYLES = {"error": "1;31", "warning": "1;33", "hint": "1;36", "path": "36", "command": "32"}
+_STYLES = {"error": "1;31", "warning": "1;33", "hint": "1;36", "path": "36", "command": "32", "good": "32"}
 _BATCH_INTERVAL_S = 30.0
 
 
