@@ -3,6 +3,7 @@
 
 NB_MODULE(_core, module) {
     bind_error(module);
+    bind_collectives(module);
     bind_placement(module);
     bind_replay(module);
     bind_trace(module);

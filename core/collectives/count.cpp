@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/count.hpp"
+
+#include <unordered_map>
+
+#include "collectives/registry.hpp"
+#include "recording.h"
+#include "trace/size_bins.hpp"
+
+namespace rankwise::collectives {
+namespace {
+
+struct Key {
+    std::uint64_t ends; // source, destination
+    std::uint64_t what; // call, bin, algorithm
+    bool operator==(const Key &) const = default;
+};
+
+struct KeyHash {
+    std::size_t operator()(const Key &key) const noexcept {
+        // Multiplicative mixing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
+        std::uint64_t mixed = (key.ends ^ (key.what * 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;
+        return static_cast<std::size_t>(mixed ^ (mixed >> 31));
+    }
+};
+
+bool is_recorded_one_by_one(Collective collective) {
+    switch (collective) {
+    case Collective::gatherv:
+    case Collective::scatterv:
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+        return true;
+    default:
+        return collective >= Collective::neighbor_allgather;
+    }
+}
+
+bool can_be_expanded(const CollectiveCalls &calls, const Operation &operation) {
+    return operation.collective != Collective::none && !is_recorded_one_by_one(operation.collective) &&
+           (calls.flags & RW_COLL_INTERCOMM) == 0 && calls.rank < operation.size && operation.root < operation.size;
+}
+
+} // namespace
+
+Operation to_operation(const CollectiveCalls &calls, std::uint32_t size) {
+    Operation operation;
+    const auto info = calls.call < trace::calls().size() ? trace::calls()[calls.call] : trace::CallInfo{};
+    operation.collective = info.collective;
+    operation.nonblocking = info.call_class == trace::CallClass::icollective;
+    operation.rank = calls.rank;
+    operation.size = size;
+    operation.root = calls.root < 0 ? 0 : static_cast<std::uint32_t>(calls.root);
+    operation.bytes = calls.bytes;
+    operation.element_bytes = calls.datatype_bytes;
+    operation.commutative = (calls.flags & RW_COLL_NONCOMMUTATIVE) == 0;
+    operation.in_place = (calls.flags & RW_COLL_IN_PLACE) != 0;
+    if (info.collective == Collective::allgatherv || info.collective == Collective::reduce_scatter) {
+        operation.total_bytes = calls.total_bytes;
+    }
+    return operation;
+}
+
+MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups) {
+    MessageRows rows;
+    std::unordered_map<Key, std::size_t, KeyHash> row_of;
+    std::vector<Step> steps;
+    const Algorithm *const first = algorithms().data();
+    for (const auto &each : calls) {
+        const auto members = groups[each.group];
+        const Operation operation = to_operation(each, static_cast<std::uint32_t>(members.size()));
+        if (!can_be_expanded(each, operation)) {
+            rows.chosen.push_back(-1);
+            continue;
+        }
+        const Algorithm &algorithm = select(library, operation);
+        const auto index = static_cast<std::int32_t>(&algorithm - first);
+        rows.chosen.push_back(index);
+        expand(algorithm, operation, steps);
+        for (const auto &step : steps) {
+            if (step.kind != StepKind::send) {
+                continue;
+            }
+            const std::uint32_t source = members[each.rank];
+            const std::uint32_t destination = members[step.peer];
+            const std::uint16_t bin = trace::size_bin(step.bytes);
+            const Key key{std::uint64_t{source} << 32 | destination,
+                          std::uint64_t{each.call} << 48 | std::uint64_t{bin} << 32 | static_cast<std::uint32_t>(index)};
+            const auto [found, added] = row_of.try_emplace(key, rows.source.size());
+            if (added) {
+                rows.source.push_back(source);
+                rows.destination.push_back(destination);
+                rows.call.push_back(each.call);
+                rows.bin.push_back(bin);
+                rows.algorithm.push_back(index);
+                rows.messages.push_back(0);
+                rows.bytes.push_back(0);
+            }
+            rows.messages[found->second] += each.count;
+            rows.bytes[found->second] += each.count * step.bytes;
+        }
+    }
+    return rows;
+}
+
+} // namespace rankwise::collectives

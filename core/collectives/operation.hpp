@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "trace/calls.hpp"
+
+namespace rankwise::collectives {
+
+using trace::Collective;
+
+enum class StepKind : std::uint8_t { send, receive, receive_reduce /* received data is combined with the own */ };
+
+/// The data of a step is not one piece of the buffer (Bruck's alltoall), or there is none (barrier).
+constexpr std::uint64_t no_offset = ~std::uint64_t{0};
+
+/// @brief One message of a collective as one rank sees it.
+///
+/// Steps of one round are posted together; a round starts when all steps of the rounds before it have completed. Sends
+/// to one peer, and receives from one peer, match in order.
+struct Step {
+    StepKind kind;
+    std::uint32_t peer;  // rank in the communicator
+    std::uint32_t round; // 0, 1, 2, ...
+    std::uint64_t bytes;
+    /// First byte of the piece in the operation's buffer, which wraps round at its end. In rooted operations that gather or
+    /// scatter (and in the scattering half of broadcasts), blocks lie in the order root, root + 1, ...
+    std::uint64_t offset;
+};
+
+/// @brief A collective operation as one rank calls it. `bytes` is as in rw_collective_entry of formats/recording.h.
+struct Operation {
+    Collective collective = Collective::none;
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    std::uint32_t root = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t element_bytes = 1;
+    bool commutative = true;
+    bool in_place = false;
+    bool nonblocking = false;
+    /// Sum of `bytes` over the ranks, for gatherv, scatterv, allgatherv and reduce_scatter; 0 where it is not known.
+    std::uint64_t total_bytes = 0;
+    /// v-variants: bytes of each rank's block (allgatherv, reduce_scatter, gatherv and scatterv at the root), or what is
+    /// sent to each (alltoallv/w). Empty: blocks are taken to be equal.
+    std::span<const std::uint64_t> sizes;
+    /// alltoallv/w: what each sends to this rank; known to whoever has all ranks' calls. Empty: as `sizes`.
+    std::span<const std::uint64_t> receive_sizes;
+};
+
+/// @brief Where algorithms put their steps.
+class Writer {
+  public:
+    explicit Writer(std::vector<Step> &steps) : steps_(steps) {}
+
+    void send(std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
+        steps_.push_back({StepKind::send, peer, round_, bytes, offset});
+    }
+    void receive(std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
+        steps_.push_back({StepKind::receive, peer, round_, bytes, offset});
+    }
+    void reduce(std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
+        steps_.push_back({StepKind::receive_reduce, peer, round_, bytes, offset});
+    }
+
+    /// @brief Begin the next round, unless this one is empty.
+    void next() {
+        if (!steps_.empty() && steps_.back().round == round_) {
+            ++round_;
+        }
+    }
+
+  private:
+    std::vector<Step> &steps_;
+    std::uint32_t round_ = 0;
+};
+
+/// @brief Writes the steps of one rank.
+using algorithm_fn = void (*)(const Operation &, Writer &);
+
+struct Algorithm {
+    std::string_view name;
+    Collective collective;
+    algorithm_fn expand;
+};
+
+} // namespace rankwise::collectives

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/algorithms.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/halving.hpp"
+
+namespace rankwise::collectives {
+
+// Farthest partner first, so that each place ends with the blocks of its own ranks.
+void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer) {
+    const PowerOfTwo core(operation.size);
+    const auto blocks = Blocks::of(operation);
+    const auto place = core.fold(operation.rank);
+    const std::uint32_t rank = operation.rank;
+    if (!place) {
+        writer.send(rank + 1, blocks.total(), 0);
+        writer.next();
+        writer.receive(rank + 1, blocks.bytes(rank, 1), blocks.start(rank));
+        return;
+    }
+    const bool speaks_for_two = rank < 2 * core.left_over;
+    if (speaks_for_two) {
+        writer.reduce(rank - 1, blocks.total(), 0);
+        writer.next();
+    }
+    // Places [first, end) stand for consecutive ranks.
+    const auto first_rank = [&](std::uint32_t at) { return at < core.left_over ? 2 * at : at + core.left_over; };
+    const auto range = [&](std::uint32_t first, std::uint32_t number) {
+        return blocks.start(first_rank(first + number)) - blocks.start(first_rank(first));
+    };
+    std::uint32_t first = 0;
+    for (std::uint32_t mask = core.size / 2; mask > 0; mask /= 2) {
+        const bool upper = (*place & mask) != 0;
+        const std::uint32_t kept = upper ? first + mask : first;
+        const std::uint32_t given = upper ? first : first + mask;
+        const std::uint32_t peer = core.unfold(*place ^ mask);
+        writer.send(peer, range(given, mask), blocks.start(first_rank(given)));
+        writer.reduce(peer, range(kept, mask), blocks.start(first_rank(kept)));
+        writer.next();
+        first = kept;
+    }
+    if (speaks_for_two) {
+        writer.send(rank - 1, blocks.bytes(rank - 1, 1), blocks.start(rank - 1));
+    }
+}
+
+void reduce_scatter_pairwise(const Operation &operation, Writer &writer) {
+    const auto blocks = Blocks::of(operation);
+    const std::uint32_t size = operation.size;
+    for (std::uint32_t step = 1; step < size; ++step) {
+        const std::uint32_t to = (operation.rank + step) % size;
+        const std::uint32_t from = (operation.rank + size - step) % size;
+        writer.send(to, blocks.bytes(to, 1), blocks.start(to));
+        writer.reduce(from, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
+        writer.next();
+    }
+}
+
+void reduce_scatter_ring(const Operation &operation, Writer &writer) {
+    const auto blocks = Blocks::of(operation);
+    const std::uint32_t size = operation.size;
+    for (std::uint32_t step = 1; step < size; ++step) {
+        const std::uint32_t outgoing = (operation.rank + size - step) % size;
+        const std::uint32_t incoming = (outgoing + size - 1) % size;
+        writer.send((operation.rank + 1) % size, blocks.bytes(outgoing, 1), blocks.start(outgoing));
+        writer.reduce((operation.rank + size - 1) % size, blocks.bytes(incoming, 1), blocks.start(incoming));
+        writer.next();
+    }
+}
+
+void reduce_scatter_reduce_scatterv(const Operation &operation, Writer &writer) {
+    const auto blocks = Blocks::of(operation);
+    Operation whole = operation;
+    whole.root = 0;
+    whole.bytes = blocks.total();
+    reduce_over(binomial_tree, whole, writer);
+    writer.next();
+    if (operation.rank != 0) {
+        writer.receive(0, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
+        return;
+    }
+    for (std::uint32_t peer = 1; peer < operation.size; ++peer) {
+        writer.send(peer, blocks.bytes(peer, 1), blocks.start(peer));
+    }
+}
+
+} // namespace rankwise::collectives

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "collectives/operation.hpp"
+
+namespace rankwise::collectives {
+
+enum class Library : std::uint8_t { mpich, openmpi };
+
+/// @brief The algorithm a library takes by default for an operation of these sizes.
+///
+/// What is modelled of each library, and what is not, is in docs/collectives.md.
+/// @pre operation.collective is not a neighbourhood collective: those have no algorithm but direct messages
+const Algorithm &select(Library library, const Operation &operation);
+
+/// @brief MPICH 4 and 5, generic rules of its collective selection.
+const Algorithm &select_mpich(const Operation &operation);
+
+/// @brief Open MPI 4.1 and 5.0: fixed decisions of the `tuned` component; `libnbc` for nonblocking operations.
+const Algorithm &select_openmpi(const Operation &operation);
+
+/// @brief One line of a decision table: taken if the communicator and the bytes are both below its limits.
+struct Rule {
+    std::uint32_t size_below;
+    std::uint64_t bytes_below;
+    std::string_view algorithm;
+};
+
+/// @return algorithm of the first line that applies, of the last one if none does
+/// @pre there is a line
+std::string_view decide(std::span<const Rule> rules, std::uint32_t size, std::uint64_t bytes);
+
+} // namespace rankwise::collectives
