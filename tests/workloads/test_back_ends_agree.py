@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the MPI programs really call is what is generated without running them, call by call."""
+
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.workloads import Kind, program
+from rankwise.workloads.program import CALLS
+
+AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
+QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 16, 1), ("ft", "W", 4, None)]
+FULL = [("cg", "W", 16, None), ("mg", "B", 16, None), ("ft", "A", 16, None), ("mg", "S", 64, 1)]
+CASES = [pytest.param(*case, id="-".join(map(str, case))) for case in QUICK]
+CASES += [pytest.param(*case, id="-".join(map(str, case)), marks=pytest.mark.slow) for case in FULL]
+
+
+def generated_calls(chosen, rank: int) -> list[str]:
+    events = chosen.events(rank)
+    columns = (events[name].tolist() for name in ("kind", "peer", "count", "type_bytes"))
+    lines = []
+    for kind, peer, count, type_bytes in zip(*columns, strict=True):
+        if kind == Kind.SEND:
+            lines.append(f"MPI_Send {peer} {count * type_bytes}")
+        elif kind in CALLS:
+            root = peer if kind in (Kind.BCAST, Kind.REDUCE) else -1
+            lines.append(f"{CALLS[Kind(kind)]} {root} {count * type_bytes}")
+    return lines
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("library", ["mpich-5.0.2", "openmpi-5.0.11"])
+@pytest.mark.parametrize(("name", "problem_class", "ranks", "iterations"), CASES)
+def test_every_call_of_every_rank_is_the_generated_one(
+    workload_program, compiled, tmp_path, library, name, problem_class, ranks, iterations
+):
+    # GIVEN a library before the MPI library that writes down the calls
+    mpi = AT_HAND[library]
+    log = compiled(mpi, mpis.TOP / "tests" / "workloads" / "log_calls.c", "-shared", "-fPIC")
+    options = ["--class", problem_class, "--compute", "0x", "--check", "ends"]
+    options += ["--iterations", str(iterations)] if iterations else []
+    # WHEN the program runs
+    environment = {"LD_PRELOAD": log, "CALL_LOG": tmp_path / "calls"}
+    done = mpi.run(ranks, workload_program(mpi, name), *options, environment=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    # THEN each rank called what its program says, in that order
+    chosen = program(name, problem_class, ranks, iterations)
+    for rank in range(ranks):
+        called = Path(tmp_path, f"calls.{rank}").read_text().splitlines()
+        assert called == generated_calls(chosen, rank)
