@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each pair of ranks costs at each distance: messages and a machine become the search's traffic and slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.channels import NETWORK, NODE, PACKAGE, cache_channels
+from rankwise.machine.file import LinkClass, Machine, Resource
+from rankwise.machine.topology import Topology
+
+
+@dataclass(frozen=True)
+class CoreSlots:
+    """Every core of every node as a place for one rank.
+
+    Attributes:
+        node: Node of each slot.
+        core: Logical core of each slot.
+        groups: For each slot what it is in, widest first: node, package, caches, core. Two slots whose first k
+            entries are equal are k levels apart.
+        channels: The channel of pairs that are 0, 1, ... levels apart.
+    """
+
+    node: np.ndarray
+    core: np.ndarray
+    groups: np.ndarray
+    channels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, topology: Topology) -> CoreSlots:
+        """The slots of a topology, nodes in order, cores in logical order."""
+        names = sorted({name for node in set(topology.nodes) for name in cache_channels(node)}, reverse=True)
+        node = np.concatenate([np.full(each.cores, at) for at, each in enumerate(topology.nodes)])
+        core = np.concatenate([np.arange(each.cores) for each in topology.nodes])
+        columns = [node, np.concatenate([each.packages for each in topology.nodes])]
+        for name in names:
+            parts = []
+            for each in topology.nodes:
+                ids = dict(each.caches).get(name) if name in cache_channels(each) else None
+                # Cores without this cache share nothing at this level: ids that no cache has.
+                alone = -1 - np.arange(each.cores)
+                parts.append(alone if ids is None else np.where(np.array(ids) >= 0, ids, alone))
+            columns.append(np.concatenate(parts))
+        groups = np.stack([*columns, core], axis=1).astype(np.int32)
+        return cls(node.astype(np.int32), core, groups, (NETWORK, NODE, PACKAGE, *names))
+
+
+def link_class_of(machine: Machine, channel: str) -> LinkClass:
+    """The link class of a channel, or of the next wider channel of the node (formats/machine.md).
+
+    Raises:
+        RankwiseError: The machine file has none that fits.
+    """
+    caches = sorted(link.channel for link in machine.link_classes if link.channel.startswith("L"))
+    widening = (
+        [*(name for name in caches if name >= channel), PACKAGE, NODE] if channel.startswith("L") else []
+    )
+    if channel == PACKAGE:
+        widening = [PACKAGE, NODE]
+    for name in widening or [channel]:
+        if link := machine.link_class(name):
+            return link
+    raise RankwiseError(
+        f"machine `{machine.name}` has no link class for channel `{channel}`",
+        "measure it, for example `rankwise measure -- mpiexec -n 4`, or add `[[link_classes]]` by hand",
+    )
+
+
+def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
+    """LogGOPS time in seconds of messages of these sizes, sender's and receiver's overheads included.
+
+    L + o + o_receive + (s-1) (G + 2 O), with one more exchange of an empty message above the eager limit
+    (formats/loggops.md).
+    """
+    size = np.asarray(bytes_each, dtype=np.float64)
+    limits = np.array([np.inf if s.up_to_bytes is None else s.up_to_bytes for s in link.segments])
+    parameters = np.array(
+        [
+            (
+                s.L_s.value,
+                s.o_s.value + (s.o_receive_s or s.o_s).value,
+                s.G_s_per_byte.value + 2 * s.O_s_per_byte.value,
+            )
+            for s in link.segments
+        ]
+    )
+    latency, overhead, per_byte = parameters[np.searchsorted(limits, size)].T
+    time = latency + overhead + np.maximum(size - 1, 0) * per_byte
+    if link.eager_limit_bytes is not None:
+        time += np.where(size > link.eager_limit_bytes.value, 2 * latency, 0)
+    return time
+
+
+def interface_time(resource: Resource | None, messages: np.ndarray, bytes_total: np.ndarray) -> np.ndarray:
+    """Seconds that messages occupy a network interface in one direction; 0 where the machine names none."""
+    if resource is None:
+        return np.zeros(len(messages))
+    each = resource.per_message_s.value if resource.per_message_s else 0.0
+    rate = resource.capacity_bytes_per_s.value if resource.capacity_bytes_per_s else np.inf
+    return messages * each + bytes_total / rate
+
+
+@dataclass(frozen=True)
+class PairCosts:
+    """Neighbour lists of the ranks (compressed rows) with costs in seconds; both directions of a pair are summed.
+
+    Attributes:
+        offsets: Where each rank's neighbours begin; one longer than there are ranks.
+        neighbour: Neighbouring ranks.
+        cost: For each entry, the pair's LogGOPS time at each level.
+        nic_out: Time on the sending interface if the pair is on different nodes, as seen from the rank.
+        nic_in: The same for receiving.
+    """
+
+    offsets: np.ndarray
+    neighbour: np.ndarray
+    cost: np.ndarray
+    nic_out: np.ndarray
+    nic_in: np.ndarray
+
+    @classmethod
+    def of(cls, messages: pl.DataFrame, ranks: int, machine: Machine, channels: tuple[str, ...]) -> PairCosts:
+        """Sum the messages table (source, destination, messages, bytes; one row a size range and call).
+
+        Messages of a row are taken to be of their mean size. Messages to self cost the same everywhere.
+        """
+        rows = messages.filter((pl.col("source") != pl.col("destination")) & (pl.col("messages") > 0))
+        count, total = (rows[name].to_numpy().astype(np.float64) for name in ("messages", "bytes"))
+        source, destination = (rows[name].to_numpy().astype(np.int64) for name in ("source", "destination"))
+        # One rank a core: no pair is as near as the last level, the same core.
+        levels = [count * message_time(link_class_of(machine, name), total / count) for name in channels]
+        resources = {resource.kind: resource for resource in machine.resources}
+        sent = interface_time(resources.get("nic_tx"), count, total)
+        received = interface_time(resources.get("nic_rx"), count, total)
+        nothing = np.zeros(len(count))
+        # Every message is an entry of its source (out) and of its destination (in).
+        key = np.concatenate([source * ranks + destination, destination * ranks + source])
+        pairs, entry = np.unique(key, return_inverse=True)
+
+        def summed(of_source: np.ndarray, of_destination: np.ndarray) -> np.ndarray:
+            return np.bincount(entry, np.concatenate([of_source, of_destination]), len(pairs)).astype(
+                np.float32
+            )
+
+        cost = np.stack(
+            [*(summed(level, level) for level in levels), np.zeros(len(pairs), np.float32)], axis=1
+        )
+        return cls(
+            offsets=np.searchsorted(pairs // ranks, np.arange(ranks + 1)).astype(np.int64),
+            neighbour=(pairs % ranks).astype(np.int32),
+            cost=np.ascontiguousarray(cost),
+            # What the source sends leaves its node; the destination's own interface takes it in.
+            nic_out=summed(sent, nothing),
+            nic_in=summed(nothing, received),
+        )

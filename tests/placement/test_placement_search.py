@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a messages table and a machine file to the best placement."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.machine import file as machine_file
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.costs import CoreSlots, PairCosts, link_class_of, message_time
+from rankwise.placement.search import PlacementSearch
+
+MACHINE = """
+schema = "rankwise.machine/1"
+name = "two by two by two"
+[node]
+count = 2
+topology = "package:2 core:2"
+[[resources]]
+name = "nic_tx"
+kind = "nic_tx"
+discipline = "fifo"
+per = "node"
+capacity_bytes_per_s = {{ value = 1e8, obtained = "assumed", source = "test" }}
+per_message_s = {{ value = 1e-6, obtained = "assumed", source = "test" }}
+[[resources]]
+name = "nic_rx"
+kind = "nic_rx"
+discipline = "fifo"
+per = "node"
+capacity_bytes_per_s = {{ value = 2e8, obtained = "assumed", source = "test" }}
+{links}
+"""
+LINK = """
+[[link_classes]]
+channel = "{channel}"
+protocol = "shared-memory"
+progress = "in-call"
+overlap = false
+eager_limit_bytes = {{ value = 1000, obtained = "assumed", source = "test" }}
+[[link_classes.segments]]
+up_to_bytes = 100
+L_s = {{ value = {L}, obtained = "assumed", source = "test" }}
+o_s = {{ value = 1e-6, obtained = "assumed", source = "test" }}
+o_receive_s = {{ value = 2e-6, obtained = "assumed", source = "test" }}
+g_s = {{ value = 0.0, obtained = "assumed", source = "test" }}
+G_s_per_byte = {{ value = 0.0, obtained = "assumed", source = "test" }}
+O_s_per_byte = {{ value = 0.0, obtained = "assumed", source = "test" }}
+[[link_classes.segments]]
+L_s = {{ value = {L}, obtained = "assumed", source = "test" }}
+o_s = {{ value = 1e-6, obtained = "assumed", source = "test" }}
+g_s = {{ value = 0.0, obtained = "assumed", source = "test" }}
+G_s_per_byte = {{ value = 1e-8, obtained = "assumed", source = "test" }}
+O_s_per_byte = {{ value = 1e-9, obtained = "assumed", source = "test" }}
+"""
+
+
+def machine(**latency: float) -> machine_file.Machine:
+    links = "".join(LINK.format(channel=name, L=value) for name, value in latency.items())
+    return machine_file.loads(MACHINE.format(links=links))
+
+
+FULL = machine(package=1e-6, node=2e-6, network=50e-6)
+TOPOLOGY = Topology.of(from_synthetic("package:2 core:2"), 2)
+
+
+def table(rows: list[tuple[int, int, int, int]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["source", "destination", "messages", "bytes"], orient="row")
+
+
+def test_message_time_is_loggops_by_segment_and_protocol():
+    link = FULL.link_class("network")
+    times = message_time(link, np.array([0, 1, 100, 101, 1000, 1001]))
+    assert times == pytest.approx(
+        [53e-6, 53e-6, 53e-6, 52e-6 + 100 * 1.2e-8, 52e-6 + 999 * 1.2e-8, 152e-6 + 1000 * 1.2e-8]
+    )
+
+
+def test_slots_know_what_they_share():
+    slots = CoreSlots.of(Topology.of(from_synthetic("package:2 l3:2 core:2"), 2))
+    # node, package, L3, core
+    assert slots.groups[:5].tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 2], [0, 0, 1, 3], [0, 1, 2, 4]]
+    assert slots.channels == ("network", "node", "package", "L3")
+
+
+def test_a_missing_link_class_is_that_of_the_next_wider_channel():
+    assert link_class_of(machine(node=2e-6, network=5e-6), "L2").channel == "node"
+    assert link_class_of(machine(L3=1e-6, node=2e-6), "L2").channel == "L3"
+    with pytest.raises(RankwiseError, match="no link class for channel `network`"):
+        link_class_of(machine(node=2e-6), "network")
+
+
+def test_pairs_sum_both_directions_and_keep_the_interfaces_apart():
+    # GIVEN 10 messages of 1 byte from 0 to 1, 1 of 100 bytes back, and messages to self
+    messages = table([(0, 1, 10, 10), (1, 0, 1, 100), (2, 2, 5, 5)])
+    costs = PairCosts.of(messages, 3, FULL, ("network", "node", "package"))
+    # THEN each of 0 and 1 has the other as its only neighbour, at the same cost
+    assert costs.offsets.tolist() == [0, 1, 2, 2]
+    assert costs.neighbour.tolist() == [1, 0]
+    assert costs.cost[0] == pytest.approx([11 * 53e-6, 11 * 5e-6, 11 * 4e-6, 0])
+    assert costs.cost[1] == pytest.approx(costs.cost[0])
+    # AND what leaves 0 is 10 messages, what arrives is 100 bytes
+    assert costs.nic_out.tolist() == pytest.approx([10 * 1e-6 + 10 / 1e8, 1e-6 + 100 / 1e8])
+    assert costs.nic_in.tolist() == pytest.approx([100 / 2e8, 10 / 2e8])
+
+
+def test_partners_four_apart_are_put_together():
+    # GIVEN ranks r and r + 4 that exchange large messages: blocked sends all over the network
+    messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
+    search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
+    # WHEN judged by the surrogate itself
+    found = search.run(judge=lambda p: search.candidate("x", search.slots_of(p)).surrogate_s, budget_s=5)
+    best = found[-1]
+    # THEN the best placement has no pair on different nodes, as cyclic, and pairs on one package, unlike blocked
+    node, core = best.placement.node, best.placement.cores
+    assert [node[r] for r in range(4)] == [node[r + 4] for r in range(4)]
+    assert [core[r] // 2 for r in range(4)] == [core[r + 4] // 2 for r in range(4)]
+    assert best.busiest_interface_s == 0
+    assert [each.name for each in found] == ["blocked", "cyclic", "plane=2", "optimised"]
+
+
+def test_the_result_is_never_worse_than_the_simple_ones_by_the_judge():
+    # GIVEN a judge that does not like what the surrogate likes
+    messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
+    search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
+
+    def contrary(placement):
+        return 1.0 if placement.allocation == "blocked" else 2.0
+
+    # WHEN searched THEN what comes back is blocked
+    best = search.run(judge=contrary, budget_s=1)[-1]
+    assert best.placement.node.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert best.predicted_s == 1.0
+
+
+def test_partly_filled_nodes_get_blocked_by_core():
+    search = PlacementSearch(table([(0, 1, 1, 1)]), 5, FULL, TOPOLOGY)
+    assert [each.name for each in search.simple()] == ["blocked", "cyclic"]
+    assert search.simple()[0].placement.node.tolist() == [0, 0, 0, 1, 1]
