@@ -7,8 +7,10 @@ number of ranks.
 
 from rankwise.workloads.build import build
 from rankwise.workloads.catalogue import Workload, names, workload
+from rankwise.workloads.decompose import decompose
 from rankwise.workloads.generate import Communication, generate
 from rankwise.workloads.program import Collective, Kind, Program, program
+from rankwise.workloads.schedule import schedule
 
 __all__ = [
     "Collective",
@@ -17,8 +19,10 @@ __all__ = [
     "Program",
     "Workload",
     "build",
+    "decompose",
     "generate",
     "names",
     "program",
+    "schedule",
     "workload",
 ]

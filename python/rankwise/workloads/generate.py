@@ -38,7 +38,7 @@ class Communication:
 
 
 @dataclass
-class _Groups:
+class Groups:
     """Communicators made by splits, while their members are being met one after the other."""
 
     members: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
@@ -76,7 +76,7 @@ def generate(name: str, problem_class: str, ranks: int, iterations: int | None =
         RankwiseError: The workload does not have that class or cannot run on that many ranks.
     """
     source, rows = [], []
-    groups = _Groups()
+    groups = Groups()
     calls: dict[tuple[int, ...], int] = defaultdict(int)
     for rank, events in program(name, problem_class, ranks, iterations).each_rank():
         kind = events["kind"]
@@ -107,7 +107,7 @@ def _collectives(events: dict[str, np.ndarray]) -> dict[tuple[int, ...], int]:
     return {tuple(row): count for row, count in zip(distinct.tolist(), counts.tolist(), strict=True)}
 
 
-def _joined(calls: dict[tuple[int, ...], int], groups: _Groups, world: int) -> tuple[Collective, ...]:
+def _joined(calls: dict[tuple[int, ...], int], groups: Groups, world: int) -> tuple[Collective, ...]:
     joined = []
     for (group, color, kind, root, size, type_bytes), total in sorted(calls.items()):
         members = groups.ranks(group, color, world)
