@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Raw recording -> Parquet tables and context.json. Safe to repeat: it does nothing if they are current."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.recording.raw import raw_files, read
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLES = ("messages", "received", "calls", "ranks", "collectives", "communicators")
+
+# Raised when the tables change, so that those of an older version are written again.
+TABLES_VERSION = 1
+
+
+@dataclass
+class Collected:
+    """The tables by name, and the content of context.json."""
+
+    tables: dict[str, pl.DataFrame]
+    context: dict
+
+
+def collect(path: str | os.PathLike[str], force: bool = False) -> Path:
+    """Write tables/*.parquet and context.json, unless they are there and as new as the raw files.
+
+    Each file is written under another name and renamed, context.json last: whoever finds it current finds all tables.
+
+    Args:
+        path: The recording directory.
+        force: Write them even if they are current.
+
+    Returns:
+        The recording directory.
+
+    Raises:
+        RankwiseError: Not a recording directory, an empty one, or one of a newer format.
+        OSError: The directory cannot be written to.
+    """
+    directory = Path(path)
+    if force or not is_current(directory):
+        save(directory, make(directory))
+    return directory
+
+
+def is_current(directory: Path) -> bool:
+    """Whether tables and context.json belong to the raw files as they are now."""
+    try:
+        content = json.loads((directory / "context.json").read_text())
+    except (OSError, ValueError):
+        raw_files(directory)
+        return False
+    return (
+        isinstance(content, dict)
+        and content.get("tables_version") == TABLES_VERSION
+        and content.get("raw_files") == _fingerprint(directory)
+        and all((directory / "tables" / f"{name}.parquet").exists() for name in TABLES)
+    )
+
+
+def make(directory: Path) -> Collected:
+    """Read the raw files and make everything of them, writing nothing."""
+    from rankwise.recording import context, tables
+    from rankwise.recording.communicators import unify
+    from rankwise.recording.expansion import expand
+    from rankwise.recording.job import largest_job
+
+    fingerprint = _fingerprint(directory)
+    raw = read(directory)
+    job = largest_job(raw)
+    communicators = unify(job)
+    expansion = expand(job, communicators)
+    frames = {
+        "messages": tables.messages(job, expansion),
+        "received": tables.received(job),
+        "calls": tables.calls(job),
+        "ranks": tables.ranks(job),
+        "collectives": tables.collectives(job, expansion),
+        "communicators": tables.communicators(communicators),
+    }
+    about = context.describe(directory, job, expansion, raw.problems)
+    return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})
+
+
+def save(directory: Path, collected: Collected) -> None:
+    """Write all files, each by rename."""
+    (directory / "tables").mkdir(exist_ok=True)
+    for name, frame in collected.tables.items():
+        with _Replaced(directory / "tables" / f"{name}.parquet") as partial:
+            frame.write_parquet(partial)
+    with _Replaced(directory / "context.json") as partial:
+        partial.write_text(json.dumps(collected.context, indent=1) + "\n")
+
+
+def _fingerprint(directory: Path) -> dict[str, list[int]]:
+    """Name, size and time of change of everything the tables are made of."""
+    files = [*raw_files(directory), *sorted((directory / "raw").glob("*.topology.tar"))]
+    files.append(directory / "recording.json")
+    stats = {file.name: file.stat() for file in files if file.exists()}
+    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
+
+
+class _Replaced:
+    """A name to write to; what is there is renamed to the final name if nothing went wrong."""
+
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.partial = final.with_name(f".{final.name}.{os.getpid()}")
+
+    def __enter__(self) -> Path:
+        return self.partial
+
+    def __exit__(self, failed, *_: object) -> None:
+        if failed:
+            self.partial.unlink(missing_ok=True)
+        else:
+            os.replace(self.partial, self.final)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a recording says about itself: hosts, bindings, MPI library, and what is not in it and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import rankwise
+from rankwise.errors import RankwiseError
+from rankwise.recording.expansion import Expansion, library_of
+from rankwise.recording.job import Job
+from rankwise.recording.raw import (
+    ABORTED,
+    APPROXIMATE_COLLECTIVES,
+    CALL_CLASSES,
+    CALL_NAMES,
+    FINALIZED,
+    FLAVOURS,
+    LAZY_COMMS,
+    STORAGE_FULL,
+    TRACED,
+    UNCLASSIFIED,
+    Thread,
+)
+
+SCHEMA = "rankwise.context/1"
+PASSED_THROUGH = ("rma", "partitioned", "io")
+REASONS = {
+    "rma": "one-sided communication is counted, its messages are not recorded",
+    "partitioned": "partitioned communication is counted, its messages are not recorded",
+    "io": "file operations are counted, their data is not recorded",
+}
+
+
+def describe(directory: Path, job: Job, expansion: Expansion, file_problems: list[str]) -> dict:
+    """The content of context.json, but for what `collect` adds to find out whether it is current."""
+    first = job.threads[0].rank
+    hosts = _hosts(directory, job)
+    return {
+        "schema": SCHEMA,
+        "rankwise": rankwise.__version__,
+        "run": _run(directory),
+        "world_size": job.world_size,
+        "executables": sorted({thread.rank["executable"] for thread in job.threads}),
+        "mpi": {
+            "family": library_of(first),
+            "flavour": FLAVOURS.get(first["flavour"]),
+            "library": first["mpi_library"],
+            "version": first["mpi_version"].strip(),
+            "thread_level": ("single", "funneled", "serialized", "multiple")[min(first["thread_level"], 3)],
+        },
+        "hosts": hosts,
+        "bindings": _bindings(job, hosts),
+        "missing_ranks": job.missing_ranks,
+        "partial_ranks": _partial(job),
+        "not_recorded": _not_recorded(job, expansion),
+        "passed_through": _passed_through(job),
+        "other_jobs": job.left_out,
+        "problems": [*job.problems, *file_problems, *_thread_problems(job.threads)],
+        "trace": {
+            "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
+            "bytes": sum(thread.record.trace_bytes for thread in job.threads),
+        },
+    }
+
+
+def _run(directory: Path) -> dict | None:
+    """recording.json, if the launcher lived to write it."""
+    try:
+        content = json.loads((directory / "recording.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _hosts(directory: Path, job: Job) -> list[dict]:
+    names = list(dict.fromkeys(thread.rank["host"] for thread in job.threads))
+    hosts = []
+    for name in names:
+        file = directory / "raw" / f"{name}.topology.tar"
+        host = {"host": name, "topology": None, "topology_file": None, "topology_problem": None}
+        if file.exists():
+            host["topology_file"] = f"raw/{file.name}"
+            try:
+                from rankwise.machine.topology import from_saved_files
+
+                host["topology"] = from_saved_files(file).to_dict()
+            except RankwiseError as error:
+                host["topology_problem"] = error.message
+        else:
+            host["topology_problem"] = "no rank of this node saved its topology"
+        hosts.append(host)
+    return hosts
+
+
+def _bindings(job: Job, hosts: list[dict]) -> list[dict]:
+    """For each rank the OS PUs it was allowed, and where the node is known the logical cores these belong to.
+
+    A rank is bound if there are cores of its node that it may not use.
+    """
+    from rankwise.machine.topology import NodeTopology
+
+    nodes = {host["host"]: host["topology"] and NodeTopology.from_dict(host["topology"]) for host in hosts}
+    bindings = []
+    for thread in job.first_threads:
+        node = nodes[thread.rank["host"]]
+        cores = list(node.cores_of(thread.pus)) if node else None
+        bindings.append(
+            {
+                "rank": thread.rank["world_rank"],
+                "host": thread.rank["host"],
+                "pus": thread.pus,
+                "cores": cores,
+                "bound": 0 < len(cores) < node.cores if node else None,
+            }
+        )
+    return bindings
+
+
+def _partial(job: Job) -> list[dict]:
+    found = []
+    for thread in job.first_threads:
+        reasons = []
+        if thread.has(ABORTED):
+            reasons.append("MPI_Abort was called")
+        elif not thread.has(FINALIZED):
+            reasons.append("MPI_Finalize was not reached")
+        if thread.has(STORAGE_FULL):
+            reasons.append("the file system had no space")
+        reasons += thread.record.problems
+        if reasons:
+            found.append({"rank": thread.rank["world_rank"], "why": "; ".join(reasons)})
+    return found
+
+
+def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
+    totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
+    missing = [
+        {"what": kind, "count": int(totals[kind == CALL_CLASSES].sum()), "why": REASONS[kind]}
+        for kind in PASSED_THROUGH
+    ]
+    lost = sum(thread.rank["unrecorded_messages"] for thread in job.threads)
+    missing.append(
+        {"what": "messages", "count": lost, "why": "recording had stopped: no space, or switched off"}
+    )
+    missing += [{"what": "collectives", "count": n, "why": why} for why, n in expansion.not_expanded.items()]
+    missing = [entry for entry in missing if entry["count"]]
+    for flag, what, why in (
+        (UNCLASSIFIED, "peers", "a handle could not be resolved; those messages have no destination"),
+        (APPROXIMATE_COLLECTIVES, "collectives", "more distinct sizes than fit; some are by size bin only"),
+        (LAZY_COMMS, "communicators", "some were first seen in use, not when they were made"),
+    ):
+        ranks = len({thread.rank["world_rank"] for thread in job.threads if thread.has(flag)})
+        if ranks:
+            missing.append({"what": what, "count": None, "why": f"{why} (on {ranks} ranks)"})
+    notes = Counter(thread.rank["note"] for thread in job.threads if thread.rank["note"])
+    missing += [{"what": "note", "count": n, "why": note} for note, n in sorted(notes.items())]
+    return missing
+
+
+def _passed_through(job: Job) -> dict[str, int]:
+    """Calls of functions without messages of their own in the recording, by name."""
+    totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
+    shown = (totals > 0) & np.isin(CALL_CLASSES, ["other", *PASSED_THROUGH])
+    return {str(name): int(count) for name, count in zip(CALL_NAMES[shown], totals[shown], strict=True)}
+
+
+def _thread_problems(threads: list[Thread]) -> list[str]:
+    found = [
+        f"rank {thread.rank['world_rank']}: {problem}"
+        for thread in threads
+        for problem in thread.record.problems
+    ]
+    unclocked = sum(thread.rank["seconds_per_tick"] == 0 for thread in threads)
+    if unclocked:
+        found.append(f"{unclocked} threads ended before their clock was read twice: their times are 0")
+    return found

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The messages that the MPI library sent for collective calls, by its own choice of algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rankwise._core import collectives as core
+from rankwise.recording.communicators import Communicators
+from rankwise.recording.job import Job
+from rankwise.recording.raw import CALL_COLLECTIVES, COLLECTIVE_ENTRY
+
+INTERCOMM = 8  # rw_collective_flag
+
+
+def library_of(rank: dict) -> str:
+    """Whose collective algorithms a process used: `mpich` (and what derives from it) or `openmpi`."""
+    return "openmpi" if rank["flavour"] == 2 or "Open MPI" in rank["mpi_version"] else "mpich"
+
+
+@dataclass
+class Expansion:
+    """Messages of collectives, and what is known of each entry of all threads' collective tables.
+
+    Attributes:
+        rows: Columns of messages between world ranks (source, destination, call, bin, algorithm, messages, bytes),
+            and `chosen`, the algorithm of each entry, -1 where it was not expanded.
+        communicator: Number of each entry's communicator, -1 if no definition of it was found.
+        root: World rank of each entry's root, -1 if it has none or it is not known.
+        not_expanded: Calls whose messages are missing, by the reason.
+    """
+
+    rows: dict[str, np.ndarray]
+    communicator: np.ndarray
+    root: np.ndarray
+    not_expanded: dict[str, int]
+
+    @staticmethod
+    def algorithm_names(indices: np.ndarray) -> pl.Series:
+        """Names of algorithms, null for -1."""
+        known = pl.Series([name for _, name in core.algorithms()])
+        return known.gather(pl.select(pl.when(pl.Series(indices) >= 0).then(pl.Series(indices))).to_series())
+
+
+def expand(job: Job, communicators: Communicators) -> Expansion:
+    """Count the messages of all collective calls of a job."""
+    parts = [thread.collectives for thread in job.threads]
+    entries = np.concatenate([*parts, np.empty(0, COLLECTIVE_ENTRY)])
+    resolved = [
+        communicators.resolve(thread.process, part["comm"])
+        for thread, part in zip(job.threads, parts, strict=True)
+    ]
+    number = np.concatenate([numbers for numbers, _ in resolved])
+    rank = np.concatenate([ranks for _, ranks in resolved])
+    offsets, members = communicators.groups()
+    listed = np.diff(offsets.astype(np.int64)) > 0
+    usable = number >= 0
+    usable[usable] = listed[number[usable]]
+
+    library = library_of(job.threads[0].rank)
+    columns = {
+        "rank": np.where(usable, rank, 0).astype(np.uint32),
+        "group": np.where(usable, number, 0).astype(np.uint32),
+        "call": entries["call"],
+        # Without its members a communicator is like one whose messages are not expanded.
+        "flags": np.where(usable, entries["flags"], entries["flags"] | INTERCOMM).astype(np.uint16),
+        "root": entries["root"],
+        "datatype_bytes": entries["datatype_bytes"],
+        "bytes": entries["bytes"],
+        "total_bytes": entries["bytes2"],
+        "count": entries["count"],
+    }
+    contiguous = {name: np.ascontiguousarray(column) for name, column in columns.items()}
+    if len(listed) == 0:
+        offsets = np.zeros(2, np.uint64)
+    rows = core.count_messages(library, **contiguous, group_offsets=offsets, group_members=members)
+    return Expansion(
+        rows, number, _world_roots(entries, number, usable, offsets, members), _missing(entries, usable, rows)
+    )
+
+
+def _world_roots(entries, number, usable, offsets, members) -> np.ndarray:
+    root = np.full(len(entries), -1, np.int64)
+    rooted = usable & (entries["root"] >= 0)
+    sizes = np.diff(offsets.astype(np.int64))
+    rooted[rooted] = entries["root"][rooted] < sizes[number[rooted]]
+    starts = offsets.astype(np.int64)[number[rooted]]
+    root[rooted] = members[starts + entries["root"][rooted]]
+    return root
+
+
+def _missing(entries, usable, rows) -> dict[str, int]:
+    # Those recorded message by message by their callers are not missing.
+    direct = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
+    direct |= np.char.startswith(CALL_COLLECTIVES, "neighbor")
+    missing = (rows["chosen"] < 0) & ~direct[entries["call"]]
+    inter = (entries["flags"] & INTERCOMM) != 0
+    counts = entries["count"].astype(np.int64)
+    reasons = {
+        "collectives between two groups are not expanded": int(counts[missing & inter].sum()),
+        "the communicator's members are not known": int(counts[missing & ~inter & ~usable].sum()),
+        "their arguments make no sense": int(counts[missing & ~inter & usable].sum()),
+    }
+    return {reason: count for reason, count in reasons.items() if count}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of the recorded processes belong together: one MPI job, each world rank once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from rankwise.recording.raw import RawRecording, Thread
+
+
+@dataclass
+class Job:
+    """The threads of one MPI job, in order of world rank and thread.
+
+    Attributes:
+        threads: All of them.
+        left_out: Other jobs in the same files: name, ranks.
+        problems: What had to be decided, one sentence each.
+    """
+
+    threads: list[Thread]
+    left_out: list[dict]
+    problems: list[str]
+
+    @property
+    def world_size(self) -> int:
+        """Size of MPI_COMM_WORLD."""
+        return self.threads[0].rank["world_size"]
+
+    @cached_property
+    def first_threads(self) -> list[Thread]:
+        """One thread a rank: the first that called MPI."""
+        firsts = {}
+        for thread in self.threads:
+            firsts.setdefault(thread.rank["world_rank"], thread)
+        return list(firsts.values())
+
+    @cached_property
+    def missing_ranks(self) -> list[int]:
+        """World ranks that left nothing."""
+        there = {thread.rank["world_rank"] for thread in self.threads}
+        return [rank for rank in range(self.world_size) if rank not in there]
+
+
+def largest_job(raw: RawRecording) -> Job:
+    """Of several jobs in one recording (a script that starts several, spawned ones), the one with most ranks."""
+    jobs: dict[tuple[str, int], list[Thread]] = defaultdict(list)
+    for thread in raw.threads:
+        jobs[thread.rank["job"], thread.rank["world_size"]].append(thread)
+
+    def ranks(key):
+        return len({thread.rank["world_rank"] for thread in jobs[key]})
+
+    # Of equally large ones the first: it is what the user waited for.
+    def order(key):
+        return ranks(key), -min(thread.rank["first_realtime_ns"] for thread in jobs[key])
+
+    chosen = max(jobs, key=order)
+    left_out = [{"job": key[0], "world_size": key[1], "ranks": ranks(key)} for key in jobs if key != chosen]
+    threads, problems = _each_rank_once(jobs[chosen])
+    if left_out:
+        problems.append(
+            f"{len(jobs)} MPI jobs were recorded; this is the largest, `{chosen[0]}`, the others are left out"
+        )
+    threads.sort(key=lambda thread: (thread.rank["world_rank"], thread.rank["thread"]))
+    return Job(threads, left_out, problems)
+
+
+def _each_rank_once(threads: list[Thread]) -> tuple[list[Thread], list[str]]:
+    # Two runs without a job name can meet in one directory: of each rank the later process stays.
+    processes: dict[int, set[tuple[int, str, int]]] = defaultdict(set)
+    for thread in threads:
+        started = thread.rank["first_realtime_ns"]
+        processes[thread.rank["world_rank"]].add(
+            (started if thread.rank["thread"] == 0 else 0, *thread.process)
+        )
+    latest = {rank: max(found)[1:] for rank, found in processes.items()}
+    kept = [thread for thread in threads if thread.process == latest[thread.rank["world_rank"]]]
+    dropped = len({thread.process for thread in threads}) - len({thread.process for thread in kept})
+    if dropped:
+        return kept, [f"{dropped} processes of an earlier run with the same ranks were left out"]
+    return kept, []

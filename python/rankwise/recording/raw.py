@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Raw recording files as numpy arrays. The structs are those of formats/recording.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from rankwise._core import trace
+from rankwise.errors import RankwiseError
+
+CALL_TOTAL = np.dtype([("count", "<u8"), ("ticks", "<u8"), ("max_ticks", "<u8"), ("bytes", "<u8")])
+PEER_ENTRY = np.dtype([("peer", "<u4"), ("call", "<u2"), ("bin", "<u2"), ("count", "<u8"), ("bytes", "<u8")])
+COLLECTIVE_ENTRY = np.dtype(
+    [
+        ("call", "<u2"),
+        ("flags", "<u2"),
+        ("comm", "<u4"),
+        ("root", "<i4"),
+        ("datatype_bytes", "<u4"),
+        ("bytes", "<u8"),
+        ("bytes2", "<u8"),
+        ("count", "<u8"),
+        ("ticks", "<u8"),
+    ]
+)
+COMM = np.dtype(
+    [
+        ("index", "<u4"),
+        ("size", "<u4"),
+        ("rank", "<u4"),
+        ("runs", "<u4"),
+        ("group_hash", "<u8"),
+        ("instance", "<u4"),
+        ("remote_size", "<u4"),
+        ("remote_runs", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
+RANK_RUN = np.dtype([("first", "<u4"), ("stride", "<i4"), ("count", "<u4")])
+
+PEER_UNKNOWN = 0xFFFFFFFE
+DIRECTION_RECEIVE = 0x8000
+
+# rw_rank.flags
+FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE_COLLECTIVES, LAZY_COMMS, UNCLASSIFIED = (
+    1 << bit for bit in range(7)
+)
+FLAVOURS = {1: "mpich", 2: "openmpi", 3: "standard_abi"}
+
+CALLS = trace.calls()
+CALL_NAMES = np.array([name for name, _, _ in CALLS])
+CALL_CLASSES = np.array([kind for _, kind, _ in CALLS])
+CALL_COLLECTIVES = np.array([operation for _, _, operation in CALLS])
+
+
+@dataclass
+class Thread:
+    """One thread of one MPI process.
+
+    Attributes:
+        rank: The fields of rw_rank, `affinity` as bytes, and `seconds_per_tick` (0 if it is not known).
+        record: The reader's record; gives the trace's events.
+    """
+
+    rank: dict
+    record: trace.ThreadRecord = field(repr=False)
+
+    @property
+    def process(self) -> tuple[str, int]:
+        """Host and process number."""
+        return self.rank["host"], self.rank["pid"]
+
+    @cached_property
+    def calls(self) -> np.ndarray:
+        """Totals by call number."""
+        return np.frombuffer(self.record.calls, CALL_TOTAL)
+
+    @cached_property
+    def peers(self) -> np.ndarray:
+        """Messages by peer, call and size bin."""
+        return np.frombuffer(self.record.peers, PEER_ENTRY)
+
+    @cached_property
+    def collectives(self) -> np.ndarray:
+        """Collective calls by their arguments."""
+        return np.frombuffer(self.record.collectives, COLLECTIVE_ENTRY)
+
+    @cached_property
+    def pus(self) -> list[int]:
+        """OS indices of the hardware threads it was allowed to run on."""
+        bits = np.unpackbits(np.frombuffer(self.rank["affinity"], np.uint8), bitorder="little")
+        return np.flatnonzero(bits).tolist()
+
+    def has(self, flag: int) -> bool:
+        """Whether a bit of rw_rank.flags is set."""
+        return bool(self.rank["flags"] & flag)
+
+    def seconds(self, ticks: int) -> float:
+        """A tick count as time."""
+        return ticks * self.rank["seconds_per_tick"]
+
+
+@dataclass
+class RawRecording:
+    """All threads of all nodes' files, and what is wrong with the files."""
+
+    threads: list[Thread]
+    problems: list[str]
+
+
+def raw_files(directory: Path) -> list[Path]:
+    """The nodes' files of a recording directory.
+
+    Raises:
+        RankwiseError: It is no recording directory.
+    """
+    hint = "record a program first: `rankwise record -- mpiexec -n 4 ./app`"
+    if not directory.is_dir():
+        what = "is a file, not a recording directory" if directory.exists() else "does not exist"
+        raise RankwiseError(f"the recording `{directory}` {what}", hint)
+    if not (directory / "raw").is_dir():
+        raise RankwiseError(f"`{directory}` is not a recording: it has no `raw` directory", hint)
+    return sorted((directory / "raw").glob("*.rwn"))
+
+
+def read(directory: Path) -> RawRecording:
+    """Read every node's file; what is damaged is left out and said.
+
+    Raises:
+        RankwiseError: No recording directory, no file that can be read, or no rank in any.
+    """
+    raw = RawRecording([], [])
+    failures: list[RankwiseError] = []
+    files = raw_files(directory)
+    for path in files:
+        try:
+            node = trace.NodeFile(str(path))
+        except RankwiseError as error:
+            failures.append(error)
+            raw.problems.append(error.message)
+            continue
+        raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
+        raw.threads += [Thread(record.rank, record) for record in node.threads]
+    if not raw.threads:
+        if failures:
+            raise failures[0]
+        raise RankwiseError(
+            f"the recording `{directory}` is empty: no rank called MPI_Init with the recorder in it",
+            "see what works here: `rankwise doctor`",
+            causes=tuple(raw.problems[:3]),
+        )
+    return raw

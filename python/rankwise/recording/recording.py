@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A recording as other rooms see it: data frames and what is known about the run."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.recording import collection
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from rankwise.machine.topology import Topology
+    from rankwise.placement.placement import Placement
+
+
+class Recording:
+    """One run. Tables are read when they are first asked for; their columns are listed in ARCHITECTURE.md.
+
+    Attributes:
+        path: The recording directory.
+        context: Content of context.json.
+    """
+
+    def __init__(self, path: Path, context: dict, tables: dict[str, pl.DataFrame] | None = None):
+        self.path = path
+        self.context = context
+        self._tables = dict(tables or {})
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Recording:
+        """Open a recording, collecting it first if that was not done since its raw files changed.
+
+        A recording that cannot be written to is collected in memory.
+
+        Raises:
+            RankwiseError: Not a recording directory, an empty one, or one of a newer format.
+        """
+        directory = Path(path)
+        if not collection.is_current(directory):
+            collected = collection.make(directory)
+            try:
+                collection.save(directory, collected)
+            except OSError:
+                return cls(directory, collected.context, collected.tables)
+        return cls(directory, json.loads((directory / "context.json").read_text()))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by its file name without `.parquet`."""
+        if name not in self._tables:
+            import polars as pl
+
+            self._tables[name] = pl.read_parquet(self.path / "tables" / f"{name}.parquet")
+        return self._tables[name]
+
+    @property
+    def messages(self) -> pl.DataFrame:
+        """Messages by source, destination, call, algorithm and size range, as sent."""
+        return self.table("messages")
+
+    @property
+    def received(self) -> pl.DataFrame:
+        """Point-to-point messages as received."""
+        return self.table("received")
+
+    @property
+    def calls(self) -> pl.DataFrame:
+        """Count, time and bytes by rank and MPI function."""
+        return self.table("calls")
+
+    @property
+    def ranks(self) -> pl.DataFrame:
+        """Time in MPI and outside by rank."""
+        return self.table("ranks")
+
+    @property
+    def collectives(self) -> pl.DataFrame:
+        """Collective calls by rank, communicator, root and size."""
+        return self.table("collectives")
+
+    @property
+    def communicators(self) -> pl.DataFrame:
+        """Communicators and their members."""
+        return self.table("communicators")
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks in MPI_COMM_WORLD, whether they left something or not."""
+        return self.context["world_size"]
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The nodes, in the order of `context["hosts"]`; `None` if one of them is not known."""
+        from rankwise.machine.topology import NodeTopology, Topology
+
+        nodes = [host["topology"] for host in self.context["hosts"]]
+        return None if None in nodes else Topology(tuple(NodeTopology.from_dict(node) for node in nodes))
+
+    @cached_property
+    def placement(self) -> Placement | None:
+        """Where the ranks ran, on `topology`; a rank that was not bound has all cores of its node.
+
+        `None` if a node's topology is not known, or a rank left nothing.
+        """
+        from rankwise.placement.placement import Placement
+
+        if self.topology is None or self.context["missing_ranks"]:
+            return None
+        names = [host["host"] for host in self.context["hosts"]]
+        bindings = self.context["bindings"]
+        return Placement.from_bindings(
+            self.topology,
+            [names.index(entry["host"]) for entry in bindings],
+            [b["pus"] for b in bindings],
+            names,
+        )
+
+    def events(self, rank: int) -> dict[str, np.ndarray]:
+        """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.
+
+        `seconds_per_tick` and `problem` are in it, too. Empty if no trace was recorded.
+
+        Raises:
+            RankwiseError: The raw files cannot be read.
+            KeyError: The rank left nothing.
+        """
+        from rankwise.recording.job import largest_job
+        from rankwise.recording.raw import read
+
+        firsts = {t.rank["world_rank"]: t for t in largest_job(read(self.path)).first_threads}
+        thread = firsts[rank]
+        return thread.record.events() | {"seconds_per_tick": thread.rank["seconds_per_tick"]}

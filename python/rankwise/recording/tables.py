@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a recording, as described in ARCHITECTURE.md, from one job's raw records."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from rankwise.recording.communicators import Communicators
+from rankwise.recording.expansion import Expansion
+from rankwise.recording.job import Job
+from rankwise.recording.raw import (
+    CALL_CLASSES,
+    CALL_COLLECTIVES,
+    CALL_NAMES,
+    DIRECTION_RECEIVE,
+    FINALIZED,
+    PEER_UNKNOWN,
+    Thread,
+)
+
+MESSAGE_KEY = ["source", "destination", "call", "collective", "algorithm", "bytes_over", "bytes_up_to"]
+RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
+
+# Their empty blocks are not sent; a rank's block for itself is copied, in no collective a message.
+_SKIPS_EMPTY = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
+
+
+def joined(threads: list[Thread], attribute: str) -> tuple[np.ndarray, np.ndarray]:
+    """The tables of all threads one behind the other, and for each row the position of its thread."""
+    parts = [getattr(thread, attribute) for thread in threads]
+    return np.concatenate(parts), np.repeat(np.arange(len(threads)), [len(part) for part in parts])
+
+
+def of_thread(threads: list[Thread], key: str, dtype: type = np.int64) -> np.ndarray:
+    """One field of rw_rank for each thread."""
+    return np.array([thread.rank[key] for thread in threads], dtype)
+
+
+def names(calls: np.ndarray) -> pl.Series:
+    """Names of call numbers."""
+    return pl.Series(CALL_NAMES)[calls.astype(np.int64)] if len(calls) else pl.Series([], dtype=pl.String)
+
+
+def size_ranges(bins: np.ndarray) -> dict[str, pl.Series]:
+    """The range (bytes_over, bytes_up_to] of size bins; null and 0 for messages without bytes."""
+    upper = np.where(bins > 0, np.ldexp(1.0, np.maximum(bins.astype(np.int64), 1) - 1), 0).astype(np.int64)
+    lower = pl.Series(np.where(bins > 1, upper // 2, 0))
+    return {
+        "bytes_over": pl.select(pl.when(pl.Series(bins > 0)).then(lower)).to_series(),
+        "bytes_up_to": pl.Series(upper),
+    }
+
+
+def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
+    """Messages as their senders saw them, those of collectives included."""
+    entries, owner = joined(job.threads, "peers")
+    sent = (entries["call"] & DIRECTION_RECEIVE) == 0
+    entries, owner = entries[sent], owner[sent]
+    source = of_thread(job.threads, "world_rank")[owner]
+    collective = CALL_COLLECTIVES[entries["call"]] != "none"
+    keep = ~(collective & (source == entries["peer"]))
+    keep &= ~(_SKIPS_EMPTY[entries["call"]] & (entries["bin"] == 0))
+    entries, source, collective = entries[keep], source[keep], collective[keep]
+    direct = pl.DataFrame(
+        {
+            "source": source,
+            "destination": _peer(entries["peer"]),
+            "call": names(entries["call"]),
+            "collective": collective,
+            "algorithm": pl.select(pl.when(pl.Series(collective)).then(pl.lit("direct"))).to_series(),
+            **size_ranges(entries["bin"]),
+            "messages": entries["count"].astype(np.int64),
+            "bytes": entries["bytes"].astype(np.int64),
+        }
+    )
+    expanded = pl.DataFrame(
+        {
+            "source": expansion.rows["source"].astype(np.int64),
+            "destination": expansion.rows["destination"].astype(np.int64),
+            "call": names(expansion.rows["call"]),
+            "collective": np.ones(len(expansion.rows["source"]), bool),
+            "algorithm": expansion.algorithm_names(expansion.rows["algorithm"]),
+            **size_ranges(expansion.rows["bin"]),
+            "messages": expansion.rows["messages"].astype(np.int64),
+            "bytes": expansion.rows["bytes"].astype(np.int64),
+        }
+    )
+    return _summed(pl.concat([direct, expanded]), MESSAGE_KEY)
+
+
+def received(job: Job) -> pl.DataFrame:
+    """Point-to-point messages as their receivers saw them; a source that is not known is null."""
+    entries, owner = joined(job.threads, "peers")
+    there = (entries["call"] & DIRECTION_RECEIVE) != 0
+    entries, owner = entries[there], owner[there]
+    frame = pl.DataFrame(
+        {
+            "source": _peer(entries["peer"]),
+            "destination": of_thread(job.threads, "world_rank")[owner],
+            "call": names(entries["call"] & ~np.uint16(DIRECTION_RECEIVE)),
+            **size_ranges(entries["bin"]),
+            "messages": entries["count"].astype(np.int64),
+            "bytes": entries["bytes"].astype(np.int64),
+        }
+    )
+    return _summed(frame, RECEIVED_KEY)
+
+
+def _peer(peers: np.ndarray) -> pl.Series:
+    known = pl.Series(peers != PEER_UNKNOWN)
+    return pl.select(pl.when(known).then(pl.Series(peers.astype(np.int64)))).to_series()
+
+
+def _summed(frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    return frame.group_by(key).agg(pl.col("messages", "bytes").sum()).sort(key, nulls_last=True)
+
+
+def calls(job: Job) -> pl.DataFrame:
+    """How often, how long and with how many bytes each rank called each function."""
+    totals = np.stack([thread.calls for thread in job.threads])
+    owner, call = np.nonzero(totals["count"])
+    seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
+    used = totals[owner, call]
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank")[owner],
+            "call": names(call),
+            "class": pl.Series(CALL_CLASSES)[call] if len(call) else pl.Series([], dtype=pl.String),
+            "count": used["count"].astype(np.int64),
+            "time_s": used["ticks"] * seconds,
+            "max_s": used["max_ticks"] * seconds,
+            "bytes": used["bytes"].astype(np.int64),
+        }
+    )
+    return (
+        frame.group_by("rank", "call", "class")
+        .agg(pl.col("count", "time_s").sum(), pl.col("max_s").max(), pl.col("bytes").sum())
+        .sort("rank", "call")
+    )
+
+
+def ranks(job: Job) -> pl.DataFrame:
+    """Each rank's time, split into MPI and the rest.
+
+    The time of a process with several threads is that of its first; its MPI time that of the thread with most of it.
+    """
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank"),
+            "host": [thread.rank["host"] for thread in job.threads],
+            "pid": of_thread(job.threads, "pid"),
+            "time_s": [_time_s(thread) for thread in job.threads],
+            "mpi_s": [thread.seconds(thread.rank["mpi_ticks"]) for thread in job.threads],
+            "runqueue_wait_s": [
+                thread.rank["runqueue_wait_ns"] * 1e-9 if thread.rank["schedstat_samples"] else None
+                for thread in job.threads
+            ],
+            "partial": [not thread.has(FINALIZED) or bool(thread.record.problems) for thread in job.threads],
+            "first": of_thread(job.threads, "thread") == 0,
+        },
+        schema_overrides={"runqueue_wait_s": pl.Float64},
+    )
+    return (
+        frame.group_by("rank", "host", "pid")
+        .agg(
+            pl.len().cast(pl.Int64).alias("threads"),
+            pl.col("time_s").first(),
+            pl.col("mpi_s").max(),
+            pl.col("runqueue_wait_s").first(),
+            # Threads other than the first do not call MPI_Finalize.
+            pl.col("partial").first(),
+        )
+        .with_columns((pl.col("time_s") - pl.col("mpi_s")).clip(lower_bound=0).alias("compute_s"))
+        .select(
+            "rank", "host", "pid", "threads", "time_s", "mpi_s", "compute_s", "runqueue_wait_s", "partial"
+        )
+        .sort("rank")
+    )
+
+
+def _time_s(thread: Thread) -> float:
+    # A rank that was killed ran at least until its clocks were read last.
+    end = thread.rank["finalize_ticks"] or thread.rank["last_ticks"]
+    return thread.seconds(max(end - thread.rank["init_ticks"], 0))
+
+
+def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
+    """Collective calls with equal arguments by rank; `communicator` is a row of the table of that name."""
+    entries, owner = joined(job.threads, "collectives")
+    seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank")[owner],
+            "call": names(entries["call"]),
+            "communicator": _null_below_zero(expansion.communicator),
+            "root": _null_below_zero(expansion.root),
+            "count": entries["count"].astype(np.int64),
+            "bytes": entries["bytes"].astype(np.int64),
+            "bytes_total": entries["bytes2"].astype(np.int64),
+            "time_s": entries["ticks"] * seconds,
+            "algorithm": expansion.algorithm_names(expansion.rows["chosen"]),
+        }
+    )
+    return frame.sort("rank", "call", "communicator", "bytes")
+
+
+def _null_below_zero(values: np.ndarray) -> pl.Series:
+    series = pl.Series(values.astype(np.int64))
+    return pl.select(pl.when(series >= 0).then(series)).to_series()
+
+
+def communicators(found: Communicators) -> pl.DataFrame:
+    """Every communicator, with its members' world ranks where they are known."""
+    return pl.DataFrame(
+        {
+            "communicator": list(range(len(found.size))),
+            "instance": found.instance,
+            "size": found.size,
+            "members": [
+                None if ranks is None else ranks.astype(np.int64).tolist() for ranks in found.members
+            ],
+        },
+        schema={
+            "communicator": pl.Int64,
+            "instance": pl.Int64,
+            "size": pl.Int64,
+            "members": pl.List(pl.Int64),
+        },
+    )

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collecting: once, again, after damage, and what is refused."""
+
+import json
+import os
+import shutil
+
+import pytest
+from raw_writer import Rank, write_recording
+
+from rankwise.errors import RankwiseError
+from rankwise.recording import Recording, collect
+
+
+def ranks(size=4, **more):
+    made = [Rank(me, size, host=f"n{me % 2}", **more) for me in range(size)]
+    for rank in made:
+        rank.send((rank.world_rank + 1) % size, 100)
+    return made
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return write_recording(tmp_path / "app.rw", ranks())
+
+
+def stamps(directory):
+    return {path.name: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
+
+
+def test_collecting_again_changes_nothing(recorded):
+    collect(recorded)
+    before = stamps(recorded)
+    collect(recorded)
+    Recording.open(recorded)
+    assert stamps(recorded) == before
+
+
+def test_force_changed_raw_files_lost_tables_and_old_versions_are_collected_again(recorded):
+    collect(recorded)
+
+    def newer_after(change):
+        before = stamps(recorded)["context.json"]
+        change()
+        Recording.open(recorded)
+        return stamps(recorded)["context.json"] > before
+
+    context = recorded / "context.json"
+    assert newer_after(lambda: collect(recorded, force=True))
+    assert newer_after(lambda: os.utime(recorded / "raw" / "n0.rwn", ns=(1, 1)))
+    assert newer_after(lambda: (recorded / "tables" / "calls.parquet").unlink())
+    assert newer_after(
+        lambda: context.write_text(context.read_text().replace('"tables_version": ', '"tables_version": 9'))
+    )
+    assert newer_after(lambda: context.write_text("{"))
+    assert not newer_after(lambda: None)
+
+
+def test_no_temporary_files_stay(recorded):
+    collect(recorded)
+    assert sorted(path.name for path in recorded.rglob(".*")) == []
+
+
+def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
+    assert Recording.open(recorded).context["run"] is None
+    (recorded / "recording.json").write_text(json.dumps({"command": ["mpiexec", "./app"]}))
+    assert Recording.open(recorded).context["run"] == {"command": ["mpiexec", "./app"]}
+
+
+def test_a_recording_that_cannot_be_written_to_is_read_all_the_same(recorded, monkeypatch):
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr("rankwise.recording.collection.save", refuse)
+    recording = Recording.open(recorded)
+    assert recording.messages.height == 4 and not (recorded / "context.json").exists()
+
+
+def test_ranks_that_left_nothing_are_named(recorded):
+    (recorded / "raw" / "n1.rwn").unlink()
+    recording = Recording.open(recorded)
+    assert recording.context["missing_ranks"] == [1, 3]
+    assert recording.ranks["rank"].to_list() == [0, 2] and recording.world_size == 4
+    assert recording.placement is None
+
+
+def test_of_two_jobs_the_larger_is_kept_and_the_other_named(tmp_path):
+    directory = write_recording(tmp_path / "two.rw", [*ranks(2, job="small"), *ranks(4, job="large")])
+    recording = Recording.open(directory)
+    assert recording.world_size == 4 and recording.messages.height == 4
+    assert recording.context["other_jobs"] == [{"job": "small", "world_size": 2, "ranks": 2}]
+    assert "2 MPI jobs were recorded" in recording.context["problems"][0]
+
+
+def test_a_second_run_without_a_job_name_replaces_the_first(tmp_path):
+    first, second = Rank(0, 1, job="", pid=7), Rank(0, 1, job="", pid=8)
+    first.send(0, 8, times=2)
+    second.send(0, 8, times=5)
+    recording = Recording.open(write_recording(tmp_path / "twice.rw", [first, second]))
+    assert recording.messages["messages"].to_list() == [5]
+    assert "earlier run" in recording.context["problems"][0]
+
+
+def test_a_damaged_file_among_good_ones_is_said_and_left_out(recorded):
+    (recorded / "raw" / "n1.rwn").write_bytes(b"garbage" * 1000)
+    recording = Recording.open(recorded)
+    assert recording.context["missing_ranks"] == [1, 3]
+    assert (
+        "n1.rwn" in recording.context["problems"][0]
+        and "not a raw recording" in recording.context["problems"][0]
+    )
+
+
+def test_a_recording_cut_short_is_read_to_where_it_ends(recorded):
+    path = recorded / "raw" / "n0.rwn"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) - 3 * 65536])
+    recording = Recording.open(recorded)
+    # Rank 2's last tables are gone, its record is there.
+    assert recording.ranks["rank"].to_list() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.write_text("x"), "is a file"),
+        (lambda path: path.mkdir(), "has no `raw` directory"),
+        (lambda path: (path / "raw").mkdir(parents=True), "no rank called MPI_Init"),
+    ],
+)
+def test_what_is_no_recording_is_refused_with_a_way_out(tmp_path, make, words):
+    path = tmp_path / "x.rw"
+    make(path)
+    for use in (collect, Recording.open):
+        with pytest.raises(RankwiseError) as error:
+            use(path)
+        assert (
+            words in error.value.message
+            and str(path) in error.value.message
+            and "`rankwise" in error.value.hint
+        )
+
+
+def test_a_newer_format_is_refused(recorded):
+    shutil.rmtree(recorded / "raw")
+    (recorded / "raw").mkdir()
+    from raw_writer import RawFile
+
+    RawFile(version=2).write(recorded / "raw" / "n0.rwn")
+    with pytest.raises(RankwiseError, match="format version 2"):
+        Recording.open(recorded)
+
+
+def test_a_thousand_ranks_are_collected(tmp_path):
+    made = [Rank(me, 1024, host="n0") for me in range(1024)]
+    for rank in made:
+        rank.collective("MPI_Allreduce", 8, element=8)
+        rank.send((rank.world_rank + 1) % 1024, 8)
+    recording = Recording.open(write_recording(tmp_path / "large.rw", made))
+    assert recording.messages.filter(collective=True)["messages"].sum() == 1024 * 10

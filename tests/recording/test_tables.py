@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables made of a recording: known answers from raw files written by hand."""
+
+import polars as pl
+import pytest
+from raw_writer import ABORTED, FINALIZED, UNCLASSIFIED, Rank, write_recording
+
+from rankwise.recording import Recording
+
+LAPS = 23
+
+
+def ring(size, hosts=1):
+    ranks = [Rank(me, size, host=f"n{me * hosts // size}", affinity=(me,)) for me in range(size)]
+    for rank in ranks:
+        rank.send((rank.world_rank + 1) % size, 100, times=LAPS)
+        rank.recv((rank.world_rank - 1) % size, 100, times=LAPS)
+    return ranks
+
+
+def rows(frame, *columns):
+    return frame.select(columns).rows()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_ring_of_23_laps_has_its_messages_and_bytes_from_both_sides(tmp_path, size):
+    recording = Recording.open(write_recording(tmp_path / "ring.rw", ring(size, hosts=min(size, 2))))
+    expected = sorted((me, (me + 1) % size, LAPS, LAPS * 100) for me in range(size))
+    for table in (recording.messages, recording.received):
+        assert rows(table, "source", "destination", "messages", "bytes") == sorted(expected)
+        assert set(rows(table, "bytes_over", "bytes_up_to")) == {(64, 128)}
+    assert set(rows(recording.messages, "call", "collective", "algorithm")) == {("MPI_Send", False, None)}
+    assert recording.world_size == size and recording.ranks["rank"].to_list() == list(range(size))
+    calls = {call: count for call, count in rows(recording.calls.filter(rank=0), "call", "count")}
+    assert calls == {"MPI_Send": LAPS, "MPI_Recv": LAPS}
+
+
+def test_messages_of_no_bytes_have_the_range_null_to_0(tmp_path):
+    sender, receiver = Rank(0, 2), Rank(1, 2)
+    for size in (0, 1, 2, 3, 1 << 40):
+        sender.send(1, size)
+    recording = Recording.open(write_recording(tmp_path / "sizes.rw", [sender, receiver]))
+    assert rows(recording.messages.sort("bytes_up_to"), "bytes_over", "bytes_up_to", "bytes") == [
+        (None, 0, 0),
+        (0, 1, 1),
+        (1, 2, 2),
+        (2, 4, 3),
+        (1 << 39, 1 << 40, 1 << 40),
+    ]
+
+
+def test_collectives_appear_as_calls_and_as_messages_between_world_ranks(tmp_path):
+    # GIVEN two allreduces in the world, and one broadcast among the odd ranks from their second
+    ranks = [Rank(me, 4) for me in range(4)]
+    for rank in ranks:
+        rank.collective("MPI_Allreduce", 8, element=8, times=2)
+        if rank.world_rank % 2 == 1:
+            rank.comm(2, [1, 3])
+            rank.collective("MPI_Bcast", 40, comm=2, root=1)
+    recording = Recording.open(write_recording(tmp_path / "coll.rw", ranks))
+    # THEN their messages are recursive doubling's and the tree's
+    assert rows(
+        recording.messages.filter(call="MPI_Bcast"), "source", "destination", "bytes", "algorithm"
+    ) == [(3, 1, 40, "binomial")]
+    allreduce = recording.messages.filter(call="MPI_Allreduce")
+    assert rows(allreduce, "source", "destination", "messages") == [
+        (me, me ^ mask, 2) for me in range(4) for mask in sorted((1, 2), key=lambda mask, me=me: me ^ mask)
+    ]
+    assert allreduce["collective"].all()
+    # AND the calls are there, with the root as a world rank and one communicator for both members
+    bcasts = recording.collectives.filter(call="MPI_Bcast")
+    assert rows(bcasts, "rank", "root", "count", "bytes", "algorithm") == [
+        (1, 3, 1, 40, "binomial"),
+        (3, 3, 1, 40, "binomial"),
+    ]
+    (communicator,) = bcasts["communicator"].unique()
+    assert recording.communicators.filter(communicator=communicator)["members"].to_list() == [[1, 3]]
+    assert recording.communicators.filter(communicator=0)["members"].to_list() == [[0, 1, 2, 3]]
+
+
+def test_open_mpi_is_expanded_with_its_own_algorithms(tmp_path):
+    ranks = [Rank(me, 5, flavour=2, version="Open MPI v5.0.11") for me in range(5)]
+    for rank in ranks:
+        rank.collective("MPI_Barrier", 0)
+    recording = Recording.open(write_recording(tmp_path / "ompi.rw", ranks))
+    assert recording.context["mpi"]["family"] == "openmpi"
+    assert set(recording.messages["algorithm"]) == {"linear"}
+    assert recording.messages["messages"].sum() == 8
+
+
+def test_what_the_caller_recorded_of_a_collective_is_taken_as_it_is(tmp_path):
+    # GIVEN an alltoallv that sends 50 bytes to each, nothing to rank 0, and copies its own block
+    ranks = [Rank(me, 3) for me in range(3)]
+    for rank in ranks:
+        rank.collective("MPI_Alltoallv", 100)
+        for peer in range(3):
+            rank.peer_bytes(peer, 50 if peer else 0, "MPI_Alltoallv")
+    recording = Recording.open(write_recording(tmp_path / "v.rw", ranks))
+    assert rows(recording.messages, "source", "destination", "bytes", "collective", "algorithm") == [
+        (0, 1, 50, True, "direct"),
+        (0, 2, 50, True, "direct"),
+        (1, 2, 50, True, "direct"),
+        (2, 1, 50, True, "direct"),
+    ]
+    assert recording.context["not_recorded"] == []
+
+
+def test_a_list_of_members_that_another_rank_wrote_serves_all(tmp_path):
+    ranks = [Rank(me, 4) for me in range(4)]
+    for rank in ranks:
+        members = [3, 1, 0, 2]
+        rank.comm(2, members, listed=members.index(rank.world_rank) < 2)
+        rank.collective("MPI_Barrier", 0, comm=2)
+    recording = Recording.open(write_recording(tmp_path / "irregular.rw", ranks))
+    assert [3, 1, 0, 2] in recording.communicators["members"].to_list()
+    assert rows(recording.messages.filter(source=3), "destination", "messages") == [(0, 1), (1, 1)]
+
+
+def test_two_communicators_of_one_group_stay_apart(tmp_path):
+    ranks = [Rank(me, 2) for me in range(2)]
+    for rank in ranks:
+        rank.comm(2, [0, 1], instance=1)
+        rank.collective("MPI_Barrier", 0, comm=2)
+        rank.collective("MPI_Barrier", 0, comm=0)
+    recording = Recording.open(write_recording(tmp_path / "dup.rw", ranks))
+    assert rows(recording.communicators.filter(size=2), "instance") == [(0,), (1,)]
+    assert recording.collectives["communicator"].n_unique() == 2
+
+
+def test_collectives_without_known_members_are_said_to_be_missing(tmp_path):
+    ranks = [Rank(me, 2) for me in range(2)]
+    for rank in ranks:
+        rank.comm(2, [1, 0], listed=False)
+        rank.collective("MPI_Allreduce", 8, comm=2)
+        rank.collective("MPI_Allreduce", 8, comm=9)
+    recording = Recording.open(write_recording(tmp_path / "lost.rw", ranks))
+    assert recording.messages.height == 0
+    assert recording.context["not_recorded"] == [
+        {"what": "collectives", "count": 4, "why": "the communicator's members are not known"}
+    ]
+
+
+def test_unknown_peers_are_null_and_said(tmp_path):
+    rank = Rank(0, 1, flags=FINALIZED | UNCLASSIFIED)
+    rank.send(0xFFFFFFFE, 8)
+    recording = Recording.open(write_recording(tmp_path / "unknown.rw", [rank]))
+    assert rows(recording.messages, "source", "destination") == [(0, None)]
+    assert recording.context["not_recorded"][0]["what"] == "peers"
+
+
+def test_time_is_split_into_mpi_and_the_rest(tmp_path):
+    finished = Rank(0, 2, run_ns=10**9, runqueue_wait_ns=5 * 10**6)
+    finished.send(1, 8, times=4, ns=25_000_000)
+    killed = Rank(1, 2, run_ns=2 * 10**9, flags=0, schedstat_samples=0)
+    recording = Recording.open(write_recording(tmp_path / "time.rw", [finished, killed]))
+    first, second = recording.ranks.to_dicts()
+    assert (first["time_s"], first["mpi_s"], first["compute_s"]) == pytest.approx((1.0, 0.1, 0.9))
+    assert first["runqueue_wait_s"] == pytest.approx(0.005) and not first["partial"]
+    assert second["time_s"] == pytest.approx(2.0) and second["partial"]
+    assert second["runqueue_wait_s"] is None
+    (send,) = recording.calls.filter(call="MPI_Send").to_dicts()
+    assert (send["time_s"], send["max_s"], send["bytes"]) == pytest.approx((0.1, 0.025, 32))
+    assert recording.context["partial_ranks"] == [{"rank": 1, "why": "MPI_Finalize was not reached"}]
+
+
+def test_threads_of_a_process_are_added_up(tmp_path):
+    first, second = Rank(0, 1), Rank(0, 1, thread=1, flags=0)
+    for rank in (first, second):
+        rank.send(0, 8, times=3)
+    recording = Recording.open(write_recording(tmp_path / "threads.rw", [first, second]))
+    assert recording.ranks["threads"].to_list() == [2] and recording.ranks["partial"].to_list() == [False]
+    assert recording.messages["messages"].to_list() == [6]
+
+
+def test_sent_and_received_tables_keep_their_columns_when_empty(tmp_path):
+    recording = Recording.open(write_recording(tmp_path / "nothing.rw", [Rank(0, 1)]))
+    assert recording.messages.schema["algorithm"] == pl.String
+    assert recording.messages.schema["bytes_over"] == pl.Int64
+    assert recording.received.height == recording.calls.height == recording.collectives.height == 0
+
+
+def test_aborted_ranks_are_partial(tmp_path):
+    recording = Recording.open(write_recording(tmp_path / "abort.rw", [Rank(0, 1, flags=ABORTED)]))
+    assert recording.context["partial_ranks"] == [{"rank": 0, "why": "MPI_Abort was called"}]
