@@ -2,7 +2,7 @@
 /*
  * CG: the smallest eigenvalue of a sparse matrix by inverse iteration, each step 25 conjugate-gradient iterations.
  *
- * The matrix of order n is cut into a grid of rows x columns processes (columns = rows or 2 rows, ranks run along a row).
+ * The matrix of order n is cut into a grid of rows x columns processes (columns = rows or 2 rows; ranks along a row).
  * A matrix-vector product leaves each process with a part of its row's segment of the result: the processes of a row
  * sum their parts by pairwise exchange (recursive halving of the distance, whole segments), then each process swaps its
  * piece with its transpose partner, so that the result lies by columns as the next product needs it. Scalars are

@@ -17,8 +17,11 @@ static void emit(struct comm *c, struct comm_event event)
 
 static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count)
 {
-    emit(c, (struct comm_event){
-                .kind = COMM_EVENT_SEND, .peer = destination, .tag = tag, .type_bytes = comm_bytes(type), .count = count});
+    emit(c, (struct comm_event){.kind = COMM_EVENT_SEND,
+                                .peer = destination,
+                                .tag = tag,
+                                .type_bytes = comm_bytes(type),
+                                .count = count});
 }
 
 static int dry_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity, int64_t count)

@@ -8,7 +8,7 @@
 
 #include "work.h"
 
-static void end_job(struct comm_mpi *mpi, const char *sentence, double value, const char *unit)
+void comm_mpi_end_job(struct comm_mpi *mpi, const char *sentence, double value, const char *unit)
 {
     fprintf(stderr, "error: %s `%.0f` %s on rank %d\n", sentence, value, unit, mpi->comm.rank);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -22,7 +22,7 @@ void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes)
         buffer->bytes = malloc(bytes);
         buffer->capacity = bytes;
         if (buffer->bytes == NULL)
-            end_job(mpi, "there is no memory for a message buffer of", (double)bytes, "bytes");
+            comm_mpi_end_job(mpi, "there is no memory for a message buffer of", (double)bytes, "bytes");
     }
     return buffer->bytes;
 }
@@ -30,7 +30,7 @@ void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes)
 int comm_mpi_count(struct comm_mpi *mpi, int64_t count)
 {
     if (count > INT_MAX)
-        end_job(mpi, "MPI cannot send a message of", (double)count, "elements in one call");
+        comm_mpi_end_job(mpi, "MPI cannot send a message of", (double)count, "elements in one call");
     return (int)count;
 }
 

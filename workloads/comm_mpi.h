@@ -56,6 +56,9 @@ void comm_mpi_set_up(struct comm_mpi *, enum pattern_extent check, double factor
 
 void comm_mpi_tear_down(struct comm_mpi *);
 
+/* @brief End the job with one sentence: "error: SENTENCE `VALUE` UNIT on rank R". */
+_Noreturn void comm_mpi_end_job(struct comm_mpi *, const char *sentence, double value, const char *unit);
+
 /* @return buffer->bytes with room for `bytes`; ends the job with one sentence if there is no memory */
 void *comm_mpi_room(struct comm_mpi *, struct buffer *buffer, size_t bytes);
 

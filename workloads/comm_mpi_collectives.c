@@ -3,6 +3,7 @@
  * Collective calls of the MPI back end. Reductions combine small whole numbers, so that results are exact in any order.
  * A rank that met wrong data spoils its part of every later reduction: rank 0 learns of it without further messages.
  */
+#include <assert.h>
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
@@ -144,6 +145,7 @@ int comm_mpi_split(struct comm *c, int color, int key)
 {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     int group = mpi->group_count++;
+    assert(group < COMM_MPI_GROUPS);
     MPI_Comm_split(MPI_COMM_WORLD, color, key, &mpi->groups[group]);
     return group;
 }

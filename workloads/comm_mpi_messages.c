@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Point-to-point calls of the MPI back end. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "comm_mpi.h"
@@ -14,7 +15,7 @@ static uint64_t count_message(struct comm_mpi *mpi, struct channels *channels, i
         size_t more = channels->allocated ? 2 * channels->allocated : 16;
         struct channel *grown = realloc(channels->entries, more * sizeof *grown);
         if (grown == NULL)
-            MPI_Abort(mpi->groups[COMM_WORLD], 1);
+            comm_mpi_end_job(mpi, "there is no memory to count messages with", (double)more, "peers");
         channels->entries = grown;
         channels->allocated = more;
     }
@@ -37,8 +38,9 @@ int comm_mpi_irecv(struct comm *c, int source, int tag, enum comm_type type, int
 {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     int slot = 0;
-    while (mpi->posted[slot].request != MPI_REQUEST_NULL)
+    while (slot < COMM_MPI_REQUESTS && mpi->posted[slot].request != MPI_REQUEST_NULL)
         slot++; /* the workloads have at most two receives posted */
+    assert(slot < COMM_MPI_REQUESTS);
     struct posted *posted = &mpi->posted[slot];
     uint64_t sequence = count_message(mpi, &mpi->received, source, tag);
     posted->source = source;

@@ -140,9 +140,10 @@ static int report(const struct comm_mpi *mpi, const struct options *options)
     if (mpi->comm.rank == 0) {
         int grid[3];
         workload->grid(options->problem_class, mpi->comm.size, grid);
-        printf("%s class=%c ranks=%d grid=%dx%dx%d iterations=%d compute=%s time_s=%.6f computation_s=%.6f verified=%s\n",
-               workload->name, options->problem_class, mpi->comm.size, grid[0], grid[1], grid[2], options->iterations,
-               options->amount_text, mpi->slowest_s, mpi->compute_s, mpi->errors ? "no" : "yes");
+        printf("%s class=%c ranks=%d grid=%dx%dx%d iterations=%d compute=%s ", workload->name, options->problem_class,
+               mpi->comm.size, grid[0], grid[1], grid[2], options->iterations, options->amount_text);
+        printf("time_s=%.6f computation_s=%.6f verified=%s\n", mpi->slowest_s, mpi->compute_s,
+               mpi->errors ? "no" : "yes");
     }
     return mpi->errors ? 1 : 0;
 }

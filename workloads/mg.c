@@ -206,7 +206,7 @@ static void norms(struct mg *mg)
     comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_SUM);
 }
 
-/* The right-hand side is +1 and -1 at the ten largest and ten smallest of random numbers: values and places are found. */
+/* The right-hand side is +1 and -1 at the ten largest and ten smallest random numbers: values and places are found. */
 static void right_hand_side(struct mg *mg)
 {
     comm_barrier(mg->comm);

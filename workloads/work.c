@@ -41,14 +41,15 @@ int work_set_up(size_t bytes)
 void work_do(double operations)
 {
     const double multiplier = 0.75, addend = 0.25; /* 1 is its fixed point: no overflow, no denormals */
-    double remaining = operations / 2;
-    while (remaining >= 1) {
+    static double owed; /* elements; what is less than one is left for the next call */
+    owed += operations / 2;
+    while (owed >= 1) {
         size_t run = elements - position;
-        if ((double)run > remaining)
-            run = (size_t)remaining;
+        if ((double)run > owed)
+            run = (size_t)owed;
         for (size_t i = position; i < position + run; i++)
             array[i] = array[i] * multiplier + addend;
-        remaining -= (double)run;
+        owed -= (double)run;
         position = (position + run) % elements;
     }
 }
