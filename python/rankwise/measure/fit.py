@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LogGOPS parameters of one channel from its points.
+
+    ping-pong, half round trip       t(s)   = L + o + o_receive + (s-1) G      in each segment of sizes
+    post-work-wait, sender           c(s)   = o + (s-1) O                      eager sizes
+    post-work-wait, receiver         c_r(s) = o_receive + (s-1) O              eager sizes
+    bursts of n, PRTT                (PRTT(n,s) - PRTT(1,s)) / (n-1) = g + (s-1) G'   eager sizes
+
+O is the mean of both sides' slopes, as the model has one. Beyond the eager limit a wait holds the transfer too, so
+there the sender's overhead is the time of its post alone, and o_receive, g and O are carried over from the eager sizes
+and marked `assumed`. Models: A. Alexandrov et al., LogGP (SPAA 1995); T. Hoefler et al., LogGOPSim (HPDC 2010); the
+methods are named in measure/overhead.c and measure/stream.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.file import Estimate, Segment
+from rankwise.measure.points import QUANTITIES, Points
+from rankwise.measure.segments import RELATIVE_NOISE, fit_line, segment
+
+REPLICATES = 200
+
+Table = dict[tuple[str, int], float]  # the median of each (quantity, bytes)
+
+
+@dataclass(frozen=True)
+class ChannelFit:
+    """The fit of one channel.
+
+    Attributes:
+        segments: As in the machine file.
+        eager_limit: Largest size that is sent before its receive is posted; `None` if all sizes tried are.
+        worst_error: Largest relative distance of a ping-pong median from its line.
+        progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
+        core_share: Share of the ping-pong time that a sender's core is busy at the largest eager size.
+    """
+
+    segments: list[Segment]
+    eager_limit: Estimate | None
+    worst_error: float
+    progress: str
+    core_share: float
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What stays the same in all bootstrap replicates: sizes, segments and the eager limit."""
+
+    sizes: dict[str, list[int]]
+    cuts: list[tuple[int, int]]
+    limit: int | None
+
+    def eager(self, quantity: str) -> list[int]:
+        sizes = self.sizes.get(quantity, [])
+        return [s for s in sizes if self.limit is None or s <= self.limit] or sizes[:1]
+
+    def is_eager(self, at: int) -> bool:
+        return self.limit is None or self.sizes["pingpong"][self.cuts[at][1]] <= self.limit
+
+    def late_posts(self, at: int) -> list[int]:
+        """Sizes beyond the eager limit that tell a segment's overhead: its own, else all smaller ones."""
+        first, last = (self.sizes["pingpong"][i] for i in self.cuts[at])
+        late = [s for s in self.sizes["send_post"] if self.limit is not None and self.limit < s <= last]
+        return [s for s in late if s >= first] or late
+
+    def up_to(self, at: int) -> int | None:
+        if at == len(self.cuts) - 1:
+            return None
+        last, after = (self.sizes["pingpong"][self.cuts[at][1] + i] for i in (0, 1))
+        return self.limit if self.limit and last <= self.limit < after else last
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """Of one table of medians; lines are (intercept at 1 byte, slope)."""
+
+    o: float
+    o_receive: float
+    O: float  # noqa: E741 - the model's own letter
+    g: float
+    lines: list[tuple[float, float]]
+    senders: list[float]  # the sender's overhead, by segment
+
+    def latency(self, at: int) -> float:
+        return max(0.0, self.lines[at][0] - self.senders[at] - self.o_receive)
+
+
+def eager_limit(points: Points) -> tuple[int | None, int | None]:
+    """Largest size whose send ends before its receive is posted, and the next size tried, whose send does not.
+
+    `(None, None)` if all do; `(0, size)` if not even the smallest does.
+    """
+    sizes = points.sizes("eager")
+    waits = [points.median("eager", s).value > 0.5 for s in sizes]
+    if True not in waits:
+        return None, None
+    first = waits.index(True)
+    return (sizes[first - 1] if first else 0), sizes[first]
+
+
+def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> ChannelFit:
+    """Fit a channel.
+
+    Args:
+        points: Its points: ping-pong at three sizes or more, both overheads at one or more.
+        replicates: Bootstrap replicates for the intervals.
+        seed: Of the bootstrap.
+
+    Raises:
+        RankwiseError: Too little was measured.
+    """
+    sizes = points.sizes("pingpong")
+    if len(sizes) < 3 or not points.sizes("send_busy") or not points.sizes("receive_busy"):
+        raise RankwiseError(
+            "too few points for a fit", "give it more time: leave out `--quick`, or raise `--budget`"
+        )
+    below, above = eager_limit(points)
+    medians = points.medians()
+    shape = _Shape({q: points.sizes(q) for q in QUANTITIES}, [], below)
+    x = np.array(sizes, dtype=float) - 1
+    y = np.array([medians["pingpong", s] for s in sizes])
+    border = [i for i in range(len(sizes) - 1) if below is not None and sizes[i] <= below < sizes[i + 1]]
+    noise = max(RELATIVE_NOISE, float(np.median([points.median("pingpong", s).half_width for s in sizes])))
+    floor = sum(_overhead(shape, medians, side)[0] for side in ("send_busy", "receive_busy"))
+    found = segment(x, y, borders=border, floor=floor, noise=noise)
+    shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below)
+    best = _parameters(shape, medians)
+    drawn = [_parameters(shape, t) for t in points.replicates(replicates, np.random.default_rng(seed))]
+    fitted = np.concatenate(
+        [a + b * x[i : j + 1] for (a, b), (i, j) in zip(best.lines, shape.cuts, strict=True)]
+    )
+    return ChannelFit(
+        segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
+        eager_limit=_limit(points, below, above),
+        worst_error=float(np.abs(fitted / y - 1).max()),
+        progress=_progress(shape, medians),
+        core_share=_core_share(shape, medians),
+    )
+
+
+def _line(sizes: list[int], times: list[float], floor: float = 0.0) -> tuple[float, float]:
+    y = np.maximum(np.array(times), 1e-10)  # less than any clock resolves
+    return fit_line(np.array(sizes, dtype=float) - 1, y, floor)[:2]
+
+
+def _overhead(shape: _Shape, table: Table, side: str) -> tuple[float, float]:
+    sizes = shape.eager(side)
+    return _line(sizes, [table[side, s] for s in sizes])
+
+
+def _parameters(shape: _Shape, table: Table) -> _Parameters:
+    o, slope = _overhead(shape, table, "send_busy")
+    o_receive, slope_receive = _overhead(shape, table, "receive_busy")
+    bursts = shape.eager("gap")
+    g = _line(bursts, [table["gap", s] for s in bursts])[0] if bursts else 0.0
+    lines, senders = [], []
+    for at, (first, last) in enumerate(shape.cuts):
+        sizes = shape.sizes["pingpong"][first : last + 1]
+        lines.append(_line(sizes, [table["pingpong", s] for s in sizes], o + o_receive))
+        late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
+        senders.append(min(float(np.median(late)), o) if late else o)
+    return _Parameters(o, o_receive, (slope + slope_receive) / 2, g, lines, senders)
+
+
+def _measured(value: float, drawn: list[float], count: int) -> Estimate:
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return Estimate(
+        value, "measured", low=min(float(low), value), high=max(float(high), value), samples=count
+    )
+
+
+def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Parameters], at: int) -> Segment:
+    trips, sends, receives = (points.count(q) for q in ("pingpong", "send_busy", "receive_busy"))
+    o = _measured(best.senders[at], [p.senders[at] for p in drawn], sends)
+    o_receive = _measured(best.o_receive, [p.o_receive for p in drawn], receives)
+    per_byte = _measured(best.O, [p.O for p in drawn], sends + receives)
+    g = _measured(best.g, [p.g for p in drawn], points.count("gap"))
+    if not points.sizes("gap"):
+        g = Estimate(0.0, "assumed", source="no bursts were timed, so only o bounds the rate")
+    if not shape.is_eager(at):
+        reason = "as for eager messages: beyond the eager limit waiting cannot be told from the transfer"
+        o_receive, g, per_byte = (
+            Estimate(e.value, "assumed", source=reason) for e in (o_receive, g, per_byte)
+        )
+        if not shape.late_posts(at):
+            o = Estimate(
+                best.o, "assumed", source="as for eager messages: no larger message was timed at its sender"
+            )
+    return Segment(
+        L_s=_measured(best.latency(at), [p.latency(at) for p in drawn], trips),
+        o_s=o,
+        g_s=g,
+        G_s_per_byte=_measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips),
+        O_s_per_byte=per_byte,
+        up_to_bytes=shape.up_to(at),
+        o_receive_s=o_receive,
+    )
+
+
+def _limit(points: Points, below: int | None, above: int | None) -> Estimate | None:
+    if below is None or above is None:
+        return None
+    # Wherever the limit is, it lies in this interval: a send of `below` bytes ended early, one of `above` did not.
+    return Estimate(
+        float(below), "measured", low=float(below), high=float(above - 1), samples=points.count("eager")
+    )
+
+
+def _progress(shape: _Shape, table: Table) -> str:
+    """Independent if, after computing longer than the transfer, neither side has to wait for half of it."""
+    common = set(shape.sizes["send_busy"]) & set(shape.sizes["receive_busy"]) & set(shape.sizes["pingpong"])
+    late = [s for s in common if shape.limit is not None and s > shape.limit]
+    if not late:
+        return "in-call"
+    busy = max(table[side, max(late)] for side in ("send_busy", "receive_busy"))
+    return "independent" if busy < table["pingpong", max(late)] / 2 else "in-call"
+
+
+def _core_share(shape: _Shape, table: Table) -> float:
+    sizes = [s for s in shape.eager("send_busy") if s in shape.sizes["pingpong"]]
+    return table["send_busy", sizes[-1]] / table["pingpong", sizes[-1]] if sizes else 1.0

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Samples of one channel as points: for each quantity and size, the timings of each launch, one regime only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from rankwise.measure.samples import undisturbed
+from rankwise.measure.statistics import Median, Modes, find_modes, median
+
+# What the values of a test (measure/*.c) mean to the fit.
+_VALUE1, _VALUE2, _VALUE3 = pl.col("value1"), pl.col("value2"), pl.col("value3")
+QUANTITIES = {
+    "pingpong": ("pingpong", _VALUE1),  # half a round trip
+    "send_post": ("send_overhead", _VALUE1),  # until the sender's post returned
+    "send_busy": ("send_overhead", _VALUE1 + _VALUE3),  # the sender's core, post and wait
+    "receive_busy": ("receive_overhead", _VALUE1 + _VALUE3),
+    "gap": (
+        "stream",
+        (_VALUE1 - _VALUE2) / (pl.col("messages") - 1),
+    ),  # what a further message of a burst adds
+    "eager": ("eager", _VALUE1 / _VALUE2),  # how long a send took, in delays of its receive
+}
+
+
+@dataclass
+class Points:
+    """What was timed on one channel.
+
+    Attributes:
+        values: By (quantity, bytes): one array of timings a launch.
+        interrupted: Share of samples left out because a rank was taken off its core.
+        other_regime: Share of the rest left out because it was taken in the less frequent regime.
+        modes: The two regimes of the cache-line sentinel; one if the samples have none.
+        regime: `faster` or `slower`, whichever dominates; empty if there is one only.
+    """
+
+    values: dict[tuple[str, int], list[np.ndarray]] = field(default_factory=dict)
+    interrupted: float = 0.0
+    other_regime: float = 0.0
+    modes: Modes = field(default_factory=lambda: Modes(math.inf, 1.0, 1.0))
+    regime: str = ""
+
+    def sizes(self, quantity: str) -> list[int]:
+        """Sizes at which a quantity was timed, ascending."""
+        return sorted({size for name, size in self.values if name == quantity})
+
+    def median(self, quantity: str, size: int) -> Median:
+        """Median of a quantity at one size."""
+        return median(np.concatenate(self.values[quantity, size]))
+
+    def count(self, quantity: str) -> int:
+        """Number of timings of a quantity."""
+        return sum(
+            len(v) for (name, _), launches in self.values.items() for v in launches if name == quantity
+        )
+
+    def medians(self) -> dict[tuple[str, int], float]:
+        """The median of every point."""
+        return {key: float(np.median(np.concatenate(launches))) for key, launches in self.values.items()}
+
+    def replicates(self, count: int, random: np.random.Generator) -> list[dict[tuple[str, int], float]]:
+        """Bootstrap replicates of `medians`: launches are drawn with replacement, then the samples of each.
+
+        Launches are drawn first because what differs between two of them (pages, cores, buffers) does not average out
+        within one. The same launches are drawn for all points of a replicate.
+        """
+        drawn: dict[int, np.ndarray] = {}
+        table = {}
+        for key, launches in self.values.items():
+            number = len(launches)
+            if number not in drawn:
+                drawn[number] = random.integers(0, number, (count, number))
+            lengths = np.array([len(v) for v in launches])
+            padded = np.zeros((number, lengths.max()))
+            for at, v in enumerate(launches):
+                padded[at, : len(v)] = v
+            chosen = drawn[number]
+            each = max(1, round(float(lengths.mean())))
+            inside = (random.random((count, number, each)) * lengths[chosen][:, :, None]).astype(int)
+            table[key] = np.median(padded[chosen[:, :, None], inside].reshape(count, -1), axis=1)
+        return [{key: float(v[b]) for key, v in table.items()} for b in range(count)]
+
+
+def collect(samples: pl.DataFrame) -> Points:
+    """Points of the samples of one channel.
+
+    Samples with a sentinel are sorted into two regimes by it, if there are two. Without one, points with two clear
+    modes keep that which dominates over all of them.
+    """
+    kept = undisturbed(samples)
+    points = Points(interrupted=1 - len(kept) / len(samples) if len(samples) else 0.0)
+    before = len(kept)
+    told = kept["sentinel_s"].drop_nulls().to_numpy()
+    points.modes = find_modes(told)
+    if points.modes.two:
+        faster = pl.col("sentinel_s") <= points.modes.border
+        points.regime = "faster" if points.modes.faster >= 0.5 else "slower"
+        kept = kept.filter(faster if points.regime == "faster" else ~faster)
+    elif not len(told):
+        kept = _by_values(kept, points)
+    points.other_regime = 1 - len(kept) / before if before else 0.0
+    for quantity, (test, meaning) in QUANTITIES.items():
+        timed = (
+            kept.filter(pl.col("test") == test)
+            .select("launch", "bytes", meaning.alias("value"))
+            .sort("launch")
+        )
+        for (_launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
+            points.values.setdefault((quantity, size), []).append(group["value"].to_numpy())
+    return points
+
+
+def _by_values(samples: pl.DataFrame, points: Points) -> pl.DataFrame:
+    groups = [group for _, group in samples.group_by(["test", "pairs", "bytes"], maintain_order=True)]
+    found = [find_modes(group["value1"].to_numpy()) for group in groups]
+    two = [(len(group), modes) for group, modes in zip(groups, found, strict=True) if modes.two]
+    if not two:
+        return samples
+    faster = sum(count * modes.faster for count, modes in two) >= sum(count for count, _ in two) / 2
+    points.regime = "faster" if faster else "slower"
+    inside = pl.col("value1")
+    return pl.concat(
+        group.filter(inside <= modes.border if faster else inside > modes.border) if modes.two else group
+        for group, modes in zip(groups, found, strict=True)
+    )

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Raw timings with everything that is needed to judge them later.
+
+Lines of the microbenchmarks (measure/measure.h) become rows of one table, which is kept as
+Parquet beside the machine file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+MARK = "@rankwise "
+
+# As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, three values.
+SCHEMA = {
+    "launch": pl.Int32,
+    "step": pl.Int32,
+    "test": pl.String,
+    "channel": pl.String,
+    "pairs": pl.Int32,
+    "source": pl.Int32,
+    "destination": pl.Int32,
+    "bytes": pl.Int64,
+    "messages": pl.Int64,
+    "switches": pl.Int64,
+    "sentinel_s": pl.Float64,
+    "source_cpu": pl.Int32,
+    "destination_cpu": pl.Int32,
+    "value1": pl.Float64,
+    "value2": pl.Float64,
+    "value3": pl.Float64,
+    "context": pl.String,
+}
+
+
+@dataclass
+class Launch:
+    """What one launch of the microbenchmarks said.
+
+    Attributes:
+        number: Counted from 0.
+        context: JSON-able: date, command, library, hosts.
+        channels: Channel by step number.
+        rows: Samples, in the order of `SCHEMA` without launch, channel and context.
+        points: (step, bytes, why repetition ended).
+        ranks: By rank: host, boot, cpu, allowed, load, clock_ns as text.
+        library: `MPI_Get_library_version`.
+        variables: Integer control variables of the library about eager messages.
+        wrong: (step, source, destination, bytes) of the message that arrived with wrong content, if one did.
+        complete: Whether all steps ended.
+    """
+
+    number: int = 0
+    context: dict = field(default_factory=dict)
+    channels: dict[int, str] = field(default_factory=dict)
+    rows: list[tuple] = field(default_factory=list)
+    points: list[tuple[int, int, str]] = field(default_factory=list)
+    ranks: dict[int, dict[str, str]] = field(default_factory=dict)
+    library: str = ""
+    variables: dict[str, int] = field(default_factory=dict)
+    world: int = 0
+    worlds: int = 0
+    wrong: tuple[int, int, int, int] | None = None
+    complete: bool = False
+
+    def take(self, line: str) -> bool:
+        """Read one line of output.
+
+        Returns:
+            Whether it was one of the microbenchmarks', wherever in the line a launcher's prefix ends.
+        """
+        at = line.find(MARK)
+        if at < 0:
+            return False
+        kind, _, rest = line[at + len(MARK) :].rstrip("\n").partition(" ")
+        reader = getattr(self, f"_{kind}", None)
+        if reader is None:
+            return False
+        try:
+            reader(rest)
+        except (ValueError, IndexError):
+            return False  # half a line: the launcher was stopped
+        return True
+
+    def _sample(self, rest: str) -> None:
+        w = rest.split()
+        sentinel = float(w[8])
+        self.rows.append(
+            (
+                *(int(w[0]), w[1], int(w[2]), int(w[3]), int(w[4]), int(w[5]), int(w[6]), int(w[7])),
+                sentinel * 1e-9 if sentinel >= 0 else None,
+                *(int(w[9]), int(w[10]), float(w[11]), float(w[12]), float(w[13])),
+            )
+        )
+
+    def _point(self, rest: str) -> None:
+        w = rest.split()
+        self.points.append((int(w[0]), int(w[5]), w[6]))
+
+    def _wrong(self, rest: str) -> None:
+        w = rest.split()
+        self.wrong = (int(w[0]), int(w[3]), int(w[4]), int(w[5]))
+
+    def _world(self, rest: str) -> None:
+        self.world = int(rest)
+        self.worlds += 1
+
+    def _library(self, rest: str) -> None:
+        self.library = " ".join(rest.split())
+
+    def _variable(self, rest: str) -> None:
+        name, value = rest.split()
+        self.variables[name] = int(value)
+
+    def _rank(self, rest: str) -> None:
+        number, _, words = rest.partition(" ")
+        self.ranks[int(number)] = dict(word.split("=", 1) for word in words.split())
+
+    def _end(self, rest: str) -> None:
+        self.complete = True
+
+    def frame(self) -> pl.DataFrame:
+        """The samples as a table."""
+        context = json.dumps(self.context, sort_keys=True)
+        rows = [
+            (self.number, r[0], r[1], self.channels.get(r[0], ""), *r[2:], context)
+            for r in self.rows
+            if r[0] in self.channels
+        ]
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def concatenate(launches: Iterable[Launch]) -> pl.DataFrame:
+    """The samples of several launches as one table."""
+    frames = [launch.frame() for launch in launches]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+
+
+def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write samples as Parquet, by rename."""
+    path = Path(path)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    samples.write_parquet(scratch)
+    os.replace(scratch, path)
+
+
+def undisturbed(samples: pl.DataFrame, least: int = 5, share: float = 0.2) -> pl.DataFrame:
+    """Leave out samples during which the kernel took a rank off its core.
+
+    At a point where fewer than `least` or less than `share` would be left, all are kept: ranks that share a core are
+    interrupted always, and that is then what is measured.
+    """
+    point = ["launch", "test", "pairs", "bytes"]
+    quiet = pl.col("switches") == 0
+    enough = (quiet.sum() >= least) & (quiet.mean() >= share)
+    return samples.filter(quiet.over(point) | ~enough.over(point)) if len(samples) else samples
+
+
+def steps_of(launches: Sequence[Launch]) -> int:
+    """Number of points that are complete."""
+    return sum(len(launch.points) for launch in launches)

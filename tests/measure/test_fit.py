@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fit gives back the parameters that samples were made from."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_samples import Noise, Truth, samples
+
+from rankwise.errors import RankwiseError
+from rankwise.measure.fit import fit_channel
+from rankwise.measure.points import collect
+
+
+def near(estimate, truth, relative):
+    return estimate.value == pytest.approx(truth, rel=relative)
+
+
+def test_parameters_come_back_from_bimodal_samples_with_a_protocol_switch():
+    # GIVEN 30 % of samples in a regime three times slower, 10 % interrupted, a protocol switch at 8 KiB
+    truth = Truth()
+    points = collect(samples(truth, Noise(), seed=23))
+    # WHEN fitted
+    fit = fit_channel(points)
+    # THEN the regime was told apart
+    assert points.regime == "faster"
+    assert points.other_regime == pytest.approx(0.3, abs=0.02)
+    assert points.interrupted == pytest.approx(0.1, abs=0.01)
+    # THEN the switch is found, and each parameter within 3 % (L, a difference: 5 %)
+    assert fit.eager_limit.value == 8192
+    assert fit.eager_limit.low <= 8192 <= fit.eager_limit.high < 12288
+    eager, late = fit.segments
+    assert eager.up_to_bytes == 8192
+    assert near(eager.L_s, truth.L, 0.05)
+    assert near(eager.o_s, truth.o, 0.03)
+    assert near(eager.o_receive_s, truth.o_receive, 0.03)
+    assert near(eager.g_s, truth.g, 0.03)
+    assert near(eager.G_s_per_byte, truth.G, 0.03)
+    assert near(eager.O_s_per_byte, truth.O, 0.03)
+    assert near(late.G_s_per_byte, truth.late_G, 0.03)
+    assert near(late.L_s, truth.late_L, 0.1)
+    assert fit.worst_error < 0.05
+
+
+def test_intervals_hold_the_truth():
+    # GIVEN 20 machines, without the slower regime's influence
+    truth = Truth()
+    held = []
+    for seed in range(20):
+        fit = fit_channel(
+            collect(samples(truth, Noise(tail=0.0, interrupted=0.0), seed=seed, each=15)), replicates=100
+        )
+        eager = fit.segments[0]
+        for estimate, value in (
+            (eager.o_s, truth.o),
+            (eager.o_receive_s, truth.o_receive),
+            (eager.g_s, truth.g),
+        ):
+            held.append(estimate.low <= value <= estimate.high)
+    # THEN at least 85 % of the 95 % intervals do (60 draws; the bootstrap of few launches is a little narrow)
+    assert np.mean(held) >= 0.85
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    L=st.floats(2e-7, 1e-4),
+    o=st.floats(0.05, 1.0),
+    o_receive=st.floats(0.05, 1.0),
+    bandwidth=st.floats(1e7, 2e10),
+    limit=st.sampled_from([None, 512, 4096, 16384]),
+    sentinel=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_machine_comes_back(L, o, o_receive, bandwidth, limit, sentinel, seed):
+    # GIVEN a machine between fast shared memory and slow Ethernet, bimodal with or without a sentinel
+    truth = Truth(
+        L=L, o=o * L, o_receive=o_receive * L, g=L, G=1 / bandwidth, O=0.5 / bandwidth, limit=limit,
+        late_L=3 * L + 2 * (limit or 1) / bandwidth, late_G=0.5 / bandwidth,
+    )  # fmt: skip
+    points = collect(samples(truth, Noise(sentinel=sentinel, interrupted=0.0), seed, launches=2, each=21))
+    # WHEN fitted
+    fit = fit_channel(points, replicates=10)
+    # THEN the eager limit is exact, and the times of all sizes agree within 8 %
+    assert (fit.eager_limit.value if fit.eager_limit else None) == limit
+    for size in (1, 64, 1000, 5000, 100_000, 2_000_000):
+        used = next(s for s in fit.segments if s.up_to_bytes is None or size <= s.up_to_bytes)
+        predicted = (
+            used.L_s.value + used.o_s.value + used.o_receive_s.value + (size - 1) * used.G_s_per_byte.value
+        )
+        assert predicted == pytest.approx(truth.pingpong(size), rel=0.08)
+    assert near(fit.segments[0].o_s, truth.o, 0.08)
+    assert near(fit.segments[0].o_receive_s, truth.o_receive, 0.08)
+
+
+def test_few_points_still_give_a_line():
+    fit = fit_channel(collect(samples(Truth(limit=None), Noise(), 3, each=9, sizes=[1, 1024, 65536])))
+    assert len(fit.segments) == 1
+    assert fit.eager_limit is None
+    assert near(fit.segments[0].G_s_per_byte, 4e-10, 0.05)
+
+
+def test_the_slower_regime_is_fitted_where_it_dominates():
+    points = collect(samples(Truth(), Noise(slow_share=0.8), seed=1))
+    assert points.regime == "slower"
+    assert near(fit_channel(points).segments[0].o_s, 3 * Truth().o, 0.05)
+
+
+def test_ranks_that_are_always_interrupted_keep_their_samples():
+    # GIVEN ranks that share a core
+    table = samples(Truth(), Noise(interrupted=1.0), 1, each=9)
+    assert collect(table).interrupted == 0
+
+
+def test_too_little_is_said():
+    table = samples(Truth(), Noise(), 1, each=9).filter(pl.col("test") == "pingpong")
+    with pytest.raises(RankwiseError, match="too few points"):
+        fit_channel(collect(table))
