@@ -10,7 +10,7 @@ from rankwise.workloads import Kind, program
 from rankwise.workloads.program import CALLS
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
-QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 16, 1), ("ft", "W", 4, None)]
+QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 8, 1), ("ft", "W", 4, None)]
 FULL = [("cg", "W", 16, None), ("mg", "B", 16, None), ("ft", "A", 16, None), ("mg", "S", 64, 1)]
 CASES = [pytest.param(*case, id="-".join(map(str, case))) for case in QUICK]
 CASES += [pytest.param(*case, id="-".join(map(str, case)), marks=pytest.mark.slow) for case in FULL]
