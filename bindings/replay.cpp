@@ -9,8 +9,10 @@
 
 #include "arrays.hpp"
 #include "error.hpp"
+#include "machine/machine.hpp"
 #include "replay/goal.hpp"
 #include "replay/loggops.hpp"
+#include "replay/machine_replay.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
 #include "rooms.hpp"
@@ -41,6 +43,91 @@ template <class Field> nb::object seconds(const Prediction &prediction, Field fi
     for (const RankTime &rank : prediction.ranks)
         out.push_back(static_cast<double>(rank.*field) / 1e12); // a division is exact to the last bit, a product is not
     return to_numpy(std::move(out));
+}
+
+template <class Field> nb::object load_seconds(const std::vector<InterfaceLoad> &loads, Field field) {
+    std::vector<double> out;
+    for (const InterfaceLoad &load : loads)
+        out.push_back(static_cast<double>(load.*field) / 1e12);
+    return to_numpy(std::move(out));
+}
+
+template <class Load> nb::object counts(const std::vector<Load> &loads, std::uint64_t Load::*field) {
+    std::vector<std::uint64_t> out;
+    for (const Load &load : loads)
+        out.push_back(load.*field);
+    return to_numpy(std::move(out));
+}
+
+nb::dict interface_loads(const std::vector<InterfaceLoad> &loads) {
+    nb::dict out;
+    out["messages"] = counts(loads, &InterfaceLoad::messages);
+    out["bytes"] = counts(loads, &InterfaceLoad::bytes);
+    out["busy_s"] = load_seconds(loads, &InterfaceLoad::busy);
+    out["queued_s"] = load_seconds(loads, &InterfaceLoad::queued);
+    return out;
+}
+
+rankwise::machine::LinkClass link_class(const nb::dict &from) {
+    rankwise::machine::LinkClass link;
+    for (const nb::handle item : nb::cast<nb::list>(from["segments"])) {
+        const auto s = nb::cast<nb::dict>(item);
+        rankwise::machine::Segment segment;
+        if (!s["up_to_bytes"].is_none())
+            segment.up_to_bytes = nb::cast<std::uint64_t>(s["up_to_bytes"]);
+        segment.L = picoseconds(nb::cast<double>(s["L_s"]));
+        segment.o_send = picoseconds(nb::cast<double>(s["o_s"]));
+        segment.o_receive = picoseconds(nb::cast<double>(s["o_receive_s"]));
+        segment.g = picoseconds(nb::cast<double>(s["g_s"]));
+        segment.G = picoseconds_per_byte(nb::cast<double>(s["G_s_per_byte"]));
+        segment.O = picoseconds_per_byte(nb::cast<double>(s["O_s_per_byte"]));
+        link.segments.push_back(segment);
+    }
+    if (!from["eager_limit_bytes"].is_none())
+        link.eager_limit = nb::cast<std::uint64_t>(from["eager_limit_bytes"]);
+    link.in_call = nb::cast<bool>(from["in_call"]);
+    link.overlap = nb::cast<bool>(from["overlap"]);
+    link.network = nb::cast<bool>(from["network"]);
+    return link;
+}
+
+rankwise::machine::Interface interface(const nb::dict &from) {
+    return {picoseconds(nb::cast<double>(from["per_message_s"])), picoseconds_per_byte(nb::cast<double>(from["s_per_byte"]))};
+}
+
+rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+                                        const std::string &core_sharing, bool progress, bool handshake) {
+    rankwise::machine::Machine machine;
+    for (const nb::handle item : links)
+        machine.link_classes.push_back(link_class(nb::cast<nb::dict>(item)));
+    machine.tx = interface(tx);
+    machine.rx = interface(rx);
+    machine.core_sharing = core_sharing == "yield"  ? rankwise::machine::CoreSharing::yield
+                           : core_sharing == "spin" ? rankwise::machine::CoreSharing::spin
+                                                    : rankwise::machine::CoreSharing::none;
+    machine.progress = progress;
+    machine.handshake = handshake;
+    return machine;
+}
+
+/// Where ranks are; checked here, because the replay indexes with it.
+rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::machine::Machine &machine,
+                                      Array<std::uint32_t> node, Array<std::uint32_t> core, std::uint32_t cores,
+                                      Array<std::uint8_t> core_link, std::uint8_t network_link, std::uint8_t self_link) {
+    rankwise::machine::Layout layout;
+    layout.node.assign(node.data(), node.data() + node.size());
+    layout.core.assign(core.data(), core.data() + core.size());
+    layout.core_link.assign(core_link.data(), core_link.data() + core_link.size());
+    layout.cores = cores;
+    layout.network_link = network_link;
+    layout.self_link = self_link;
+    const auto bad_link = [&](std::uint8_t link) { return link >= machine.link_classes.size(); };
+    if (node.size() != schedule.ranks() || core.size() != schedule.ranks() ||
+        layout.core_link.size() != std::size_t{cores} * cores || bad_link(network_link) || bad_link(self_link) ||
+        std::any_of(layout.core_link.begin(), layout.core_link.end(), bad_link) ||
+        std::any_of(layout.core.begin(), layout.core.end(), [&](std::uint32_t c) { return c >= cores; }))
+        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(schedule.ranks()) + "` ranks");
+    return layout;
 }
 
 std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank, Array<std::uint8_t> kind,
@@ -88,7 +175,11 @@ void bind_replay(nb::module_ &module) {
         .def_prop_ro("computation_s", [](const Prediction &p) { return seconds(p, &RankTime::computation); })
         .def_prop_ro("overhead_s", [](const Prediction &p) { return seconds(p, &RankTime::overhead); })
         .def_prop_ro("time_shared_s", [](const Prediction &p) { return seconds(p, &RankTime::time_shared); })
-        .def_prop_ro("waiting_s", [](const Prediction &p) { return seconds(p, &RankTime::waiting); });
+        .def_prop_ro("waiting_s", [](const Prediction &p) { return seconds(p, &RankTime::waiting); })
+        .def_prop_ro("tx", [](const Prediction &p) { return interface_loads(p.tx); })
+        .def_prop_ro("rx", [](const Prediction &p) { return interface_loads(p.rx); })
+        .def_prop_ro("channel_messages", [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
+        .def_prop_ro("channel_bytes", [](const Prediction &p) { return counts(p.channels, &ChannelLoad::bytes); });
 
     nb::class_<MatchedSchedule>(room, "Schedule")
         .def_static(
@@ -114,5 +205,19 @@ void bind_replay(nb::module_ &module) {
                                          picoseconds_per_byte(O_s_per_byte), S_bytes};
                 return replay_loggops(s.schedule, s.matching, parameters);
             },
-            "L_s"_a, "o_s"_a, "g_s"_a, "G_s_per_byte"_a, "O_s_per_byte"_a, "S_bytes"_a);
+            "L_s"_a, "o_s"_a, "g_s"_a, "G_s_per_byte"_a, "O_s_per_byte"_a, "S_bytes"_a)
+        .def(
+            "replay_on_machine",
+            [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+               const std::string &core_sharing, bool progress, bool handshake, Array<std::uint32_t> node,
+               Array<std::uint32_t> core, std::uint32_t cores, Array<std::uint8_t> core_link, std::uint8_t network_link,
+               std::uint8_t self_link) {
+                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
+                const auto layout =
+                    layout_from(s.schedule, machine, node, core, cores, core_link, network_link, self_link);
+                nb::gil_scoped_release unlocked;
+                return replay_on_machine(s.schedule, s.matching, machine, layout);
+            },
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "node"_a, "core"_a, "cores"_a,
+            "core_link"_a, "network_link"_a, "self_link"_a);
 }

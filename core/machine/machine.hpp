@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace rankwise::machine {
+
+/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of all numbers.
+using Picoseconds = std::int64_t;
+
+/// LogGOPS parameters for messages of one range of sizes.
+struct Segment {
+    std::uint64_t up_to_bytes = std::numeric_limits<std::uint64_t>::max();
+    Picoseconds L = 0;
+    Picoseconds o_send = 0;
+    Picoseconds o_receive = 0;
+    Picoseconds g = 0;
+    double G = 0;
+    double O = 0;
+
+    /// (s - 1) times a cost per byte; a message of 0 bytes costs what one of 1 byte does.
+    static Picoseconds per_byte(std::uint64_t bytes, double cost) {
+        return bytes == 0 ? 0 : std::llround(static_cast<double>(bytes - 1) * cost);
+    }
+};
+
+/// What a message costs on one channel.
+struct LinkClass {
+    std::vector<Segment> segments; ///< ascending, the last takes the rest
+    std::uint64_t eager_limit = std::numeric_limits<std::uint64_t>::max();
+    bool in_call = false;  ///< a rendezvous advances only while its ranks are inside MPI
+    bool overlap = true;   ///< false: the core moves the bytes
+    bool network = false;  ///< passes the nodes' interfaces
+
+    const Segment &segment(std::uint64_t bytes) const {
+        const auto found = std::find_if(segments.begin(), segments.end() - 1,
+                                        [&](const Segment &s) { return bytes <= s.up_to_bytes; });
+        return *found;
+    }
+    /// Processor time per byte at each end.
+    double core_per_byte(const Segment &segment) const {
+        return overlap ? segment.O : std::max(segment.O, segment.G);
+    }
+};
+
+/// One direction of a node's network interface: one message after the other.
+struct Interface {
+    Picoseconds per_message = 0;
+    double per_byte = 0; ///< 1 / capacity
+
+    Picoseconds time(std::uint64_t bytes) const {
+        return per_message + std::llround(static_cast<double>(bytes) * per_byte);
+    }
+    bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
+};
+
+/// What the ranks of one core do while they wait inside MPI.
+enum class CoreSharing : std::uint8_t { none, yield, spin };
+
+/// The numbers of a machine file that the replay uses.
+struct Machine {
+    std::vector<LinkClass> link_classes;
+    Interface tx, rx;
+    CoreSharing core_sharing = CoreSharing::none;
+    bool progress = true;  ///< false: every LinkClass as if its progress were independent
+    bool handshake = true; ///< false: a rendezvous costs no message before its data
+};
+
+/// Where the ranks are, and which link class connects two places.
+struct Layout {
+    std::vector<std::uint32_t> node;       ///< of each rank
+    std::vector<std::uint32_t> core;       ///< of each rank, within its node
+    std::uint32_t cores = 1;               ///< of a node
+    std::vector<std::uint8_t> core_link;   ///< link class between cores a and b of one node at [a * cores + b]
+    std::uint8_t network_link = 0;
+    std::uint8_t self_link = 0;
+
+    std::uint8_t link(std::uint32_t a, std::uint32_t b) const {
+        if (a == b)
+            return self_link;
+        if (node[a] != node[b])
+            return network_link;
+        return core_link[core[a] * cores + core[b]];
+    }
+    std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
+};
+
+} // namespace rankwise::machine

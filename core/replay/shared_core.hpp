@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "replay/schedule.hpp"
+
+namespace rankwise::replay {
+
+/// @brief A core that several ranks use: processor sharing, every job advances at 1 / (number of jobs).
+///
+/// Kept in virtual time, the work that one job would have got since the beginning: a job that starts at virtual time v
+/// with work w ends at v + w, whatever comes and goes (Kleinrock, Queueing Systems II, processor-sharing).
+class SharedCore {
+  public:
+    static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
+
+    /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the core
+    void set_spinning(Picoseconds now, std::uint32_t spinning) {
+        advance(now);
+        spinning_ = spinning;
+    }
+
+    void start(Picoseconds now, std::uint32_t processor, Picoseconds work) {
+        advance(now);
+        jobs_.push_back({virtual_ + static_cast<double>(work), processor});
+        std::push_heap(jobs_.begin(), jobs_.end(), later);
+    }
+
+    /// @return when the next job ends if nothing else happens, `never` without jobs
+    Picoseconds next_end(Picoseconds now) {
+        advance(now);
+        if (jobs_.empty())
+            return never;
+        return now + std::max<Picoseconds>(0, std::llround((jobs_.front().end - virtual_) * shares()));
+    }
+
+    /// @return the processor whose job ends next, which is taken off
+    std::uint32_t finish(Picoseconds now) {
+        advance(now);
+        std::pop_heap(jobs_.begin(), jobs_.end(), later);
+        const std::uint32_t processor = jobs_.back().processor;
+        jobs_.pop_back();
+        return processor;
+    }
+
+    Picoseconds expected = never; ///< time of the event that is under way for `next_end`
+
+  private:
+    struct Job {
+        double end; ///< virtual
+        std::uint32_t processor;
+    };
+    static bool later(const Job &a, const Job &b) {
+        return a.end > b.end || (a.end == b.end && a.processor > b.processor);
+    }
+    double shares() const { return std::max<double>(1, std::max<double>(spinning_, static_cast<double>(jobs_.size()))); }
+    void advance(Picoseconds now) {
+        virtual_ += static_cast<double>(now - last_) / shares();
+        last_ = now;
+    }
+
+    std::vector<Job> jobs_;
+    double virtual_ = 0;
+    Picoseconds last_ = 0;
+    std::uint32_t spinning_ = 0;
+};
+
+} // namespace rankwise::replay
