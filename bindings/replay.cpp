@@ -5,7 +5,10 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "error.hpp"
@@ -15,6 +18,8 @@
 #include "replay/machine_replay.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
+#include "replay/trace_schedule.hpp"
+#include "trace/node_file.hpp"
 #include "rooms.hpp"
 
 namespace nb = nanobind;
@@ -112,13 +117,14 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
 
 /// Where ranks are; checked here, because the replay indexes with it.
 rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::machine::Machine &machine,
-                                      Array<std::uint32_t> node, Array<std::uint32_t> core, std::uint32_t cores,
+                                      Array<std::uint32_t> node, Array<std::uint32_t> core, Array<std::uint32_t> capacity,
                                       Array<std::uint8_t> core_link, std::uint8_t network_link, std::uint8_t self_link) {
     rankwise::machine::Layout layout;
     layout.node.assign(node.data(), node.data() + node.size());
     layout.core.assign(core.data(), core.data() + core.size());
     layout.core_link.assign(core_link.data(), core_link.data() + core_link.size());
-    layout.cores = cores;
+    layout.capacity.assign(capacity.data(), capacity.data() + capacity.size());
+    const auto cores = layout.cores = static_cast<std::uint32_t>(capacity.size());
     layout.network_link = network_link;
     layout.self_link = self_link;
     const auto bad_link = [&](std::uint8_t link) { return link >= machine.link_classes.size(); };
@@ -164,6 +170,43 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     return std::make_shared<MatchedSchedule>(builder.finish());
 }
 
+rankwise::collectives::Library library_of(const rw_rank &rank, const std::string &wanted) {
+    using rankwise::collectives::Library;
+    if (!wanted.empty())
+        return wanted == "openmpi" ? Library::openmpi : Library::mpich;
+    const std::string version = rankwise::trace::ThreadRecord::text(rank.mpi_version);
+    return rank.flavour == RW_MPI_OPENMPI || version.find("Open MPI") != std::string::npos ? Library::openmpi
+                                                                                         : Library::mpich;
+}
+
+std::pair<std::shared_ptr<MatchedSchedule>, Omissions> read_trace(const std::vector<std::string> &paths,
+                                                                  const std::string &library) {
+    nb::gil_scoped_release unlocked;
+    std::vector<rankwise::trace::NodeFile> files;
+    for (const std::string &path : paths)
+        files.emplace_back(path);
+    std::vector<const rankwise::trace::ThreadRecord *> ranks;
+    Omissions omitted;
+    for (const auto &file : files)
+        for (const auto &thread : file.threads()) {
+            ranks.resize(std::max<std::size_t>(ranks.size(), thread.rank.world_size));
+            if (thread.rank.world_rank >= ranks.size())
+                continue;
+            if (thread.rank.thread == 0)
+                ranks[thread.rank.world_rank] = &thread;
+            else
+                ++omitted["threads besides the first that called MPI"];
+        }
+    if (ranks.empty())
+        throw rankwise::Error("the recording has no ranks", "record it again with `rankwise record --trace`");
+    for (const auto *rank : ranks)
+        if (rank != nullptr) {
+            auto schedule = schedule_from_trace(ranks, library_of(rank->rank, library), omitted);
+            return {std::make_shared<MatchedSchedule>(std::move(schedule)), omitted};
+        }
+    throw rankwise::Error("the recording has no first threads", "record it again with `rankwise record --trace`");
+}
+
 } // namespace
 
 void bind_replay(nb::module_ &module) {
@@ -191,6 +234,7 @@ void bind_replay(nb::module_ &module) {
             "text"_a, "name"_a)
         .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a, "tag"_a,
                     "later"_a, "earlier"_a, "at_start"_a)
+        .def_static("read_trace", &read_trace, "paths"_a, "library"_a = "")
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
         .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
         .def_prop_ro("operations", [](const MatchedSchedule &s) { return s.schedule.operations.size(); })
@@ -210,14 +254,14 @@ void bind_replay(nb::module_ &module) {
             "replay_on_machine",
             [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
                const std::string &core_sharing, bool progress, bool handshake, Array<std::uint32_t> node,
-               Array<std::uint32_t> core, std::uint32_t cores, Array<std::uint8_t> core_link, std::uint8_t network_link,
+               Array<std::uint32_t> core, Array<std::uint32_t> capacity, Array<std::uint8_t> core_link, std::uint8_t network_link,
                std::uint8_t self_link) {
                 const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
                 const auto layout =
-                    layout_from(s.schedule, machine, node, core, cores, core_link, network_link, self_link);
+                    layout_from(s.schedule, machine, node, core, capacity, core_link, network_link, self_link);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "node"_a, "core"_a, "cores"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "node"_a, "core"_a, "capacity"_a,
             "core_link"_a, "network_link"_a, "self_link"_a);
 }

@@ -74,7 +74,8 @@ struct Machine {
 struct Layout {
     std::vector<std::uint32_t> node;       ///< of each rank
     std::vector<std::uint32_t> core;       ///< of each rank, within its node
-    std::uint32_t cores = 1;               ///< of a node
+    std::uint32_t cores = 1;               ///< of a node; a place of several cores (an unbound rank) counts as one more
+    std::vector<std::uint32_t> capacity;   ///< how many real cores each of them is
     std::vector<std::uint8_t> core_link;   ///< link class between cores a and b of one node at [a * cores + b]
     std::uint8_t network_link = 0;
     std::uint8_t self_link = 0;

@@ -26,9 +26,8 @@ enum Phase : std::uint32_t {
     request_arrives, // of a rendezvous, at the receiver
     clear_arrives,   // of a rendezvous, back at the sender
     data_left,       // last byte of a rendezvous has left its sender
-    data_starts,     // of a rendezvous, when the sender's link is free
+    enters_link,     // first byte leaves its rank, when the rank's link is free
     job_ends,
-    gap_ends, // a rank's link can take the next message
     core_ends // of a shared core: one of its jobs ends
 };
 constexpr std::uint32_t phase_shift = 28;
@@ -50,18 +49,6 @@ struct Processor {
     Picoseconds idle_since = 0;
 };
 
-/// The link of a rank, on which messages keep their gap.
-struct Gate {
-    List waiting;
-    Picoseconds free = 0;
-    bool taken = false;     ///< a send has passed and waits for its processor
-    bool scheduled = false; ///< a gap_ends is under way
-};
-
-struct InterfaceState {
-    Picoseconds free = 0;
-};
-
 /// Flags of a message, at its send.
 enum : std::uint8_t { is_requested = 1, is_arrived = 2, has_left = 4, core_is_done = 8 };
 
@@ -70,7 +57,7 @@ class Engine {
     Engine(const Schedule &schedule, const std::vector<std::uint32_t> &partner, const Machine &machine,
            const Layout &layout)
         : schedule_(schedule), partner_(partner), machine_(machine), layout_(layout), cpus_(schedule.cpus),
-          nics_(schedule.nics), processors_(schedule.ranks() * cpus_), gates_(schedule.ranks() * nics_),
+          nics_(schedule.nics), processors_(schedule.ranks() * cpus_), links_(schedule.ranks() * nics_),
           tx_(layout.nodes()), rx_(layout.nodes()), next_(partner.size(), any), left_(schedule.waits_for),
           begun_(partner.size()), done_(partner.size()), job_(partner.size()), message_(partner.size()),
           first_byte_(partner.size()), last_byte_(partner.size()), rank_(partner.size()),
@@ -104,12 +91,8 @@ class Engine {
             case request_arrives: request(index); break;
             case clear_arrives: clear(index); break;
             case data_left: finish_send(index, has_left); break;
-            case data_starts: enter_tx(index); break;
+            case enters_link: enter_tx(index); break;
             case job_ends: end_job(processor_of(index)); break;
-            case gap_ends:
-                gates_[index].scheduled = false;
-                open_gate(index);
-                break;
             case core_ends: end_on_core(index); break;
             }
             release();
@@ -123,7 +106,6 @@ class Engine {
   private:
     const Operation &operation(std::uint32_t op) const { return schedule_.operations[op]; }
     std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * cpus_ + schedule_.lane(op).cpu; }
-    Gate &gate(std::uint32_t op) { return gates_[rank_[op] * nics_ + schedule_.lane(op).nic]; }
     std::uint8_t link_of(std::uint32_t send) const { return layout_.link(rank_[send], operation(send).peer); }
     const LinkClass &link(std::uint32_t send) const { return machine_.link_classes[link_of(send)]; }
     bool in_call(const LinkClass &l) const { return machine_.progress && l.in_call; }
@@ -161,12 +143,14 @@ class Engine {
         std::vector<std::vector<std::uint32_t>> users(std::size_t{layout_.nodes()} * layout_.cores);
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r)
             users[layout_.node[r] * layout_.cores + layout_.core[r]].push_back(r);
-        for (const auto &ranks : users) {
-            if (ranks.size() < 2)
+        for (std::size_t place = 0; place < users.size(); ++place) {
+            const std::vector<std::uint32_t> &ranks = users[place];
+            const std::uint32_t capacity = layout_.capacity[place % layout_.cores];
+            if (ranks.size() <= capacity)
                 continue;
             for (const std::uint32_t r : ranks)
                 core_of_[r] = static_cast<std::uint32_t>(cores_.size());
-            cores_.emplace_back();
+            cores_.emplace_back(capacity);
             spinning_.push_back(0);
             for (const std::uint32_t r : ranks)
                 spinning_.back() += unfinished_[r] > 0;
@@ -236,7 +220,7 @@ class Engine {
             return start_send(op);
         case Job::data: {
             if (in_call(link(op)))
-                start_data(op);
+                enter_link(op);
             const Picoseconds work = bytes_on_core(op);
             time.overhead += work;
             return work;
@@ -263,7 +247,7 @@ class Engine {
         result_.ranks[rank_[op]].time_shared += now_ - p.started - p.work;
         p.idle_since = now_;
         if (job_[op] == Job::send && is_eager(op)) {
-            enter_tx(op);
+            enter_link(op);
             const Picoseconds bytes = bytes_on_core(op);
             if (bytes > 0) {
                 job_[op] = Job::send_bytes;
@@ -311,29 +295,6 @@ class Engine {
         return Segment::per_byte(bytes, l.core_per_byte(l.segment(bytes)));
     }
 
-    /// A send is ready: it waits for the gap, then for its processor. Where the core moves the bytes it is its own gap.
-    void ready_to_send(std::uint32_t op) {
-        if (!link(op).overlap) {
-            queue_job(op, Job::send);
-            return;
-        }
-        append(gate(op).waiting, op);
-        open_gate(rank_[op] * nics_ + schedule_.lane(op).nic);
-    }
-
-    void open_gate(std::uint32_t index) {
-        Gate &g = gates_[index];
-        if (g.taken || g.scheduled || g.waiting.empty())
-            return;
-        if (g.free > now_) {
-            g.scheduled = true;
-            at(g.free, gap_ends, index);
-            return;
-        }
-        g.taken = true;
-        queue_job(take(g.waiting), Job::send);
-    }
-
     Picoseconds start_send(std::uint32_t op) {
         begin(op);
         const LinkClass &l = link(op);
@@ -342,12 +303,6 @@ class Engine {
         ++result_.channels[link_of(op)].messages;
         result_.channels[link_of(op)].bytes += bytes;
         result_.ranks[rank_[op]].overhead += s.o_send;
-        if (l.overlap) {
-            Gate &g = gate(op);
-            g.free = std::max(g.free, now_ + s.g + (is_eager(op) ? Segment::per_byte(bytes, s.G) : 0));
-            g.taken = false;
-            open_gate(rank_[op] * nics_ + schedule_.lane(op).nic);
-        }
         return s.o_send;
     }
 
@@ -375,24 +330,27 @@ class Engine {
             queue_job(send, Job::data);
             return;
         }
-        start_data(send);
+        enter_link(send);
         if (bytes_on_core(send) > 0)
             queue_job(send, Job::data);
         else
             finish_send(send, core_is_done);
     }
 
-    void start_data(std::uint32_t send) {
+    /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
+    void enter_link(std::uint32_t send) {
         const LinkClass &l = link(send);
         if (!l.overlap) {
             enter_tx(send);
             return;
         }
-        Gate &g = gate(send);
-        const Picoseconds start = std::max(now_, g.free);
-        g.free = start + Segment::per_byte(operation(send).bytes(), l.segment(operation(send).bytes()).G);
+        const std::uint64_t bytes = operation(send).bytes();
+        const Segment &s = l.segment(bytes);
+        Picoseconds &free = links_[rank_[send] * nics_ + schedule_.lane(send).nic];
+        const Picoseconds start = std::max(now_, free);
+        free = start + s.g + Segment::per_byte(bytes, s.G);
         if (start > now_)
-            at(start, data_starts, send);
+            at(start, enters_link, send);
         else
             enter_tx(send);
     }
@@ -408,7 +366,7 @@ class Engine {
         if (l.network && !machine_.tx.free_of_cost()) {
             const std::uint32_t node = layout_.node[rank_[send]];
             start = pass(machine_.tx, tx_[node], result_.tx[node], bytes);
-            left = std::max(start + on_link, tx_[node].free);
+            left = std::max(start + on_link, tx_[node]);
         } else if (l.network) {
             count(result_.tx[layout_.node[rank_[send]]], bytes);
         }
@@ -428,7 +386,7 @@ class Engine {
             count(result_.rx[node], operation(send).bytes());
         } else {
             first_byte_[send] = pass(machine_.rx, rx_[node], result_.rx[node], operation(send).bytes());
-            last_byte_[send] = std::max(last_byte_[send], rx_[node].free);
+            last_byte_[send] = std::max(last_byte_[send], rx_[node]);
         }
         at(last_byte_[send], data_arrives, send);
     }
@@ -439,9 +397,9 @@ class Engine {
     }
 
     /// First in, first out. @return when the message begins to pass
-    Picoseconds pass(const Interface &interface, InterfaceState &state, InterfaceLoad &load, std::uint64_t bytes) {
-        const Picoseconds start = std::max(now_, state.free), time = interface.time(bytes);
-        state.free = start + time;
+    Picoseconds pass(const Interface &interface, Picoseconds &free, InterfaceLoad &load, std::uint64_t bytes) {
+        const Picoseconds start = std::max(now_, free), time = interface.time(bytes);
+        free = start + time;
         count(load, bytes);
         load.busy += time;
         load.queued += start - now_;
@@ -509,7 +467,7 @@ class Engine {
                 });
             for (const std::uint32_t op : releasing_)
                 switch (operation(op).kind()) {
-                case Kind::send: ready_to_send(op); break;
+                case Kind::send: queue_job(op, Job::send); break;
                 case Kind::receive: post(op); break;
                 case Kind::calc: queue_job(op, Job::calc); break;
                 }
@@ -536,8 +494,7 @@ class Engine {
     const Layout &layout_;
     const std::uint32_t cpus_, nics_;
     std::vector<Processor> processors_;
-    std::vector<Gate> gates_;
-    std::vector<InterfaceState> tx_, rx_;
+    std::vector<Picoseconds> links_, tx_, rx_; ///< when each is free
     std::vector<std::uint32_t> next_, left_;
     std::vector<std::uint8_t> begun_, done_;
     std::vector<Job> job_;

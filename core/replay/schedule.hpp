@@ -93,6 +93,14 @@ class ScheduleBuilder {
     /// @brief `later` does not begin before `earlier` has ended (or begun, if `at_start`).
     void order(std::uint32_t rank, std::uint32_t later, std::uint32_t earlier, bool at_start = false);
 
+    /// @brief Replace an operation that was added, once it is known better.
+    void replace(std::uint32_t rank, std::uint32_t number, Operation operation) {
+        ranks_[rank].operations[number] = operation;
+    }
+    const Operation &operation(std::uint32_t rank, std::uint32_t number) const {
+        return ranks_[rank].operations[number];
+    }
+
     std::uint32_t size(std::uint32_t rank) const { return static_cast<std::uint32_t>(ranks_[rank].operations.size()); }
 
     /// @brief Number the operations, build the edges and check that no operation waits for itself.

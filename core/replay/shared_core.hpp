@@ -11,12 +11,15 @@
 
 namespace rankwise::replay {
 
-/// @brief A core that several ranks use: processor sharing, every job advances at 1 / (number of jobs).
+/// @brief A core (or several) that more ranks use: processor sharing, all jobs advance at the same part of full speed.
 ///
 /// Kept in virtual time, the work that one job would have got since the beginning: a job that starts at virtual time v
 /// with work w ends at v + w, whatever comes and goes (Kleinrock, Queueing Systems II, processor-sharing).
 class SharedCore {
   public:
+    /// @param[in] cores how many jobs run at full speed at once
+    explicit SharedCore(std::uint32_t cores) : cores_(cores) {}
+
     static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
 
     /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the core
@@ -58,7 +61,9 @@ class SharedCore {
     static bool later(const Job &a, const Job &b) {
         return a.end > b.end || (a.end == b.end && a.processor > b.processor);
     }
-    double shares() const { return std::max<double>(1, std::max<double>(spinning_, static_cast<double>(jobs_.size()))); }
+    double shares() const {
+        return std::max(1.0, std::max<double>(spinning_, static_cast<double>(jobs_.size())) / cores_);
+    }
     void advance(Picoseconds now) {
         virtual_ += static_cast<double>(now - last_) / shares();
         last_ = now;
@@ -68,6 +73,7 @@ class SharedCore {
     double virtual_ = 0;
     Picoseconds last_ = 0;
     std::uint32_t spinning_ = 0;
+    std::uint32_t cores_;
 };
 
 } // namespace rankwise::replay

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "trace/node_file.hpp"
+
+namespace rankwise::replay {
+
+/// A communicator as all of its members know it.
+struct Communicator {
+    std::uint32_t number = 0;           ///< the same on every member
+    std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down
+    bool is_inter = false;
+};
+
+/// @brief The communicators of all ranks of a recording, put together from what each member wrote.
+///
+/// Members know a communicator by the hash of its group and the how-many-th with that group it is.
+class Communicators {
+  public:
+    explicit Communicators(std::span<const trace::ThreadRecord *const> ranks);
+
+    /// @return the communicator of that index on a rank, null if it is unknown there
+    const Communicator *find(std::uint32_t world_rank, std::uint32_t index) const;
+
+  private:
+    std::vector<Communicator> all_;
+    std::vector<std::vector<std::uint32_t>> number_of_; ///< by world rank and index; `unknown` where there is none
+    static constexpr std::uint32_t unknown = ~0u;
+};
+
+} // namespace rankwise::replay

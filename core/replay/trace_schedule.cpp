@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/trace_schedule.hpp"
+
+#include <cmath>
+#include <unordered_map>
+
+#include "collectives/registry.hpp"
+#include "error.hpp"
+#include "replay/communicators.hpp"
+#include "replay/rank_program.hpp"
+#include "trace/event_reader.hpp"
+
+namespace rankwise::replay {
+namespace {
+
+using collectives::Collective;
+using trace::CallClass;
+using trace::Event;
+
+/// Below this a sample of schedstat says too little: its counters move in steps of a scheduler tick.
+constexpr double shortest_sample_ns = 1e6;
+
+/// Between failed tests a program either does something else or spins; below this per test it spins.
+constexpr double spinning_gap_s = 1e-6;
+
+Collective collective_of(std::uint16_t kind) {
+    return kind < trace::calls().size() ? trace::calls()[kind].collective : Collective::none;
+}
+
+bool sizes_are_needed_of_all(std::uint16_t kind) {
+    return collective_of(kind) == Collective::alltoallv || collective_of(kind) == Collective::alltoallw;
+}
+
+/// What is known only after all ranks have been read once.
+struct Survey {
+    /// Part of each interval between two samples in which a runnable rank had a core, by rank and sample.
+    std::vector<std::vector<double>> on_core;
+    std::vector<double> on_core_overall;
+    /// Bytes to each member, of the k-th alltoallv or alltoallw of a communicator, by member.
+    std::unordered_map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> sizes;
+
+    static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) { return std::uint64_t{communicator} << 32 | k; }
+};
+
+std::uint32_t rank_in(const Communicator &communicator, std::uint32_t world_rank) {
+    for (std::uint32_t i = 0; i < communicator.members.size(); ++i)
+        if (communicator.members[i] == world_rank)
+            return i;
+    return any;
+}
+
+Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators) {
+    Survey out;
+    out.on_core.resize(ranks.size());
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        std::unordered_map<std::uint32_t, std::uint32_t> calls;
+        double run_ns = 0, wait_ns = 0;
+        trace::EventReader reader(ranks[rank]->trace);
+        for (Event event; reader.next(event);) {
+            if (event.call_class == CallClass::sched) {
+                const auto run = static_cast<double>(event.cpu_ns), wait = static_cast<double>(event.runqueue_wait_ns);
+                out.on_core[rank].push_back(run + wait < shortest_sample_ns ? -1.0 : run / (run + wait));
+                run_ns += run;
+                wait_ns += wait;
+            } else if (sizes_are_needed_of_all(event.kind)) {
+                const Communicator *c = communicators.find(rank, event.comm);
+                if (c == nullptr)
+                    continue;
+                const std::uint32_t own = rank_in(*c, rank);
+                auto &sizes = out.sizes[Survey::key(c->number, calls[c->number]++)];
+                sizes.resize(c->members.size());
+                if (own != any)
+                    sizes[own].assign(event.collective.sizes.begin(), event.collective.sizes.end());
+            }
+        }
+        const double overall = run_ns + wait_ns > 0 ? run_ns / (run_ns + wait_ns) : 1.0;
+        out.on_core_overall.push_back(overall);
+        for (double &part : out.on_core[rank])
+            part = part < 0 ? overall : part;
+    }
+    return out;
+}
+
+/// Numbers for (communicator, tag), the same for all ranks: what an operation's tag is in the schedule.
+class Tags {
+  public:
+    std::uint32_t number(std::uint32_t communicator, std::int32_t tag) {
+        const std::uint64_t key = std::uint64_t{communicator} << 32 | static_cast<std::uint32_t>(tag);
+        return numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size())).first->second;
+    }
+    /// Messages of collectives never meet others; among each other they keep their order.
+    std::uint32_t collective(std::uint32_t communicator) { return number(communicator, std::int32_t{-2}); }
+
+  private:
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+};
+
+/// Turns one rank's events into operations.
+class RankReader {
+  public:
+    RankReader(std::uint32_t rank, const trace::ThreadRecord &record, collectives::Library library,
+               const Communicators &communicators, const Survey &survey, Tags &tags, ScheduleBuilder &builder,
+               Omissions &omitted)
+        : rank_(rank), record_(record), library_(library), communicators_(communicators), survey_(survey), tags_(tags),
+          omitted_(omitted), program_(builder, rank) {}
+
+    void read() {
+        trace::EventReader reader(record_.trace);
+        for (Event event; reader.next(event); ++program_.event)
+            take(event);
+        if (!reader.problem().empty())
+            ++omitted_["traces that are cut short: " + reader.problem()];
+    }
+
+  private:
+    struct Request {
+        CallClass kind = CallClass::other;
+        bool persistent = false;
+        std::uint32_t comm = 0;
+        trace::Message send;
+        trace::Receive recv;
+        std::uint16_t call = 0;
+        trace::CollectiveArguments collective;
+        std::vector<std::uint64_t> sizes;
+        std::uint32_t alltoallv = 0; ///< the how-many-th of its communicator
+        std::vector<std::uint32_t> operations;
+    };
+
+    void take(const Event &event) {
+        if (event.call_class == CallClass::sched) {
+            ++sample_;
+            return;
+        }
+        compute(event);
+        switch (event.call_class) {
+        case CallClass::send:
+            if (known_peer(event.send.peer))
+                program_.then(sent(event.comm, event.send));
+            break;
+        case CallClass::recv:
+            if (known_peer(event.recv.message.peer))
+                program_.then(received(event.comm, event.recv.message));
+            break;
+        case CallClass::sendrecv: {
+            std::vector<std::uint32_t> both;
+            if (known_peer(event.send.peer))
+                both.push_back(program_.beside(sent(event.comm, event.send)));
+            if (known_peer(event.recv.message.peer))
+                both.push_back(program_.beside(received(event.comm, event.recv.message)));
+            program_.wait_for(both);
+            break;
+        }
+        case CallClass::isend:
+        case CallClass::irecv:
+        case CallClass::isendrecv:
+        case CallClass::icollective:
+            begin(remember(event, false));
+            break;
+        case CallClass::send_init:
+        case CallClass::recv_init:
+        case CallClass::collective_init:
+            remember(event, true);
+            break;
+        case CallClass::start:
+            for (const trace::Completion &started : event.completions)
+                if (const auto found = requests_.find(started.request); found != requests_.end())
+                    begin(found->second);
+            break;
+        case CallClass::complete:
+            complete(event);
+            break;
+        case CallClass::collective: {
+            program_.wait_for(collective(request_of(event)));
+            break;
+        }
+        case CallClass::cancel:
+        case CallClass::request_free:
+            ++omitted_[event.call_class == CallClass::cancel ? "cancelled requests, replayed as if they were not"
+                                                             : "requests freed before their end, nobody waits for them"];
+            break;
+        case CallClass::partitioned:
+        case CallClass::rma:
+            ++omitted_["calls of the kind `" + std::string(trace::class_name(event.call_class)) + "`, taken as no time"];
+            break;
+        case CallClass::comm:
+            ++omitted_["calls that make communicators, whose synchronisation is not replayed"];
+            break;
+        case CallClass::io:
+            program_.then(Operation::calc(std::llround(seconds(event.duration_ticks) * 1e12)));
+            break;
+        case CallClass::lost:
+            omitted_["events that were not recorded"] += event.count;
+            break;
+        default:
+            break;
+        }
+    }
+
+    double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * record_.seconds_per_tick; }
+
+    void compute(const Event &event) {
+        const auto &samples = survey_.on_core[rank_];
+        const double on_core = sample_ < samples.size() ? samples[sample_] : survey_.on_core_overall[rank_];
+        const double gap_s = seconds(event.gap_ticks);
+        if (event.call_class == CallClass::poll && gap_s < spinning_gap_s * static_cast<double>(event.count))
+            return;
+        // Rest is carried on, so that many short gaps keep their sum.
+        rest_ps_ += gap_s * on_core * 1e12;
+        const auto whole = static_cast<Picoseconds>(std::floor(rest_ps_));
+        if (whole > 0) {
+            program_.then(Operation::calc(whole));
+            rest_ps_ -= static_cast<double>(whole);
+        }
+    }
+
+    bool known_peer(std::int32_t peer) {
+        if (peer == trace::unknown_peer)
+            ++omitted_["messages with a rank that could not be identified"];
+        return peer != trace::proc_null && peer != trace::unknown_peer;
+    }
+
+    std::uint32_t tag(std::uint32_t comm, std::int32_t tag) {
+        const Communicator *c = communicators_.find(rank_, comm);
+        return tag == trace::any_tag ? any : tags_.number(c == nullptr ? any : c->number, tag);
+    }
+    Operation sent(std::uint32_t comm, const trace::Message &message) {
+        return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes, tag(comm, message.tag));
+    }
+    Operation received(std::uint32_t comm, const trace::Message &message) {
+        const std::uint32_t peer = message.peer == trace::any_source ? any : static_cast<std::uint32_t>(message.peer);
+        return Operation::receive(peer, message.bytes, tag(comm, message.tag));
+    }
+
+    Request request_of(const Event &event) {
+        Request request;
+        request.kind = event.call_class;
+        request.comm = event.comm;
+        request.send = event.send;
+        request.recv = event.recv;
+        request.call = event.kind;
+        request.collective = event.collective;
+        request.collective.sizes = {};
+        request.sizes.assign(event.collective.sizes.begin(), event.collective.sizes.end());
+        if (sizes_are_needed_of_all(event.kind))
+            if (const Communicator *c = communicators_.find(rank_, event.comm))
+                request.alltoallv = alltoallvs_[c->number]++;
+        return request;
+    }
+    Request &remember(const Event &event, bool persistent) {
+        Request &request = requests_[event.request];
+        request = request_of(event);
+        request.persistent = persistent;
+        return request;
+    }
+
+    void begin(Request &request) {
+        request.operations.clear();
+        switch (request.kind) {
+        case CallClass::isend:
+        case CallClass::send_init:
+            if (known_peer(request.send.peer))
+                request.operations.push_back(program_.then_start(sent(request.comm, request.send)));
+            break;
+        case CallClass::irecv:
+        case CallClass::recv_init:
+            if (known_peer(request.recv.message.peer))
+                request.operations.push_back(program_.beside(received(request.comm, request.recv.message)));
+            break;
+        case CallClass::isendrecv:
+            if (known_peer(request.recv.message.peer))
+                request.operations.push_back(program_.beside(received(request.comm, request.recv.message)));
+            if (known_peer(request.send.peer))
+                request.operations.push_back(program_.then_start(sent(request.comm, request.send)));
+            break;
+        case CallClass::icollective:
+        case CallClass::collective_init:
+            request.operations = collective(request);
+            break;
+        default:
+            break;
+        }
+    }
+
+    void complete(const Event &event) {
+        std::vector<std::uint32_t> operations;
+        for (const trace::Completion &completion : event.completions) {
+            const auto found = requests_.find(completion.request);
+            if (found == requests_.end())
+                continue;
+            Request &request = found->second;
+            const bool wildcard = request.recv.posted_peer == trace::any_source || request.recv.posted_tag == trace::any_tag;
+            // An isendrecv's receive comes first.
+            if (completion.is_receive && wildcard && !request.operations.empty() && known_peer(completion.received.peer))
+                program_.resolve(request.operations.front(), static_cast<std::uint32_t>(completion.received.peer),
+                                 tag(request.comm, completion.received.tag));
+            operations.insert(operations.end(), request.operations.begin(), request.operations.end());
+            request.operations.clear();
+            if (!request.persistent)
+                requests_.erase(found);
+        }
+        program_.wait_for(operations);
+    }
+
+    /// @return what ends with this rank's part of a collective, begun here
+    std::vector<std::uint32_t> collective(const Request &request) {
+        const Communicator *c = communicators_.find(rank_, request.comm);
+        const Collective kind = collective_of(request.call);
+        if (c == nullptr || c->is_inter || c->members.empty() || kind >= Collective::neighbor_allgather) {
+            ++omitted_["collective calls whose partners are not known (`" +
+                       std::string(trace::calls()[request.call].name) + "`)"];
+            return {};
+        }
+        collectives::Operation operation;
+        operation.collective = kind;
+        operation.rank = rank_in(*c, rank_);
+        operation.size = static_cast<std::uint32_t>(c->members.size());
+        operation.root = request.collective.root < 0 ? 0 : static_cast<std::uint32_t>(request.collective.root);
+        operation.bytes = request.collective.bytes;
+        operation.total_bytes = request.collective.bytes2;
+        operation.element_bytes = request.collective.datatype_bytes;
+        operation.commutative = (request.collective.flags & RW_COLL_NONCOMMUTATIVE) == 0;
+        operation.in_place = (request.collective.flags & RW_COLL_IN_PLACE) != 0;
+        operation.nonblocking = request.kind != CallClass::collective;
+        if (request.sizes.size() == operation.size)
+            operation.sizes = request.sizes;
+        std::vector<std::uint64_t> incoming;
+        if (sizes_are_needed_of_all(request.call)) {
+            incoming = incoming_sizes(*c, request.alltoallv, operation.rank);
+            operation.receive_sizes = incoming;
+        }
+        collectives::expand(collectives::select(library_, operation), operation, steps_);
+        return write_steps(*c);
+    }
+
+    std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k, std::uint32_t own) const {
+        std::vector<std::uint64_t> incoming(c.members.size());
+        if (const auto found = survey_.sizes.find(Survey::key(c.number, k)); found != survey_.sizes.end())
+            for (std::size_t from = 0; from < incoming.size(); ++from)
+                if (found->second[from].size() == incoming.size())
+                    incoming[from] = found->second[from][own];
+        return incoming;
+    }
+
+    std::vector<std::uint32_t> write_steps(const Communicator &c) {
+        const std::uint32_t tag = tags_.collective(c.number);
+        std::vector<std::uint32_t> round, before;
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            const collectives::Step &step = steps_[i];
+            if (i > 0 && step.round != steps_[i - 1].round) {
+                before.assign(1, program_.join(round));
+                round.clear();
+            }
+            const std::uint32_t peer = c.members[step.peer];
+            const Operation operation = step.kind == collectives::StepKind::send
+                                            ? Operation::send(peer, step.bytes, tag)
+                                            : Operation::receive(peer, step.bytes, tag);
+            round.push_back(before.empty() ? program_.beside(operation) : program_.after(before.front(), operation));
+        }
+        return round;
+    }
+
+    const std::uint32_t rank_;
+    const trace::ThreadRecord &record_;
+    const collectives::Library library_;
+    const Communicators &communicators_;
+    const Survey &survey_;
+    Tags &tags_;
+    Omissions &omitted_;
+    RankProgram program_;
+    std::unordered_map<std::int64_t, Request> requests_;
+    std::unordered_map<std::uint32_t, std::uint32_t> alltoallvs_;
+    std::vector<collectives::Step> steps_;
+    std::size_t sample_ = 0;
+    double rest_ps_ = 0;
+};
+
+} // namespace
+
+Schedule schedule_from_trace(std::span<const trace::ThreadRecord *const> ranks, collectives::Library library,
+                             Omissions &omitted) {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        if (ranks[rank] == nullptr || (ranks[rank]->rank.flags & RW_TRACED) == 0)
+            throw Error("rank `" + std::to_string(rank) + "` has no trace in this recording",
+                        "record it again with `rankwise record --trace`");
+    const Communicators communicators(ranks);
+    const Survey surveyed = survey(ranks, communicators);
+    Tags tags;
+    ScheduleBuilder builder(static_cast<std::uint32_t>(ranks.size()), "event");
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        RankReader(rank, *ranks[rank], library, communicators, surveyed, tags, builder, omitted).read();
+    return builder.finish();
+}
+
+} // namespace rankwise::replay
