@@ -117,22 +117,30 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
 
 /// Where ranks are; checked here, because the replay indexes with it.
 rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::machine::Machine &machine,
-                                      Array<std::uint32_t> node, Array<std::uint32_t> core, Array<std::uint32_t> capacity,
-                                      Array<std::uint8_t> core_link, std::uint8_t network_link, std::uint8_t self_link) {
+                                      const nb::dict &from) {
+    const auto numbers = [&](const char *key) {
+        const auto array = nb::cast<Array<std::uint32_t>>(from[key]);
+        return std::vector<std::uint32_t>(array.data(), array.data() + array.size());
+    };
     rankwise::machine::Layout layout;
-    layout.node.assign(node.data(), node.data() + node.size());
-    layout.core.assign(core.data(), core.data() + core.size());
-    layout.core_link.assign(core_link.data(), core_link.data() + core_link.size());
-    layout.capacity.assign(capacity.data(), capacity.data() + capacity.size());
-    const auto cores = layout.cores = static_cast<std::uint32_t>(capacity.size());
-    layout.network_link = network_link;
-    layout.self_link = self_link;
-    const auto bad_link = [&](std::uint8_t link) { return link >= machine.link_classes.size(); };
-    if (node.size() != schedule.ranks() || core.size() != schedule.ranks() ||
-        layout.core_link.size() != std::size_t{cores} * cores || bad_link(network_link) || bad_link(self_link) ||
-        std::any_of(layout.core_link.begin(), layout.core_link.end(), bad_link) ||
-        std::any_of(layout.core.begin(), layout.core.end(), [&](std::uint32_t c) { return c >= cores; }))
-        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(schedule.ranks()) + "` ranks");
+    layout.node = numbers("node");
+    layout.place = numbers("place");
+    layout.processor = numbers("processor");
+    layout.capacity = numbers("capacity");
+    layout.places = nb::cast<std::uint32_t>(from["places"]);
+    const auto links = nb::cast<Array<std::uint8_t>>(from["place_link"]);
+    layout.place_link.assign(links.data(), links.data() + links.size());
+    layout.network_link = nb::cast<std::uint8_t>(from["network_link"]);
+    layout.self_link = nb::cast<std::uint8_t>(from["self_link"]);
+    const auto all_below = [](const auto &values, std::size_t limit) {
+        return std::all_of(values.begin(), values.end(), [&](std::size_t value) { return value < limit; });
+    };
+    const std::size_t ranks = schedule.ranks(), link_classes = machine.link_classes.size();
+    if (layout.node.size() != ranks || layout.place.size() != ranks || layout.processor.size() != ranks ||
+        layout.place_link.size() != std::size_t{layout.places} * layout.places || layout.network_link >= link_classes ||
+        layout.self_link >= link_classes || !all_below(layout.place_link, link_classes) ||
+        !all_below(layout.place, layout.places) || !all_below(layout.processor, layout.capacity.size()))
+        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) + "` ranks");
     return layout;
 }
 
@@ -253,15 +261,11 @@ void bind_replay(nb::module_ &module) {
         .def(
             "replay_on_machine",
             [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-               const std::string &core_sharing, bool progress, bool handshake, Array<std::uint32_t> node,
-               Array<std::uint32_t> core, Array<std::uint32_t> capacity, Array<std::uint8_t> core_link, std::uint8_t network_link,
-               std::uint8_t self_link) {
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict) {
                 const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
-                const auto layout =
-                    layout_from(s.schedule, machine, node, core, capacity, core_link, network_link, self_link);
+                const auto layout = layout_from(s.schedule, machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "node"_a, "core"_a, "capacity"_a,
-            "core_link"_a, "network_link"_a, "self_link"_a);
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a);
 }

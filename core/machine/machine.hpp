@@ -73,10 +73,11 @@ struct Machine {
 /// Where the ranks are, and which link class connects two places.
 struct Layout {
     std::vector<std::uint32_t> node;       ///< of each rank
-    std::vector<std::uint32_t> core;       ///< of each rank, within its node
-    std::uint32_t cores = 1;               ///< of a node; a place of several cores (an unbound rank) counts as one more
-    std::vector<std::uint32_t> capacity;   ///< how many real cores each of them is
-    std::vector<std::uint8_t> core_link;   ///< link class between cores a and b of one node at [a * cores + b]
+    std::vector<std::uint32_t> place;      ///< of each rank, within its node: a core, or a set of cores it may use
+    std::uint32_t places = 1;              ///< of a node
+    std::vector<std::uint32_t> processor;  ///< what each rank computes on; ranks with the same number share it
+    std::vector<std::uint32_t> capacity;   ///< of each processor: how many ranks run on it at full speed
+    std::vector<std::uint8_t> place_link;  ///< link class between places a and b of one node at [a * places + b]
     std::uint8_t network_link = 0;
     std::uint8_t self_link = 0;
 
@@ -85,7 +86,7 @@ struct Layout {
             return self_link;
         if (node[a] != node[b])
             return network_link;
-        return core_link[core[a] * cores + core[b]];
+        return place_link[place[a] * places + place[b]];
     }
     std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
 };

@@ -140,12 +140,12 @@ class Engine {
         core_of_.assign(schedule_.ranks(), any);
         if (machine_.core_sharing == CoreSharing::none)
             return;
-        std::vector<std::vector<std::uint32_t>> users(std::size_t{layout_.nodes()} * layout_.cores);
+        std::vector<std::vector<std::uint32_t>> users(layout_.capacity.size());
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r)
-            users[layout_.node[r] * layout_.cores + layout_.core[r]].push_back(r);
-        for (std::size_t place = 0; place < users.size(); ++place) {
-            const std::vector<std::uint32_t> &ranks = users[place];
-            const std::uint32_t capacity = layout_.capacity[place % layout_.cores];
+            users[layout_.processor[r]].push_back(r);
+        for (std::size_t processor = 0; processor < users.size(); ++processor) {
+            const std::vector<std::uint32_t> &ranks = users[processor];
+            const std::uint32_t capacity = layout_.capacity[processor];
             if (ranks.size() <= capacity)
                 continue;
             for (const std::uint32_t r : ranks)

@@ -140,15 +140,19 @@ class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, froze
         count: Number of nodes.
         topology: hwloc synthetic string of one node; `(indexes=...)` where OS order is not logical order.
         topology_xml: Instead: path of an hwloc XML file, relative to the machine file.
+        host_cores: On an emulated machine: for each node, the core of the host that each logical core runs on.
     """
 
     count: Annotated[int, msgspec.Meta(ge=1)]
     topology: str | None = None
     topology_xml: str | None = None
+    host_cores: list[list[Annotated[int, msgspec.Meta(ge=0)]]] | None = None
 
     def __post_init__(self) -> None:
         if (self.topology is None) == (self.topology_xml is None):
             raise ValueError("either `topology` or `topology_xml` is needed")
+        if self.host_cores is not None and len(self.host_cores) != self.count:
+            raise ValueError(f"`host_cores` lists {len(self.host_cores)} nodes, `count` is {self.count}")
 
 
 class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
