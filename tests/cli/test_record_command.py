@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,28 +14,12 @@ from fake_launchers import fake_launcher
 from rankwise.record import manifest
 
 HERE = Path(__file__).resolve().parent
-DRIVER = """
-import sys
-from pathlib import Path
-import rankwise.record.library as library
-library.library_directory = lambda: Path(sys.argv[1])
-from rankwise.cli import main
-sys.exit(main(sys.argv[2:]))
-"""
 # Runs what comes after `-n N`, like a launcher of one rank, with what `-genv` gives.
 HYDRA = 'while [ "$1" = -genv ]; do export "$2=$3"; shift 3; done; shift 2; exec "$@"'
 
 
-@pytest.fixture(scope="session")
-def stand_in(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("library")
-    source, library = HERE / "stand_in_recorder.c", directory / "librankwise_record.so"
-    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    return directory
-
-
 @pytest.fixture
-def start(stand_in, tmp_path, monkeypatch):
+def start(record_with, tmp_path, monkeypatch):
     """Function: start `rankwise record ARGS` in an empty directory that is also on PATH."""
     monkeypatch.chdir(tmp_path)
     for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "LD_PRELOAD"):
@@ -44,7 +27,7 @@ def start(stand_in, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
     def popen(*words, **keywords):
-        command = [sys.executable, "-c", DRIVER, str(stand_in), "record", *map(str, words)]
+        command = record_with(*words)
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, **(pipes | keywords))
 
