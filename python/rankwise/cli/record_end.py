@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
+from rankwise.launchers import LaunchLine
 from rankwise.launchers.execute import Ended
 from rankwise.record import session as recorder
 from rankwise.record.session import Session
@@ -43,18 +47,46 @@ def _nothing(session: Session, ended: Ended) -> list[str]:
 
 
 def _collected(session: Session) -> list[str]:
-    from rankwise.cli.quantities import bytes_text, count_text
     from rankwise.recording import Recording
 
     recording = Recording.open(session.path)
-    ranks = recording.ranks
-    there, world = ranks["rank"].n_unique(), recording.world_size
     size_bytes = sum(file.stat().st_size for file in session.path.rglob("*") if file.is_file())
-    calls = count_text(int(recording.calls["count"].sum()))
-    lines = [f"wrote {session.path}: {world} ranks, {calls} MPI calls, {bytes_text(size_bytes)}"]
-    unfinished = int(ranks["partial"].sum())
-    if there < world:
-        lines.append(f"partial: {world - there} of {world} ranks left nothing")
-    elif unfinished:
-        lines.append(f"partial: {unfinished} of {world} ranks did not reach MPI_Finalize")
-    return lines
+    calls = int(recording.calls["count"].sum())
+    lines = [summary(session.path, recording.world_size, calls, size_bytes)]
+    return lines + flaws(recording.context, session.line)[:1]
+
+
+def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:
+    """What was written."""
+    from rankwise.cli.quantities import bytes_text, count_text
+
+    ranks = "1 rank" if world_size == 1 else f"{world_size} ranks"
+    return f"wrote {path}: {ranks}, {count_text(calls)} MPI calls, {bytes_text(size_bytes)}"
+
+
+def flaws(context: dict, line: LaunchLine) -> list[str]:
+    """What is wrong or missing, the worst first.
+
+    Args:
+        context: Content of the recording's context.json.
+        line: How it was launched.
+    """
+    found = []
+    world_size = context["world_size"]
+    if world_size == 1 and (line.ranks or 1) > 1:
+        library = " ".join(context["mpi"]["version"].partition("\n")[0].split())
+        launcher = f"`{line.launcher.word}` ({line.launcher.vendor})"
+        found.append(
+            f"{line.ranks} times one rank: {launcher} is not the launcher of the program's {library}"
+        )
+    elif context["other_jobs"]:
+        others = len(context["other_jobs"])
+        found.append(f"other MPI jobs of this run, smaller ones, are left out: {others}")
+    missing = len(context["missing_ranks"])
+    if missing:
+        found.append(f"partial: {missing} of {world_size} ranks left nothing")
+    reasons = Counter(entry["why"] for entry in context["partial_ranks"])
+    if reasons:
+        why, count = reasons.most_common(1)[0]
+        found.append(f"partial: on {count} of {world_size} ranks {why}")
+    return found

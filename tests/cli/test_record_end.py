@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The last lines of `rankwise record`."""
+
+from pathlib import Path
+
+import pytest
+from fake_launchers import fake_launcher
+
+from rankwise.cli.quantities import bytes_text, count_text, seconds_text
+from rankwise.cli.record_end import flaws, summary
+from rankwise.launchers import parse
+
+
+def context(**changes):
+    nothing = {"world_size": 16, "other_jobs": [], "missing_ranks": [], "partial_ranks": []}
+    return nothing | {"mpi": {"version": "MPICH Version:      5.0.2\nMPICH Release date: x"}} | changes
+
+
+@pytest.fixture
+def line(tmp_path):
+    return parse([fake_launcher(tmp_path, "mpiexec", "openmpi5"), "-n", "16", "python3"])
+
+
+def test_a_whole_recording_has_no_flaws(line):
+    assert flaws(context(), line) == []
+
+
+def test_ranks_that_did_not_come_to_an_end_are_counted_with_the_reason(line):
+    partial = [{"rank": rank, "why": "MPI_Finalize was not reached"} for rank in (3, 4)]
+    found = flaws(context(partial_ranks=partial), line)
+    assert found == ["partial: on 2 of 16 ranks MPI_Finalize was not reached"]
+
+
+def test_ranks_that_left_nothing_come_first(line):
+    partial = [{"rank": 3, "why": "MPI_Abort was called"}]
+    found = flaws(context(missing_ranks=[1, 2], partial_ranks=partial), line)
+    assert found[0] == "partial: 2 of 16 ranks left nothing"
+
+
+def test_a_launcher_that_does_not_belong_to_the_mpi_is_named(line):
+    # GIVEN a script whose MPI was not known before, started by the launcher of the other one
+    found = flaws(context(world_size=1), line)
+    # THEN the first thing said is that there was no parallel run
+    word = line.launcher.word
+    expected = (
+        f"16 times one rank: `{word}` (Open MPI) is not the launcher of the program's MPICH Version: 5.0.2"
+    )
+    assert found[0] == expected
+
+
+def test_the_summary_says_ranks_calls_and_size():
+    assert (
+        summary(Path("a.rw"), 16, 1_234_567, 38_400_000) == "wrote a.rw: 16 ranks, 1.23 M MPI calls, 38.4 MB"
+    )
+    assert summary(Path("a.rw"), 1, 5, 999) == "wrote a.rw: 1 rank, 5 MPI calls, 999 B"
+
+
+def test_quantities_have_three_digits_and_a_unit():
+    assert [count_text(n) for n in (0, 999, 1000, 320_000, 999_900)] == ["0", "999", "1 k", "320 k", "1 M"]
+    assert [bytes_text(n) for n in (0, 65536, 1e9)] == ["0 B", "65.5 kB", "1 GB"]
+    values = (0, 3.1e-7, 4.2e-6, 0.0015, 9.1, 59.96, 7380)
+    assert [seconds_text(s) for s in values] == [
+        "0 s",
+        "310 ns",
+        "4.2 us",
+        "1.5 ms",
+        "9.1 s",
+        "60 s",
+        "2 h 03 min",
+    ]
