@@ -178,41 +178,13 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     return std::make_shared<MatchedSchedule>(builder.finish());
 }
 
-rankwise::collectives::Library library_of(const rw_rank &rank, const std::string &wanted) {
-    using rankwise::collectives::Library;
-    if (!wanted.empty())
-        return wanted == "openmpi" ? Library::openmpi : Library::mpich;
-    const std::string version = rankwise::trace::ThreadRecord::text(rank.mpi_version);
-    return rank.flavour == RW_MPI_OPENMPI || version.find("Open MPI") != std::string::npos ? Library::openmpi
-                                                                                         : Library::mpich;
-}
-
-std::pair<std::shared_ptr<MatchedSchedule>, Omissions> read_trace(const std::vector<std::string> &paths,
-                                                                  const std::string &library) {
+std::pair<std::shared_ptr<MatchedSchedule>, Omissions>
+from_trace(const std::vector<const rankwise::trace::ThreadRecord *> &ranks, const std::string &library) {
     nb::gil_scoped_release unlocked;
-    std::vector<rankwise::trace::NodeFile> files;
-    for (const std::string &path : paths)
-        files.emplace_back(path);
-    std::vector<const rankwise::trace::ThreadRecord *> ranks;
     Omissions omitted;
-    for (const auto &file : files)
-        for (const auto &thread : file.threads()) {
-            ranks.resize(std::max<std::size_t>(ranks.size(), thread.rank.world_size));
-            if (thread.rank.world_rank >= ranks.size())
-                continue;
-            if (thread.rank.thread == 0)
-                ranks[thread.rank.world_rank] = &thread;
-            else
-                ++omitted["threads besides the first that called MPI"];
-        }
-    if (ranks.empty())
-        throw rankwise::Error("the recording has no ranks", "record it again with `rankwise record --trace`");
-    for (const auto *rank : ranks)
-        if (rank != nullptr) {
-            auto schedule = schedule_from_trace(ranks, library_of(rank->rank, library), omitted);
-            return {std::make_shared<MatchedSchedule>(std::move(schedule)), omitted};
-        }
-    throw rankwise::Error("the recording has no first threads", "record it again with `rankwise record --trace`");
+    const auto follow = library == "openmpi" ? rankwise::collectives::Library::openmpi : rankwise::collectives::Library::mpich;
+    auto schedule = schedule_from_trace(ranks, follow, omitted);
+    return {std::make_shared<MatchedSchedule>(std::move(schedule)), omitted};
 }
 
 } // namespace
@@ -242,7 +214,7 @@ void bind_replay(nb::module_ &module) {
             "text"_a, "name"_a)
         .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a, "tag"_a,
                     "later"_a, "earlier"_a, "at_start"_a)
-        .def_static("read_trace", &read_trace, "paths"_a, "library"_a = "")
+        .def_static("from_trace", &from_trace, "ranks"_a, "library"_a)
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
         .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
         .def_prop_ro("operations", [](const MatchedSchedule &s) { return s.schedule.operations.size(); })

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Single numbers of a machine changed by hand: `network.G=0.1ns/B`, `nic.capacity=1GB/s`, `core.waiting=spin`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.file import Estimate, LinkClass, Machine, Resource, Segment
+
+_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_PREFIXES |= {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
+_NUMBER = r"([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)"
+
+
+def _time(text: str) -> float | None:
+    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s)", text)
+    return float(match[1]) * _TIMES[match[2]] if match else None
+
+
+def _time_per_byte(text: str) -> float | None:
+    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s)/(|[kKMGT]i?)B", text)
+    if match and match[3] in _PREFIXES:
+        return float(match[1]) * _TIMES[match[2]] / _PREFIXES[match[3]]
+    rate = _rate(text)
+    return 1 / rate if rate else None
+
+
+def _rate(text: str) -> float | None:
+    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B/s", text)
+    if match and match[2] in _PREFIXES:
+        return float(match[1]) * _PREFIXES[match[2]]
+    match = re.fullmatch(_NUMBER + r" *([kKMGT]?)bit(?:/s)?", text)
+    return float(match[1]) * _PREFIXES[match[2]] / 8 if match else None
+
+
+def _size(text: str) -> float | None:
+    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B?", text)
+    return float(match[1]) * _PREFIXES[match[2]] if match and match[2] in _PREFIXES else None
+
+
+_SEGMENT_KEYS: dict[str, tuple[str, Callable[[str], float | None], str]] = {
+    "L": ("L_s", _time, "2us"),
+    "o": ("o_s", _time, "2us"),
+    "o_receive": ("o_receive_s", _time, "2us"),
+    "g": ("g_s", _time, "2us"),
+    "G": ("G_s_per_byte", _time_per_byte, "0.1ns/B"),
+    "O": ("O_s_per_byte", _time_per_byte, "0.1ns/B"),
+}
+_RESOURCE_KEYS: dict[str, tuple[str, Callable[[str], float | None], str]] = {
+    "capacity": ("capacity_bytes_per_s", _rate, "1GB/s"),
+    "per_message": ("per_message_s", _time, "2us"),
+}
+
+
+def apply(machine: Machine, settings: Iterable[str]) -> Machine:
+    """The machine with numbers replaced, each marked as assumed.
+
+    Args:
+        machine: Stays as it is.
+        settings: `TARGET.KEY=VALUE`; a target is a channel, a resource, or `nic` for both directions.
+
+    Raises:
+        RankwiseError: No such target or key, or a value without its unit.
+    """
+    for setting in settings:
+        match = re.fullmatch(r"([^.=]+)\.([^.=]+)=(.+)", setting.strip())
+        if not match:
+            raise RankwiseError(
+                f"`{setting}` is not a setting, which is written TARGET.KEY=VALUE",
+                "for example `--set network.G=0.1ns/B`",
+            )
+        machine = _apply_one(machine, match[1], match[2], match[3].strip(), setting)
+    return machine
+
+
+def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str) -> Machine:
+    chosen = [at for at, resource in enumerate(machine.resources) if _is(resource, target)]
+    if chosen:
+        resources = list(machine.resources)
+        for at in chosen:
+            resources[at] = _resource(resources[at], key, value, setting)
+        return msgspec.structs.replace(machine, resources=resources)
+    channels = [link.channel for link in machine.link_classes]
+    if target in channels:
+        links = list(machine.link_classes)
+        at = channels.index(target)
+        links[at] = _link_class(links[at], key, value, setting)
+        return msgspec.structs.replace(machine, link_classes=links)
+    names = [*channels, *(resource.name for resource in machine.resources)]
+    if any(resource.kind.startswith("nic") for resource in machine.resources):
+        names.append("nic")
+    listed = ", ".join(f"`{name}`" for name in names)
+    raise RankwiseError(f"machine `{machine.name}` has no channel or resource `{target}`", f"it has {listed}")
+
+
+def _is(resource: Resource, target: str) -> bool:
+    return resource.name == target or (target == "nic" and resource.kind in ("nic_tx", "nic_rx"))
+
+
+def _estimate(parse: Callable[[str], float | None], value: str, example: str, setting: str) -> Estimate:
+    number = parse(value)
+    if number is None:
+        raise RankwiseError(
+            f"`{value}` in `{setting}` is not a value with its unit",
+            f"for example `--set {setting.partition('=')[0]}={example}`",
+        )
+    return Estimate(number, "assumed", source=f"set by hand: {setting}")
+
+
+def _resource(resource: Resource, key: str, value: str, setting: str) -> Resource:
+    if key == "waiting" and resource.kind == "core" and value in ("yield", "spin"):
+        return msgspec.structs.replace(resource, waiting=value)
+    if key == "G":
+        time = _estimate(_time_per_byte, value, "0.1ns/B", setting)
+        rate = Estimate(1 / time.value, "assumed", source=time.source) if time.value else None
+        return msgspec.structs.replace(resource, capacity_bytes_per_s=rate)
+    if key not in _RESOURCE_KEYS:
+        raise RankwiseError(
+            f"resource `{resource.name}` has no key `{key}`",
+            "it has `capacity`, `per_message`, `G`, `waiting`",
+        )
+    field, parse, example = _RESOURCE_KEYS[key]
+    return msgspec.structs.replace(resource, **{field: _estimate(parse, value, example, setting)})
+
+
+def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClass:
+    if key == "S":
+        limit = None if value == "none" else _estimate(_size, value, "64KiB", setting)
+        return msgspec.structs.replace(link, eager_limit_bytes=limit)
+    if key == "progress" and value in ("in-call", "independent"):
+        return msgspec.structs.replace(link, progress=value)
+    if key == "overlap" and value in ("true", "false"):
+        return msgspec.structs.replace(link, overlap=value == "true")
+    if key not in _SEGMENT_KEYS:
+        raise RankwiseError(
+            f"link class `{link.channel}` has no key `{key}`",
+            "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `progress` (in-call, independent), "
+            "`overlap` (true, false)",
+        )
+    field, parse, example = _SEGMENT_KEYS[key]
+    estimate = _estimate(parse, value, example, setting)
+    segments: list[Segment] = [msgspec.structs.replace(s, **{field: estimate}) for s in link.segments]
+    return msgspec.structs.replace(link, segments=segments)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A machine and a placement as the numbers that the replay indexes with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.channels import NETWORK, NODE, PACKAGE, SELF, UNBOUND, Locations
+from rankwise.machine.file import LinkClass, Machine
+from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
+from rankwise.placement.placement import Placement
+
+
+def topology_of(machine: Machine, directory: Path) -> Topology:
+    """The nodes of a machine; `directory` is where its file lies."""
+    if machine.node.topology_xml is not None:
+        node = from_xml_file(directory / machine.node.topology_xml)
+    else:
+        node = from_synthetic(machine.node.topology)
+    if machine.node.host_cores is not None:
+        short = [len(cores) for cores in machine.node.host_cores if len(cores) != node.cores]
+        if short:
+            raise RankwiseError(
+                f"`host_cores` has {short[0]} cores for a node of {node.cores}",
+                "list one host core for each logical core (formats/machine.md)",
+            )
+    return Topology.of(node, machine.node.count)
+
+
+def link_index(machine: Machine, channel: str) -> int:
+    """Index of the link class of a channel, or of the next wider channel inside the node.
+
+    Raises:
+        RankwiseError: There is none.
+    """
+    known = [link.channel for link in machine.link_classes]
+    caches = sorted(name for name in known if name.startswith("L"))
+    inside = [SELF, *caches, PACKAGE, NODE]
+    if channel.startswith("L") and channel not in inside:
+        inside = [SELF, *sorted([*caches, channel]), PACKAGE, NODE]
+    candidates = {NETWORK: [NETWORK], UNBOUND: [NODE]}.get(channel)
+    if candidates is None:
+        candidates = inside[inside.index(channel) :]
+    for name in candidates:
+        if name in known:
+            return known.index(name)
+    raise RankwiseError(
+        f"machine `{machine.name}` has no link class for channel `{channel}`",
+        "measure it, for example `rankwise measure -- mpiexec -n 4`, or add `[[link_classes]]` by hand",
+    )
+
+
+def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
+    """The `layout` argument of `Schedule.replay_on_machine`.
+
+    A *place* is a core, or the set of cores that an unbound rank may use. Ranks share a processor if they have the
+    same place of the same node, or, on an emulated machine, the same cores of the host.
+    """
+    place_of: dict[tuple[int, ...], int] = {}
+    cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
+    place = [place_of.setdefault(each, len(place_of)) for each in cores]
+    processor_of: dict[tuple, int] = {}
+    capacity: list[int] = []
+    processor = []
+    for rank, each in enumerate(cores):
+        node = int(placement.node[rank])
+        key: tuple = (node, each)
+        if machine.node.host_cores is not None:
+            key = tuple(sorted({machine.node.host_cores[node][core] for core in each}))
+        if key not in processor_of:
+            processor_of[key] = len(capacity)
+            capacity.append(len(key) if machine.node.host_cores is not None else len(each))
+        processor.append(processor_of[key])
+    inside = _place_links(machine, topology, list(place_of))
+    several_nodes = len(np.unique(placement.node)) > 1
+    return {
+        "node": placement.node.astype(np.uint32),
+        "place": np.array(place, dtype=np.uint32),
+        "places": len(place_of),
+        "processor": np.array(processor, dtype=np.uint32),
+        "capacity": np.array(capacity, dtype=np.uint32),
+        "place_link": inside,
+        "network_link": link_index(machine, NETWORK) if several_nodes else 0,
+        "self_link": link_index(machine, SELF),
+    }
+
+
+def _place_links(machine: Machine, topology: Topology, places: list[tuple[int, ...]]) -> np.ndarray:
+    """Link class between each two places of a node, as seen by two ranks in them."""
+    twice = [*places, *places]  # two ranks of one place, too
+    start = np.cumsum([0, *(len(each) for each in twice)])
+    flat = np.array([core for each in twice for core in each], dtype=np.int64)
+    located = Locations.of(topology, np.zeros(len(twice), dtype=np.int64), start, flat)
+    one, other = np.divmod(np.arange(len(places) ** 2), max(len(places), 1))
+    channels = located.between(one, other + len(places))
+    index = {int(number): link_index(machine, located.channels[number]) for number in np.unique(channels)}
+    return np.array([index[int(number)] for number in channels], dtype=np.uint8)
+
+
+def links(machine: Machine) -> list[dict]:
+    """The `links` argument of `Schedule.replay_on_machine`."""
+    return [_link(link) for link in machine.link_classes]
+
+
+def _link(link: LinkClass) -> dict:
+    return {
+        "segments": [
+            {
+                "up_to_bytes": segment.up_to_bytes,
+                "L_s": segment.L_s.value,
+                "o_s": segment.o_s.value,
+                "o_receive_s": (segment.o_receive_s or segment.o_s).value,
+                "g_s": segment.g_s.value,
+                "G_s_per_byte": segment.G_s_per_byte.value,
+                "O_s_per_byte": segment.O_s_per_byte.value,
+            }
+            for segment in link.segments
+        ],
+        "eager_limit_bytes": None if link.eager_limit_bytes is None else int(link.eager_limit_bytes.value),
+        "in_call": link.progress == "in-call",
+        "overlap": link.overlap,
+        "network": link.channel == NETWORK,
+    }

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`predict(schedule, machine, placement)`: the one function that says how long a program would run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rankwise import _core
+from rankwise.errors import RankwiseError
+from rankwise.machine.file import Machine, Resource
+from rankwise.machine.topology import Topology
+from rankwise.placement.placement import Placement
+from rankwise.replay.layout import layout, links, topology_of
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Parts of the model that can be left out, each by itself.
+
+    Attributes:
+        interfaces: Messages queue at the interfaces of their nodes.
+        shared_cores: Ranks on one core share its time.
+        progress: Rendezvous advance only inside MPI calls where the link class says so.
+        handshake: A rendezvous waits for the receiver's answer.
+    """
+
+    interfaces: bool = True
+    shared_cores: bool = True
+    progress: bool = True
+    handshake: bool = True
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How long a program would run somewhere, and on what it spends its time.
+
+    Attributes:
+        placement: Where the ranks were.
+        makespan_s: When the last rank ends.
+        finish_s: When each rank ends; `computation_s`, `overhead_s`, `time_shared_s` and `waiting_s` of a rank with
+            one processor add up to it.
+        computation_s: Of each rank.
+        overhead_s: Processor time of each rank's messages.
+        time_shared_s: How much longer each rank computed because others use its core.
+        waiting_s: The rest of each rank's time.
+        interfaces: For `tx` and `rx`, arrays over nodes: `messages`, `bytes`, `busy_s`, `queued_s` (the sum of what
+            each message waited for others).
+        channels: Messages and bytes by the channel whose link class they used.
+        not_modelled: Names of the machine's resources that the replay leaves out.
+    """
+
+    placement: Placement
+    makespan_s: float
+    finish_s: np.ndarray
+    computation_s: np.ndarray
+    overhead_s: np.ndarray
+    time_shared_s: np.ndarray
+    waiting_s: np.ndarray
+    interfaces: dict[str, dict[str, np.ndarray]]
+    channels: dict[str, tuple[int, int]]
+    not_modelled: tuple[str, ...]
+
+
+class Predictor:
+    """A schedule and a machine, for predictions with any number of placements.
+
+    Args:
+        schedule: `_core.replay.Schedule`.
+        machine: The machine.
+        topology: Its nodes; from the machine file if `None`, whose directory is then needed.
+        directory: Where the machine file lies.
+        switches: What is modelled.
+    """
+
+    def __init__(
+        self,
+        schedule: _core.replay.Schedule,
+        machine: Machine,
+        topology: Topology | None = None,
+        directory: Path = Path("."),
+        switches: Switches | None = None,
+    ):
+        self.schedule = schedule
+        self.machine = machine
+        self.topology = topology or topology_of(machine, directory)
+        self.switches = switches or Switches()
+        self._links = links(machine)
+        self._tx, self._rx, self._cores, self.not_modelled = _resources(machine, self.switches)
+
+    def predict(self, placement: Placement) -> Prediction:
+        """Replay with the ranks placed.
+
+        Raises:
+            RankwiseError: The placement does not fit the schedule or the machine; deadlock.
+        """
+        if placement.ranks != self.schedule.ranks:
+            raise RankwiseError(
+                f"the placement has {placement.ranks} ranks, the program has {self.schedule.ranks}",
+                "make a placement for this program: `rankwise place`",
+            )
+        topology = self._topology_for(placement)
+        placement.check(topology)
+        switches = self.switches
+        result = self.schedule.replay_on_machine(
+            links=self._links,
+            tx=self._tx,
+            rx=self._rx,
+            core_sharing=self._cores,
+            progress=switches.progress,
+            handshake=switches.handshake,
+            layout=layout(self.machine, topology, placement),
+        )
+        loads = zip(result.channel_messages.tolist(), result.channel_bytes.tolist(), strict=True)
+        names = [link.channel for link in self.machine.link_classes]
+        return Prediction(
+            placement=placement,
+            makespan_s=result.makespan_s,
+            finish_s=result.finish_s,
+            computation_s=result.computation_s,
+            overhead_s=result.overhead_s,
+            time_shared_s=result.time_shared_s,
+            waiting_s=result.waiting_s,
+            interfaces={"tx": result.tx, "rx": result.rx},
+            channels=dict(zip(names, loads, strict=True)),
+            not_modelled=self.not_modelled,
+        )
+
+    def _topology_for(self, placement: Placement) -> Topology:
+        """The nodes of a placement, which may use fewer than the machine has."""
+        used = len(placement.node_names)
+        return Topology(self.topology.nodes[:used]) if used < len(self.topology.nodes) else self.topology
+
+    def makespan_s(self, placement: Placement) -> float:
+        """Predicted time alone: what a search judges placements by."""
+        return self.predict(placement).makespan_s
+
+
+def predict(
+    schedule: _core.replay.Schedule, machine: Machine, placement: Placement, **keywords
+) -> Prediction:
+    """One prediction; keywords are those of `Predictor`."""
+    return Predictor(schedule, machine, **keywords).predict(placement)
+
+
+def _resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tuple[str, ...]]:
+    """The resources that the replay knows, and the names of the others."""
+    free = {"per_message_s": 0.0, "s_per_byte": 0.0}
+    interfaces = {"nic_tx": free, "nic_rx": free}
+    waiting, others = "yield", []
+    for resource in machine.resources:
+        if resource.kind in interfaces and resource.discipline == "fifo" and resource.per == "node":
+            interfaces[resource.kind] = _interface(resource) if switches.interfaces else free
+        elif resource.kind == "core" and resource.discipline == "sharing" and resource.per == "core":
+            waiting = resource.waiting or "yield"
+        else:
+            others.append(resource.name)
+    cores = waiting if switches.shared_cores else "none"
+    return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)
+
+
+def _interface(resource: Resource) -> dict:
+    rate = resource.capacity_bytes_per_s
+    each = resource.per_message_s
+    return {"per_message_s": each.value if each else 0.0, "s_per_byte": 1 / rate.value if rate else 0.0}
