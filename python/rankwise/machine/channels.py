@@ -2,9 +2,9 @@
 """The level that a message travels: the narrowest thing its two ends share.
 
 From the narrowest: `self` (a rank to itself), each cache that several cores but not the whole package share
-(`L2`, `L3`, ...), `package` (intra-CMP), `node` (inter-CMP, across packages), `network` (inter-node). The messages
-of two ranks whose bindings do not tell which it is inside their node are `unbound`. Terms of Chai, Gao & Panda
-(2007), section 3.2.
+(`L2`, `L3`, ...), `package` (intra-CMP), `node` (inter-CMP, across packages), `network` (inter-node). The
+messages of two ranks whose bindings do not tell which it is inside their node are `unbound`. Terms of Chai,
+Gao & Panda (2007), section 3.2.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Locations:
         Args:
             topology: The nodes.
             node: Node index of each rank.
-            core_start: Where each rank's cores begin in `cores`, one longer than there are ranks; none is empty.
+            core_start: Where each rank's cores begin in `cores`, one longer than there are ranks; none is
+                empty.
             cores: Logical core indices of all ranks.
         """
         names = channel_names(topology)

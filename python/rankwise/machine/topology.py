@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes as plain data: the cores of each in logical order, and what they share.
 
-A *logical* core index counts cores in the order of hwloc's tree, so that neighbours share the most. An *OS* index is
-the number the kernel gave a PU (hardware thread). The two orders differ on many machines, for example on the one in
-Chai, Gao & Panda (2007): placements hold logical indices, and only launchers translate.
+A *logical* core index counts cores in the order of hwloc's tree, so that neighbours share the most. An *OS*
+index is the number the kernel gave a PU (hardware thread). The two orders differ on many machines, for
+example on the one in Chai, Gao & Panda (2007): placements hold logical indices, and only launchers
+translate.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class NodeTopology:
         pus: For each core in logical order, the OS indices of its PUs.
         packages: For each core, the logical index of its package.
         numa_nodes: For each core, the OS index of its NUMA node, -1 if it has none.
-        caches: For each cache level that several cores share, from the innermost: its name (`L2`, `L3`, ...) and
-            for each core the logical index of its cache, -1 if it has none of this level.
+        caches: For each cache level that several cores share, from the innermost: its name (`L2`, `L3`,
+            ...) and for each core the logical index of its cache, -1 if it has none of this level.
         allowed: OS indices of the PUs this process may use; empty if the description does not say.
         description: Where it came from, for messages; no part of the node's identity.
     """

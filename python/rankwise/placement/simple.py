@@ -81,8 +81,8 @@ def allocate(
         ranks_per_node: Most ranks on a node.
         node: Each node.
         allocation: `blocked`, `cyclic` or `plane=K`.
-        core_order: In which order a node's ranks take its cores: `logical` (neighbouring ranks share the most)
-            or `os` (cores 0, 1, 2, ... of the kernel's numbering).
+        core_order: In which order a node's ranks take its cores: `logical` (neighbouring ranks share the
+            most) or `os` (cores 0, 1, 2, ... of the kernel's numbering).
 
     Raises:
         RankwiseError: They do not fit.
