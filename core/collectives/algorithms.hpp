@@ -28,7 +28,11 @@ void allgather_recursive_doubling(const Operation &operation, Writer &writer); /
 void allgather_linear(const Operation &operation, Writer &writer);
 void allgather_bruck(const Operation &operation, Writer &writer);
 void allgather_neighbor_exchange(const Operation &operation, Writer &writer); // even sizes
-void allgather_gather_bcast(const Operation &operation, Writer &writer);
+
+// Open MPI's compositions of other operations, each with the algorithm it would choose for that one.
+void allreduce_nonoverlapping(const Operation &operation, Writer &writer);
+void allgatherv_gather_bcast(const Operation &operation, Writer &writer);
+void reduce_scatter_nonoverlapping(const Operation &operation, Writer &writer);
 
 // Everyone's buffers combined, for everyone.
 void allreduce_recursive_doubling(const Operation &operation, Writer &writer);

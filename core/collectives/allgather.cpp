@@ -91,20 +91,4 @@ void allgather_neighbor_exchange(const Operation &operation, Writer &writer) {
     }
 }
 
-void allgather_gather_bcast(const Operation &operation, Writer &writer) {
-    const auto blocks = Blocks::of(operation);
-    if (operation.rank != 0) {
-        writer.send(0, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
-    } else {
-        for (std::uint32_t peer = 1; peer < operation.size; ++peer) {
-            writer.receive(peer, blocks.bytes(peer, 1), blocks.start(peer));
-        }
-    }
-    writer.next();
-    Operation whole = operation;
-    whole.root = 0;
-    whole.bytes = blocks.total();
-    broadcast_over(strided_binomial_tree, whole, writer);
-}
-
 } // namespace rankwise::collectives

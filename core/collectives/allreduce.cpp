@@ -56,45 +56,6 @@ void allreduce_rabenseifner(const Operation &operation, Writer &writer) {
     }
 }
 
-// The same, but the ranks beyond the power of two are folded in by halves: both of a pair reduce half of the buffer.
-void allreduce_rabenseifner_halves(const Operation &operation, Writer &writer) {
-    const PowerOfTwo core(operation.size);
-    const auto pair = Blocks::split(2, operation.bytes, operation.element_bytes);
-    // Here the shorter half is the first one.
-    const std::uint64_t left = pair.bytes(1, 1);
-    const std::uint64_t right = operation.bytes - left;
-    const bool paired = operation.rank < 2 * core.left_over;
-    std::uint32_t place = operation.rank - core.left_over;
-    if (paired && operation.rank % 2 != 0) {
-        const std::uint32_t peer = operation.rank - 1;
-        writer.send(peer, left, 0);
-        writer.reduce(peer, right, left);
-        writer.next();
-        writer.send(peer, right, left);
-        writer.next();
-        writer.receive(peer, operation.bytes, 0);
-        return;
-    }
-    if (paired) {
-        const std::uint32_t peer = operation.rank + 1;
-        writer.send(peer, right, left);
-        writer.reduce(peer, left, 0);
-        writer.next();
-        writer.receive(peer, right, left);
-        writer.next();
-        place = operation.rank / 2;
-    }
-    const auto blocks = Blocks::split(core.size, operation.bytes, operation.element_bytes);
-    const auto to_rank = [&](std::uint32_t other) {
-        return other < core.left_over ? 2 * other : other + core.left_over;
-    };
-    const auto halves = halve(place, core.size, blocks, to_rank, writer);
-    double_back(halves, blocks, to_rank, writer);
-    if (paired) {
-        writer.send(operation.rank + 1, operation.bytes, 0);
-    }
-}
-
 void allreduce_ring(const Operation &operation, Writer &writer) {
     const std::uint32_t size = operation.size;
     const auto blocks = Blocks::split(size, operation.bytes, operation.element_bytes);

@@ -33,7 +33,7 @@ struct PowerOfTwo {
     }
 };
 
-/// @brief Blocks [first, first + number) that were kept and given away in one halving exchange.
+/// @brief Blocks [kept, kept + number) that were kept, and as many given away, in one halving exchange.
 struct Half {
     std::uint32_t partner; // place
     std::uint32_t kept, given, number;

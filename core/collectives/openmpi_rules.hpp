@@ -21,23 +21,23 @@ constexpr Rule allreduce_rules[] = {
     {32, 64, "ring"}, {32, 4096, "recursive_doubling"}, {32, all, "rabenseifner_halves"},
     {64, 128, "ring"}, {64, all, "rabenseifner_halves"},
     {128, 262144, "recursive_doubling"}, {128, all, "rabenseifner_halves"},
-    {256, 131072, "reduce_bcast"}, {256, 262144, "recursive_doubling"}, {256, all, "rabenseifner_halves"},
-    {512, 4096, "reduce_bcast"}, {512, all, "rabenseifner_halves"},
-    {2048, 2048, "reduce_bcast"}, {2048, 16384, "recursive_doubling"}, {2048, all, "rabenseifner_halves"},
-    {4096, 2048, "reduce_bcast"}, {4096, 4096, "ring"}, {4096, 16384, "recursive_doubling"},
+    {256, 131072, "nonoverlapping"}, {256, 262144, "recursive_doubling"}, {256, all, "rabenseifner_halves"},
+    {512, 4096, "nonoverlapping"}, {512, all, "rabenseifner_halves"},
+    {2048, 2048, "nonoverlapping"}, {2048, 16384, "recursive_doubling"}, {2048, all, "rabenseifner_halves"},
+    {4096, 2048, "nonoverlapping"}, {4096, 4096, "ring"}, {4096, 16384, "recursive_doubling"},
     {4096, all, "rabenseifner_halves"},
-    {any, 2048, "reduce_bcast"}, {any, 16384, "ring"}, {any, 32768, "recursive_doubling"},
+    {any, 2048, "nonoverlapping"}, {any, 16384, "ring"}, {any, 32768, "recursive_doubling"},
     {any, all, "rabenseifner_halves"},
 };
 
 constexpr Rule allreduce_noncommutative_rules[] = {
     {4, 131072, "recursive_doubling"}, {4, all, "linear"},
     {8, all, "recursive_doubling"},
-    {16, 1048576, "recursive_doubling"}, {16, all, "reduce_bcast"},
+    {16, 1048576, "recursive_doubling"}, {16, all, "nonoverlapping"},
     {128, all, "recursive_doubling"},
-    {256, 131072, "reduce_bcast"}, {256, 524288, "recursive_doubling"}, {256, all, "reduce_bcast"},
-    {512, 4096, "reduce_bcast"}, {512, 524288, "recursive_doubling"}, {512, all, "reduce_bcast"},
-    {any, 2048, "reduce_bcast"}, {any, all, "recursive_doubling"},
+    {256, 131072, "nonoverlapping"}, {256, 524288, "recursive_doubling"}, {256, all, "nonoverlapping"},
+    {512, 4096, "nonoverlapping"}, {512, 524288, "recursive_doubling"}, {512, all, "nonoverlapping"},
+    {any, 2048, "nonoverlapping"}, {any, all, "recursive_doubling"},
 };
 
 constexpr Rule alltoall_rules[] = {
@@ -113,23 +113,23 @@ constexpr Rule reduce_noncommutative_rules[] = {
 
 constexpr Rule reduce_scatter_rules[] = {
     {4, 65536, "ring"}, {4, 131072, "recursive_halving"}, {4, all, "ring"},
-    {8, 8, "reduce_scatterv"}, {8, 262144, "recursive_halving"}, {8, all, "ring"},
+    {8, 8, "nonoverlapping"}, {8, 262144, "recursive_halving"}, {8, all, "ring"},
     {32, 262144, "recursive_halving"}, {32, all, "ring"},
-    {64, 64, "reduce_scatterv"}, {64, 524288, "recursive_halving"}, {64, all, "ring"},
-    {512, 256, "reduce_scatterv"}, {512, all, "recursive_halving"},
-    {4096, 512, "reduce_scatterv"}, {4096, all, "recursive_halving"},
-    {any, 1024, "reduce_scatterv"}, {any, all, "recursive_halving"},
+    {64, 64, "nonoverlapping"}, {64, 524288, "recursive_halving"}, {64, all, "ring"},
+    {512, 256, "nonoverlapping"}, {512, all, "recursive_halving"},
+    {4096, 512, "nonoverlapping"}, {4096, all, "recursive_halving"},
+    {any, 1024, "nonoverlapping"}, {any, all, "recursive_halving"},
 };
 
 constexpr Rule reduce_scatter_block_rules[] = {
-    {4, 131072, "recursive_halving"}, {4, all, "reduce_scatterv"},
-    {8, 1048576, "recursive_halving"}, {8, all, "reduce_scatterv"},
-    {16, 4, "reduce_scatterv"}, {16, 524288, "recursive_halving"}, {16, 4194304, "reduce_scatterv"},
+    {4, 131072, "recursive_halving"}, {4, all, "nonoverlapping"},
+    {8, 1048576, "recursive_halving"}, {8, all, "nonoverlapping"},
+    {16, 4, "nonoverlapping"}, {16, 524288, "recursive_halving"}, {16, 4194304, "nonoverlapping"},
     {16, all, "recursive_halving"},
-    {32, 32, "reduce_scatterv"}, {32, 524288, "recursive_halving"}, {32, 2097152, "reduce_scatterv"},
+    {32, 32, "nonoverlapping"}, {32, 524288, "recursive_halving"}, {32, 2097152, "nonoverlapping"},
     {32, all, "recursive_halving"},
-    {any, 4, "recursive_halving"}, {any, 16, "reduce_scatterv"}, {any, 65536, "recursive_halving"},
-    {any, 262144, "reduce_scatterv"}, {any, all, "recursive_halving"},
+    {any, 4, "recursive_halving"}, {any, 16, "nonoverlapping"}, {any, 65536, "recursive_halving"},
+    {any, 262144, "nonoverlapping"}, {any, all, "recursive_halving"},
 };
 
 constexpr Rule allgather_rules[] = {

@@ -56,30 +56,34 @@ void gather_binomial(const Operation &operation, Writer &writer) {
     }
 }
 
-void scatter_linear(const Operation &operation, Writer &writer) {
+// Equal blocks lie in the order root, root + 1, ...; where blocks of a v-variant lie is the caller's affair.
+static void linear(const Operation &operation, auto &&at_others, auto &&at_root) {
     const bool known = operation.sizes.size() == operation.size;
+    const auto offset = [&](std::uint32_t rank) {
+        return known ? no_offset : operation.bytes * ((rank + operation.size - operation.root) % operation.size);
+    };
     if (operation.rank != operation.root) {
-        writer.receive(operation.root, operation.bytes, no_offset);
+        at_others(operation.bytes, offset(operation.rank));
         return;
     }
     for (std::uint32_t peer = 0; peer < operation.size; ++peer) {
         if (peer != operation.root) {
-            writer.send(peer, known ? operation.sizes[peer] : operation.bytes, no_offset);
+            at_root(peer, known ? operation.sizes[peer] : operation.bytes, offset(peer));
         }
     }
 }
 
+void scatter_linear(const Operation &operation, Writer &writer) {
+    linear(
+        operation,
+        [&](std::uint64_t bytes, std::uint64_t offset) { writer.receive(operation.root, bytes, offset); },
+        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) { writer.send(peer, bytes, offset); });
+}
+
 void gather_linear(const Operation &operation, Writer &writer) {
-    const bool known = operation.sizes.size() == operation.size;
-    if (operation.rank != operation.root) {
-        writer.send(operation.root, operation.bytes, no_offset);
-        return;
-    }
-    for (std::uint32_t peer = 0; peer < operation.size; ++peer) {
-        if (peer != operation.root) {
-            writer.receive(peer, known ? operation.sizes[peer] : operation.bytes, no_offset);
-        }
-    }
+    linear(
+        operation, [&](std::uint64_t bytes, std::uint64_t offset) { writer.send(operation.root, bytes, offset); },
+        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) { writer.receive(peer, bytes, offset); });
 }
 
 // The root lets each rank go with an empty message; a rank's data comes as its first segment, here all of it, and the rest.

@@ -79,10 +79,10 @@ std::string_view blocking(const Operation &operation) {
         return decide(scatter_rules, operation.size, operation.bytes);
     case Collective::reduce_scatter:
         return operation.commutative ? decide(reduce_scatter_rules, operation.size, total_bytes(operation))
-                                     : "reduce_scatterv";
+                                     : "nonoverlapping";
     case Collective::reduce_scatter_block:
         return operation.commutative ? decide(reduce_scatter_block_rules, operation.size, operation.bytes)
-                                     : "reduce_scatterv";
+                                     : "nonoverlapping";
     default:
         return "linear"; // scan, exscan, gatherv, scatterv, alltoallv, alltoallw
     }

@@ -120,19 +120,20 @@ def test_allgatherv_follows_unequal_blocks(size):
             assert buffers == [whole] * size, algorithm
 
 
+@pytest.mark.parametrize("algorithm", ["binomial", "linear"])
 @pytest.mark.parametrize("size", SIZES)
-def test_binomial_scatter_and_gather_move_each_block_where_it_belongs(size):
+def test_scatter_and_gather_move_each_block_where_it_belongs(size, algorithm):
     for root in roots(size):
         # GIVEN blocks in the order root, root + 1, ...
         whole = [(root + i) % size for i in range(size) for _ in range(2)]
         # WHEN scattered, THEN everyone has its own
         buffers = [list(whole) if rank == root else [None] * len(whole) for rank in range(size)]
-        run_on_buffers(steps_of_all("scatter", "binomial", size, root=root, bytes=2 * UNIT), buffers)
+        run_on_buffers(steps_of_all("scatter", algorithm, size, root=root, bytes=2 * UNIT), buffers)
         for rank, buffer in enumerate(buffers):
             assert [value for value in buffer if value == rank] == [rank, rank]
         # WHEN gathered, THEN the root has all
         buffers = [[value if value == rank else None for value in whole] for rank in range(size)]
-        run_on_buffers(steps_of_all("gather", "binomial", size, root=root, bytes=2 * UNIT), buffers)
+        run_on_buffers(steps_of_all("gather", algorithm, size, root=root, bytes=2 * UNIT), buffers)
         assert buffers[root] == whole
 
 

@@ -35,7 +35,7 @@ from raw_writer import CALL_NUMBERS
         ("gather", 16, 8, "binomial", "binomial"),
         ("scatter", 16, 1 << 20, "binomial", "linear"),
         ("scan", 16, 8, "recursive_doubling", "linear"),
-        ("reduce_scatter_block", 16, 8, "recursive_halving", "reduce_scatterv"),
+        ("reduce_scatter_block", 16, 8, "recursive_halving", "nonoverlapping"),
     ],
 )
 def test_libraries_choose_by_size_and_number_of_ranks(operation, size, length, mpich, openmpi):
