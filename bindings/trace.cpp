@@ -101,6 +101,7 @@ nb::dict to_dict(trace::EventColumns &&columns) {
     COLUMN(completion_tag);
     COLUMN(completion_bytes);
     COLUMN(sizes);
+    COLUMN(size_destination);
 #undef COLUMN
     dict["problem"] = columns.problem;
     return dict;

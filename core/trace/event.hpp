@@ -43,6 +43,8 @@ struct CollectiveArguments {
     std::uint64_t bytes = 0;
     std::uint64_t bytes2 = 0;
     std::span<const std::uint64_t> sizes; // v-variants: bytes per rank, where this rank knows them
+    /// Neighbourhood collectives: world rank of the destination of each of `sizes`; empty for the others.
+    std::span<const std::int32_t> destinations;
 };
 
 /// @brief One event of a thread's trace (formats/recording.h), decoded. Which members hold something depends on the class:
@@ -59,7 +61,7 @@ struct CollectiveArguments {
 /// | complete | completions |
 /// | collective | comm, collective |
 /// | icollective, collective_init | comm, collective, request |
-/// | cancel, request_free | request (the one concerned) |
+/// | cancel, request_free | request (the one concerned; `no_request` if it has no number) |
 /// | poll | count (failed tests and probes) |
 /// | sched | runqueue_wait_ns, cpu_ns |
 /// | lost | count (events that were not recorded) |

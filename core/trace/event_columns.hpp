@@ -31,6 +31,7 @@ struct EventColumns {
     std::vector<std::uint8_t> completion_is_receive;
     std::vector<std::int32_t> completion_peer, completion_tag;
     std::vector<std::uint64_t> completion_bytes, sizes;
+    std::vector<std::int32_t> size_destination; // parallel to sizes: of neighbourhood collectives, else -1
     std::string problem; // why the stream ends before its end, empty if it does not
 };
 

@@ -103,11 +103,17 @@ void EventReader::take_collective(Event &event) {
     event.collective.bytes = take_unsigned();
     event.collective.bytes2 = take_unsigned();
     sizes_.clear();
-    const std::uint64_t count = take_length(1);
+    destinations_.clear();
+    const bool to_neighbours = calls()[event.kind].collective >= Collective::neighbor_allgather;
+    const std::uint64_t count = take_length(to_neighbours ? 2 : 1);
     for (std::uint64_t i = 0; i < count && !damaged_; ++i) {
+        if (to_neighbours) {
+            destinations_.push_back(take_int());
+        }
         sizes_.push_back(take_unsigned());
     }
     event.collective.sizes = sizes_;
+    event.collective.destinations = destinations_;
 }
 
 void EventReader::take_payload(Event &event) {
@@ -146,7 +152,11 @@ void EventReader::take_payload(Event &event) {
         break;
     case CallClass::cancel:
     case CallClass::request_free:
+        // Back 0 is a request that has no number.
         event.request = take_request();
+        if (event.request == requests_) {
+            event.request = no_request;
+        }
         break;
     case CallClass::poll:
     case CallClass::lost:

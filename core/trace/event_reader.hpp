@@ -55,6 +55,7 @@ class EventReader {
     std::uint64_t events_ = 0;
     std::vector<Completion> completions_;
     std::vector<std::uint64_t> sizes_;
+    std::vector<std::int32_t> destinations_;
     std::string problem_;
 };
 

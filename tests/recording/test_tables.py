@@ -151,6 +151,7 @@ def test_unknown_peers_are_null_and_said(tmp_path):
 def test_time_is_split_into_mpi_and_the_rest(tmp_path):
     finished = Rank(0, 2, run_ns=10**9, runqueue_wait_ns=5 * 10**6)
     finished.send(1, 8, times=4, ns=25_000_000)
+    finished.count("MPI_Finalize", ns=30_000_000)
     killed = Rank(1, 2, run_ns=2 * 10**9, flags=0, schedstat_samples=0)
     recording = Recording.open(write_recording(tmp_path / "time.rw", [finished, killed]))
     first, second = recording.ranks.to_dicts()

@@ -51,6 +51,7 @@ def test_every_class_of_call_gives_its_payload():
         event("MPI_Start", 1, 2, u(1) + u(1)),
         event("MPI_Iallreduce", 1, 2, u(2) + z(-1) + u(1) + u(8) + u(800) + u(0) + u(0)),
         event("MPI_Alltoallv", 1, 2, u(0) + z(-1) + u(0) + u(4) + u(60) + u(0) + u(3) + bytes([10, 20, 30])),
+        event("MPI_Neighbor_alltoall", 1, 2, u(0) + z(-1) + bytes([0, 4, 8, 0, 2]) + z(7) + u(8) + z(-1) + u(8)),
         event("MPI_Waitall", 1, 2, u(2) + u(3) + u(0) + u(1) + u(0)),
         event("MPI_Iprobe", 1, 2, u(0) + z(-2) + z(-1) + z(6) + z(1) + u(77)),
         event("MPI_Request_free", 1, 2, u(2)),
@@ -61,7 +62,7 @@ def test_every_class_of_call_gives_its_payload():
     ])  # fmt: skip
     events = trace.decode(stream)
     assert events["problem"] == ""
-    assert list(events["request"]) == [-1, 0, 1, -1, 2, -1, -1, -1, 1, -1, -1, -1, -1]
+    assert list(events["request"]) == [-1, 0, 1, -1, 2, -1, -1, -1, -1, 1, -1, -1, -1, -1]
     assert (
         events["recv_peer"][0],
         events["recv_tag"][0],
@@ -71,10 +72,11 @@ def test_every_class_of_call_gives_its_payload():
     assert events["send_peer"][1] == -1 and events["comm"][1] == 3
     assert (events["posted_peer"][2], events["recv_bytes"][2]) == (-2, 4096)
     assert (events["flags"][4], events["datatype_bytes"][4], events["bytes"][4]) == (1, 8, 800)
-    assert list(events["sizes"]) == [10, 20, 30] and list(events["size_offsets"][5:7]) == [0, 3]
+    assert list(events["sizes"]) == [10, 20, 30, 8, 8] and list(events["size_offsets"][5:7]) == [0, 3]
+    assert list(events["size_destination"]) == [-1, -1, -1, 7, -1]
     assert list(events["completion_request"]) == [1, 0, 2]
-    assert list(events["count"][10:]) == [5, 0, 12]
-    assert (events["runqueue_wait_ns"][11], events["cpu_ns"][11]) == (1000, 2000)
+    assert list(events["count"][11:]) == [5, 0, 12]
+    assert (events["runqueue_wait_ns"][12], events["cpu_ns"][12]) == (1000, 2000)
 
 
 def test_a_stream_cut_inside_an_event_keeps_the_events_before_it_and_says_where():

@@ -22,8 +22,8 @@ from rankwise.recording.raw import (
 MESSAGE_KEY = ["source", "destination", "call", "collective", "algorithm", "bytes_over", "bytes_up_to"]
 RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
 
-# Their empty blocks are not sent; a rank's block for itself is copied, in no collective a message.
-_SKIPS_EMPTY = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
+# Their empty blocks are not sent, and a rank's block for itself is copied; neighbourhood collectives do send both.
+_SENDS_BLOCKS = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
 
 
 def joined(threads: list[Thread], attribute: str) -> tuple[np.ndarray, np.ndarray]:
@@ -59,8 +59,7 @@ def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
     entries, owner = entries[sent], owner[sent]
     source = of_thread(job.threads, "world_rank")[owner]
     collective = CALL_COLLECTIVES[entries["call"]] != "none"
-    keep = ~(collective & (source == entries["peer"]))
-    keep &= ~(_SKIPS_EMPTY[entries["call"]] & (entries["bin"] == 0))
+    keep = ~(_SENDS_BLOCKS[entries["call"]] & ((source == entries["peer"]) | (entries["bin"] == 0)))
     entries, source, collective = entries[keep], source[keep], collective[keep]
     direct = pl.DataFrame(
         {
@@ -141,7 +140,7 @@ def calls(job: Job) -> pl.DataFrame:
 
 
 def ranks(job: Job) -> pl.DataFrame:
-    """Each rank's time, split into MPI and the rest.
+    """Each rank's time from the return of MPI_Init to the call of MPI_Finalize, split into MPI and the rest.
 
     The time of a process with several threads is that of its first; its MPI time that of the thread with most of it.
     """
@@ -151,7 +150,7 @@ def ranks(job: Job) -> pl.DataFrame:
             "host": [thread.rank["host"] for thread in job.threads],
             "pid": of_thread(job.threads, "pid"),
             "time_s": [_time_s(thread) for thread in job.threads],
-            "mpi_s": [thread.seconds(thread.rank["mpi_ticks"]) for thread in job.threads],
+            "mpi_s": [_mpi_s(thread) for thread in job.threads],
             "runqueue_wait_s": [
                 thread.rank["runqueue_wait_ns"] * 1e-9 if thread.rank["schedstat_samples"] else None
                 for thread in job.threads
@@ -183,6 +182,12 @@ def _time_s(thread: Thread) -> float:
     # A rank that was killed ran at least until its clocks were read last.
     end = thread.rank["finalize_ticks"] or thread.rank["last_ticks"]
     return thread.seconds(max(end - thread.rank["init_ticks"], 0))
+
+
+def _mpi_s(thread: Thread) -> float:
+    # The sum holds MPI_Finalize, which is after the time that is split.
+    finalizing = int(thread.calls["ticks"][CALL_CLASSES == "finalize"].sum())
+    return thread.seconds(max(thread.rank["mpi_ticks"] - finalizing, 0))
 
 
 def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
