@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI libraries at hand: those of tests/install_mpis.sh under .mpi/, and the Debian packages where installed."""
+"""The MPI libraries at hand: those of tests/install_mpis.sh, and the Debian packages where installed."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ class Mpi:
     def launch(
         self, ranks: int, *command: str | Path, environment: dict[str, str] | None = None
     ) -> list[str]:
-        """The command line that runs `command` on `ranks` ranks of this host, more than there are cores if need be.
+        """Command line that runs `command` on `ranks` ranks of this host, more ranks than cores if need be.
 
         `environment` is set in the ranks only, never in the launcher (so LD_PRELOAD may be in it).
         """
@@ -59,7 +59,7 @@ class Mpi:
         return inherited | added
 
     def compile(self, source: str | Path, output: Path, *flags: str) -> Path:
-        """Compile a C program (a name in tests/programs/, or a path) with this MPI's wrapper; returns `output`."""
+        """Compile a program (a name in tests/programs/, or a path) with this MPI; returns `output`."""
         path = source if isinstance(source, Path) else PROGRAMS / source
         wrapper = self.mpifort if path.suffix in {".f", ".f90"} else self.mpicc
         # The wheels' wrappers name the compiler they were built with, which is not installed here.
@@ -92,7 +92,7 @@ class Mpi:
 
 
 def installed() -> list[Mpi]:
-    """Every MPI at hand, the wheels first. MPICH 5 comes twice: with its own ABI and with the standard one."""
+    """Every MPI at hand, the wheels first. MPICH 5 comes twice: with its own ABI and the standard one."""
     found = []
     for prefix in sorted((TOP / ".mpi").glob("*-*")):
         family, _, version = prefix.name.partition("-")
