@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turn the list of MPI functions into the macros from which shim and wrappers are made.
+
+Usage: generate.py formats/mpi_calls.txt > calls_generated.h
+
+For every function: its number RW_CALL_Name, RW_PARAMETERS_Name and RW_ARGUMENTS_Name. For every class of function a
+list macro RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the
+blocking function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c), `large` is 1 where
+counts are MPI_Count.
+"""
+
+import re
+import sys
+import zlib
+from pathlib import Path
+
+# Classes without wrappers of their own: passed through, counted and timed.
+GENERIC = ("other", "rma", "io", "partitioned")
+
+
+def base_of(name: str, kind: str) -> str:
+    """The blocking function with the same data arguments."""
+    name = name.removesuffix("_c")
+    if kind in ("icollective", "isend", "irecv", "isendrecv"):
+        name = name[1:].capitalize()
+    return name.removesuffix("_init") if kind.endswith("_init") else name
+
+
+def arguments_of(parameters: str) -> list[str]:
+    """The parameters' names; none for (void)."""
+    inside = parameters.strip()[1:-1]
+    if inside == "void":
+        return []
+    return [re.search(r"(\w+)\s*(\[\d*\])*$", part.strip()).group(1) for part in inside.split(",")]
+
+
+def main() -> None:
+    """Print the header."""
+    text = Path(sys.argv[1]).read_bytes()
+    lists: dict[str, list[str]] = {"": []}
+    print("/* SPDX-License-Identifier: BSD-3-Clause */")
+    print("/* Generated from formats/mpi_calls.txt by record/generate.py. */")
+    print("#ifndef RANKWISE_CALLS_GENERATED_H\n#define RANKWISE_CALLS_GENERATED_H")
+    for number, line in enumerate(text.decode().splitlines()):
+        function, kind, parameters = line.split("\t")
+        name = function.removeprefix("MPI_")
+        arguments = arguments_of(parameters)
+        large = int(name.endswith("_c"))
+        entry = f"X({name}, {number}, {base_of(name, kind)}, {large}, {len(arguments)})"
+        lists[""].append(entry)
+        lists.setdefault("generic" if kind in GENERIC else kind, []).append(entry)
+        print(f"#define RW_CALL_{name} {number}")
+        if kind not in GENERIC:
+            print(f"#define RW_PARAMETERS_{name} {parameters.strip()[1:-1]}")
+            print(f"#define RW_ARGUMENTS_{name} {', '.join(arguments)}")
+    print(f"#define RW_CALL_COUNT {len(lists[''])}")
+    print(f"#define RW_CALL_LIST_CRC {zlib.crc32(text):#x}u")
+    for kind, entries in lists.items():
+        print(f"#define RW_CALLS{'_' * bool(kind)}{kind}(X) \\\n    " + " \\\n    ".join(entries))
+    most = max(int(entry.rsplit(", ", 1)[1][:-1]) for entry in lists[""])
+    for count in range(most + 1):
+        names = [f"a{i}" for i in range(count)]
+        print(f"#define RW_NEUTRAL_TYPES_{count} {', '.join(['intptr_t'] * count) or 'void'}")
+        print(f"#define RW_NEUTRAL_PARAMETERS_{count} {', '.join('intptr_t ' + n for n in names) or 'void'}")
+        print(f"#define RW_NEUTRAL_ARGUMENTS_{count} {', '.join(names)}")
+    print("#endif")
+
+
+main()
