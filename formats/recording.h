@@ -133,21 +133,28 @@ enum rw_collective_flag {
     RW_COLL_RECEIVE_SIDE = 1u << 5 /* this rank's own contribution is not significant (non-root of scatter, ...) */
 };
 
+/* rw_collective_entry.root: this rank of an intercommunicator is the root (MPI_ROOT). */
+#define RW_ROOT_HERE (-3)
+
 /*
  * Collective calls with equal arguments. `bytes` is, by operation:
  *   bcast, reduce, allreduce, scan, exscan                    the whole buffer
  *   gather, scatter, allgather, alltoall, reduce_scatter_block one rank's block
  *   gatherv, scatterv, allgatherv, alltoallv/w, reduce_scatter this rank's own block(s), summed; bytes2 = sum over ranks
  *                                                              where this rank knows it (root, or all), else 0
+ *   neighbor_allgather(v), neighbor_alltoall                   what one neighbour gets
+ *   neighbor_alltoallv/w                                       what all neighbours get
  *   barrier                                                    0
+ * Persistent operations are entered when they are started, under the call that made them.
  * Messages of alltoallv, alltoallw, gatherv, scatterv and the neighbourhood collectives are also entered, as sent by
- * this rank, into the peers table, because only their caller knows each size.
+ * this rank, into the peers table, because only their caller knows each size: for the first four without empty ones
+ * and those to itself, which no implementation sends; for the neighbourhood collectives with both.
  */
 struct rw_collective_entry {
     uint16_t call;
     uint16_t flags;
     uint32_t comm; /* RW_CHUNK_COMMS index */
-    int32_t root;  /* rank in comm, -1 where there is none */
+    int32_t root;  /* rank in comm, -1 where there is none; intercommunicators: in the other group, RW_ROOT_HERE */
     uint32_t datatype_bytes; /* size of one element */
     uint64_t bytes;
     uint64_t bytes2;
@@ -208,9 +215,11 @@ struct rw_rank_run {
  *
  * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
  * Request numbers count 0, 1, 2, ... over a process in the order taken; `back` is (next number - number).
+ * Cancel and request_free of a request that has no number (made by a call of another class) have back 0; start and
+ * complete leave such requests out.
  * `n` values of a collective are the per-rank sizes of a v-variant where this rank knows them: what it sends to each
- * (alltoallv/w, scatterv at the root, neighbour_alltoall*), else what each contributes (allgatherv, gatherv at the
- * root, reduce_scatter); 0 values otherwise.
+ * (alltoallv/w, scatterv at the root), else what each contributes (allgatherv, gatherv at the root, reduce_scatter);
+ * 0 values otherwise. Neighbourhood collectives have n destinations, each "z peer  u bytes".
  *
  *   RW_EVENT_POLL      failed MPI_Test... and MPI_I(m)probe since the last event: u count; gap and duration are sums
  *   RW_EVENT_SCHED     u runqueue_wait_ns  u cpu_ns, both since the last such event (gap 0, duration 0)

@@ -6,7 +6,6 @@
  * All MPI parameters and results are of the integer class (integers and pointers), so one C function with intptr_t
  * parameters stands for each MPI function on any MPI: it hands the argument registers and stack on as they are.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>

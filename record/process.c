@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "process.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "communicators.h"
+#include "complain.h"
+#include "storage.h"
+#include "topology.h"
+#include "trace.h"
+
+struct rw_process rw_process;
+
+static void copy_text(char *to, size_t bytes, const char *from) {
+    size_t length = strnlen(from, bytes - 1);
+    memcpy(to, from, length);
+    to[length] = 0;
+}
+
+/* What tells one MPI job from another that is recorded into the same directory; empty where nothing does. */
+static void name_job(char *job, size_t bytes) {
+    static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_STEP_ID", "FLUX_JOB_ID", "PALS_APID", "PMI_JOBID",
+                                        "OMPI_MCA_ess_base_jobid", "PBS_JOBID", "LSB_JOBID"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0]) {
+            copy_text(job, bytes, value);
+            return;
+        }
+    }
+}
+
+void rw_process_prepare(const struct rw_library *library) {
+    struct rw_rank *rank = &rw_process.rank;
+    const char *trace = getenv("RANKWISE_TRACE");
+    struct utsname system;
+    rw_process.directory = library->directory;
+    rw_process.traced = trace && strcmp(trace, "1") == 0;
+    rank->flavour = library->flavour;
+    rank->flags = rw_process.traced ? RW_TRACED : 0;
+    copy_text(rank->mpi_library, sizeof rank->mpi_library, library->path);
+    copy_text(rank->mpi_version, sizeof rank->mpi_version, library->version);
+    name_job(rank->job, sizeof rank->job);
+    if (readlink("/proc/self/exe", rank->executable, sizeof rank->executable - 1) < 0)
+        rank->executable[0] = 0;
+    if (uname(&system) == 0)
+        copy_text(rank->host, sizeof rank->host, system.nodename);
+    for (char *letter = rank->host; *letter; letter++)
+        if (*letter == '/' || isspace((unsigned char)*letter))
+            *letter = '_';
+    if (!rank->host[0])
+        copy_text(rank->host, sizeof rank->host, "unknown");
+    rw_threads_prepare();
+}
+
+static void note_binding(struct rw_rank *rank) {
+    cpu_set_t *cpus = (cpu_set_t *)rank->affinity;
+    if (sched_getaffinity(0, sizeof rank->affinity, cpus) != 0)
+        memset(rank->affinity, 0, sizeof rank->affinity);
+    int cpu = sched_getcpu();
+    rank->cpu_at_start = cpu < 0 ? UINT32_MAX : (uint32_t)cpu;
+}
+
+/* The world group and this process's place in it are known. */
+static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
+    struct rw_rank *rank = &rw_process.rank;
+    int size = 0, self = 0;
+    RW_PMPI_CALL(Group_size, MPI_Group, int *)(rw_process.world_group, &size);
+    RW_PMPI_CALL(Group_rank, MPI_Group, int *)(rw_process.world_group, &self);
+    rank->world_size = (uint32_t)size;
+    rank->world_rank = (uint32_t)self;
+    rank->pid = (uint32_t)getpid();
+    rank->thread_level = provided == MPI_THREAD_MULTIPLE     ? 3
+                         : provided == MPI_THREAD_SERIALIZED ? 2
+                         : provided == MPI_THREAD_FUNNELED   ? 1
+                                                             : 0;
+    note_binding(rank);
+    rw_process.multiple = provided == MPI_THREAD_MULTIPLE;
+    rw_process.init_ticks = init_ticks;
+    const char *trouble = rw_storage_open(rw_process.directory, rank->host);
+    if (!trouble) {
+        rw_thread_store(thread);
+        trouble = thread->full ? "the file system of RANKWISE_DIR has no space" : NULL;
+    }
+    if (trouble) {
+        if (self == 0)
+            rw_complain("nothing is recorded: ", trouble, rw_process.directory);
+        rw_process.inert = 1;
+        return;
+    }
+    __atomic_store_n(&rw_process.ready, 1, __ATOMIC_RELEASE);
+    rw_register_world(thread, rank->world_size, rank->world_rank);
+    rw_save_topology();
+    /* What the recorder itself took belongs to no one. */
+    thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
+}
+
+void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks) {
+    rw_process.world_model = 1;
+    if (rw_process.ready || rw_process.inert)
+        return;
+    if (RW_PMPI_CALL(Comm_group, MPI_Comm, MPI_Group *)(MPI_COMM_WORLD, &rw_process.world_group) == MPI_SUCCESS)
+        start(thread, provided, init_ticks);
+}
+
+void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks) {
+    rw_process.sessions++;
+    if (rw_process.ready || rw_process.inert || !RW_HAS(Group_from_session_pset))
+        return;
+    if (RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *, MPI_Group *)(
+            *(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group) == MPI_SUCCESS)
+        start(thread, MPI_THREAD_MULTIPLE, init_ticks);
+}
+
+void rw_process_finish(struct rw_thread *thread, uint64_t now) {
+    if (!rw_process.ready)
+        return;
+    rw_sample(thread, now);
+    if (thread->traced)
+        rw_trace_flush(thread);
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
+        each->rank->finalize_ticks = now;
+        rw_relate_clocks(each->rank);
+    }
+    rw_flag_all_threads(RW_FINALIZED);
+    RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_process.world_group);
+}
+
+void rw_process_abort(void) {
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
+        rw_relate_clocks(each->rank);
+    rw_flag_all_threads(RW_ABORTED);
+}

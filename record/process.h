@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RANKWISE_RECORD_PROCESS_H
+#define RANKWISE_RECORD_PROCESS_H
+
+#include <sched.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "thread.h"
+
+struct rw_process {
+    int inert;    /* every call is passed through; set in children of fork as well */
+    int ready;    /* MPI is initialised and the world known: threads may store */
+    int traced;
+    int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
+    uint64_t init_ticks;
+    uint64_t requests; /* numbered so far, for the trace */
+    int sessions;      /* open ones, where MPI_Init was not called */
+    int world_model;   /* MPI_Init was called */
+    const char *directory;
+    MPI_Group world_group;
+    struct rw_rank rank; /* what every thread's record begins as */
+};
+
+extern struct rw_process rw_process RW_HIDDEN;
+
+/** @brief Remember the library and the environment; before any MPI call is recorded. */
+RW_HIDDEN void rw_process_prepare(const struct rw_library *library);
+
+/** @brief MPI_Init returned: learn the world, open the file, store the calling thread. */
+RW_HIDDEN void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks);
+
+/** @brief MPI_Session_init returned, and MPI_Init was not called: the world is the process set mpi://WORLD. */
+RW_HIDDEN void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks);
+
+/** @brief MPI_Finalize (or the last MPI_Session_finalize) is entered. */
+RW_HIDDEN void rw_process_finish(struct rw_thread *thread, uint64_t now);
+
+/** @brief MPI_Abort is entered. */
+RW_HIDDEN void rw_process_abort(void);
+
+/* A lock that costs nothing unless several threads may call MPI at once. */
+static inline void rw_lock(int *lock) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+            sched_yield();
+}
+
+static inline void rw_unlock(int *lock) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "requests.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define FIRST_BUCKETS 4096u
+#define SLAB_RECORDS 512u
+
+uint64_t rw_requests_known;
+
+static int lock;
+static struct rw_request *first_buckets[FIRST_BUCKETS];
+static struct rw_request **buckets = first_buckets;
+static unsigned bucket_bits = 12;
+static struct rw_request *spare;
+
+static struct rw_request **bucket_of(uintptr_t handle) {
+    return &buckets[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - bucket_bits)];
+}
+
+static void *map_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void more_records(void) {
+    struct rw_request *slab = map_memory(SLAB_RECORDS * sizeof *slab);
+    for (unsigned i = 0; slab && i < SLAB_RECORDS; i++) {
+        slab[i].next = spare;
+        spare = &slab[i];
+    }
+}
+
+/* Four times as many buckets once chains get long; order within a chain is kept by appending oldest first. */
+static void more_buckets(void) {
+    unsigned old_bits = bucket_bits;
+    struct rw_request **old = buckets, **more = map_memory((sizeof *more << old_bits) * 4);
+    if (!more)
+        return;
+    buckets = more;
+    bucket_bits = old_bits + 2;
+    for (uint64_t i = 0; i < (uint64_t)1 << old_bits; i++) {
+        struct rw_request *reversed = NULL, *next;
+        for (struct rw_request *request = old[i]; request; request = next) {
+            next = request->next;
+            request->next = reversed;
+            reversed = request;
+        }
+        for (struct rw_request *request = reversed; request; request = next) {
+            struct rw_request **bucket = bucket_of(request->handle);
+            next = request->next;
+            request->next = *bucket;
+            *bucket = request;
+        }
+    }
+    if (old != first_buckets)
+        munmap(old, sizeof *old << old_bits);
+}
+
+struct rw_request *rw_request_new(int kind, unsigned call) {
+    rw_lock(&lock);
+    if (!spare)
+        more_records();
+    struct rw_request *request = spare;
+    uint64_t number = kind <= RW_REQUEST_COLLECTIVE ? rw_process.requests++ : 0;
+    if (request) {
+        spare = request->next;
+        memset(request, 0, sizeof *request);
+        request->kind = (uint8_t)kind;
+        request->call = (uint16_t)call;
+        request->number = number;
+    }
+    rw_unlock(&lock);
+    return request;
+}
+
+void rw_request_add(struct rw_request *request, uintptr_t handle) {
+    rw_lock(&lock);
+    if (rw_requests_known > 4 * ((uint64_t)1 << bucket_bits))
+        more_buckets();
+    struct rw_request **bucket = bucket_of(handle);
+    request->handle = handle;
+    request->next = *bucket;
+    *bucket = request;
+    rw_requests_known++;
+    rw_unlock(&lock);
+}
+
+/* The link that holds the record meant by this handle, or NULL. */
+static struct rw_request **find(uintptr_t handle) {
+    struct rw_request **found = NULL;
+    for (struct rw_request **link = bucket_of(handle); *link; link = &(*link)->next) {
+        if ((*link)->handle != handle)
+            continue;
+        found = link;
+        if (!rw_process.multiple)
+            break;
+    }
+    return found;
+}
+
+enum use { LOOK_UP, START, TAKE, DROP };
+
+static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
+    rw_lock(&lock);
+    struct rw_request **link = find(handle);
+    if (link) {
+        struct rw_request *request = *link;
+        *copy = *request;
+        if (how == START)
+            request->active = 1;
+        else if (how == TAKE && request->persistent)
+            request->active = 0;
+        else if (how != LOOK_UP) {
+            *link = request->next;
+            request->next = spare;
+            spare = request;
+            rw_requests_known--;
+        }
+    }
+    rw_unlock(&lock);
+    return link != NULL;
+}
+
+int rw_request_look_up(uintptr_t handle, struct rw_request *found) { return use(handle, found, LOOK_UP); }
+
+int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(handle, started, START); }
+
+int rw_request_take(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, TAKE); }
+
+int rw_request_drop(uintptr_t handle, struct rw_request *dropped) { return use(handle, dropped, DROP); }

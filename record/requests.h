@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests whose completion says something: receives (true source and size), persistent operations, duplicates of
+ * communicators, matched messages; and with a trace all of them, for their numbers.
+ *
+ * Libraries hand out one handle many times at once for operations that are complete already (sends to
+ * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all the same.
+ * A handle is looked up after the call that completed it. By then another thread may have got it again, so with
+ * MPI_THREAD_MULTIPLE the oldest record is meant; else the newest, should a completion have gone unseen.
+ */
+#ifndef RANKWISE_RECORD_REQUESTS_H
+#define RANKWISE_RECORD_REQUESTS_H
+
+#include "communicators.h"
+#include "thread.h"
+
+enum rw_request_kind {
+    RW_REQUEST_SEND,
+    RW_REQUEST_RECEIVE,
+    RW_REQUEST_COLLECTIVE,
+    RW_REQUEST_DUPLICATE,
+    RW_REQUEST_MESSAGE /* not a request: what MPI_Mprobe matched */
+};
+
+struct rw_collective_call; /* wrap_collectives.c */
+
+struct rw_request {
+    struct rw_request *next; /* in its bucket, or of the free ones */
+    uintptr_t handle;
+    uint64_t number; /* for the trace */
+    uint8_t kind;
+    uint8_t persistent;
+    uint8_t active; /* persistent: started and not completed */
+    uint16_t call;   /* that made it */
+    uint32_t comm;   /* index */
+    struct rw_group *peers; /* receives: whose rank the status names */
+    uint32_t peer;          /* persistent sends: world rank, where `counted` */
+    uint8_t counted;
+    uint64_t bytes;
+    struct rw_collective_call *collective; /* persistent collectives */
+    struct rw_communicator *duplicate;
+    MPI_Comm *new_comm;
+    struct rw_communicator *probed; /* matched messages: how they were probed for */
+    int64_t posted_peer;
+    int posted_tag;
+};
+
+/** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled. */
+RW_HIDDEN struct rw_request *rw_request_new(int kind, unsigned call);
+RW_HIDDEN void rw_request_add(struct rw_request *request, uintptr_t handle);
+
+/**
+ * @brief The operation is over: copy its record and forget it, or make it inactive if persistent.
+ * @return 1, or 0 if no record is known under this handle.
+ */
+RW_HIDDEN int rw_request_take(uintptr_t handle, struct rw_request *taken);
+
+/** @brief The request is freed: copy its record and forget it, persistent or not. */
+RW_HIDDEN int rw_request_drop(uintptr_t handle, struct rw_request *dropped);
+
+/** @brief A persistent operation starts: copy its record and make it active. */
+RW_HIDDEN int rw_request_start(uintptr_t handle, struct rw_request *started);
+
+/** @brief Copy the record. */
+RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
+
+/* How many there are: without any, completion calls need no look. */
+extern uint64_t rw_requests_known RW_HIDDEN;
+
+/* Message handles live in the same table, their bits inverted so that they never equal a request. */
+static inline uintptr_t rw_message_key(MPI_Message message) { return (uintptr_t)message ^ ~(uintptr_t)0; }
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "calls_generated.h"
+
+static char stem[4096]; /* DIRECTORY/raw/HOST */
+static struct rw_file_header *file_header;
+
+/*
+ * No descriptor is kept: programs close the ones they do not know, and hand their number out again. The path is
+ * opened whenever more space is needed, which is rare.
+ */
+static int open_file(void) {
+    char path[sizeof stem + 8];
+    snprintf(path, sizeof path, "%s.rwn", stem);
+    return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+}
+
+/*
+ * Have the file system allocate a range, so that no later store into its mapping can fail. A range beyond
+ * RLIMIT_FSIZE is not even asked for: the kernel would answer with SIGXFSZ, which ends the program.
+ */
+static int allocate(int file, uint64_t offset, uint64_t bytes) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return errno;
+    if (limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
+        return EFBIG;
+    int error;
+    do
+        error = posix_fallocate(file, (off_t)offset, (off_t)bytes);
+    while (error == EINTR);
+    return error;
+}
+
+/* Chunks need not begin at a page boundary: pages may be larger than the file header. */
+static void *map(int file, uint64_t offset, uint64_t bytes) {
+    uint64_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+    char *mapping = mmap(NULL, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)(offset - before));
+    return mapping == MAP_FAILED ? NULL : mapping + before;
+}
+
+const char *rw_storage_open(const char *directory, const char *host) {
+    int length = snprintf(stem, sizeof stem, "%s/raw", directory);
+    if (directory[0] != '/')
+        return "RANKWISE_DIR is not an absolute path";
+    if (length < 0 || (size_t)length + strlen(host) + 2 > sizeof stem)
+        return "the path in RANKWISE_DIR is too long";
+    mkdir(stem, 0777);
+    snprintf(stem + length, sizeof stem - (size_t)length, "/%s", host);
+    int file = open_file();
+    if (file < 0)
+        return "the node's file in RANKWISE_DIR/raw cannot be opened";
+    struct rw_file_header *header = NULL;
+    if (allocate(file, 0, RW_FILE_HEADER_BYTES) == 0)
+        header = map(file, 0, RW_FILE_HEADER_BYTES);
+    close(file);
+    if (!header)
+        return "the file system of RANKWISE_DIR has no space, or cannot map files";
+    /* Every rank stores the same values, so none has to be first; `magic` last. */
+    header->version = RW_FORMAT_VERSION;
+    header->chunk_bytes = RW_CHUNK_BYTES;
+    header->calls = RW_CALL_COUNT;
+    header->calls_crc = RW_CALL_LIST_CRC;
+    __atomic_store_n(&header->magic, RW_FILE_MAGIC, __ATOMIC_RELEASE);
+    file_header = header;
+    return NULL;
+}
+
+struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence, uint32_t *first_chunk) {
+    if (!file_header)
+        return NULL;
+    int file = open_file();
+    if (file < 0)
+        return NULL;
+    uint64_t first = __atomic_fetch_add(&file_header->next_chunk, chunks, __ATOMIC_ACQ_REL);
+    uint64_t offset = RW_FILE_HEADER_BYTES + first * RW_CHUNK_BYTES, bytes = (uint64_t)chunks * RW_CHUNK_BYTES;
+    struct rw_chunk_header *run = NULL;
+    if (first + chunks <= UINT32_MAX && allocate(file, offset, bytes) == 0)
+        run = map(file, offset, bytes);
+    close(file);
+    if (!run)
+        return NULL;
+    run->kind = kind;
+    run->chunks = chunks;
+    run->sequence = sequence;
+    if (first_chunk)
+        *first_chunk = (uint32_t)first;
+    return run;
+}
+
+void rw_storage_publish(struct rw_chunk_header *run) {
+    __atomic_store_n(&run->magic, RW_CHUNK_MAGIC, __ATOMIC_RELEASE);
+}
+
+void rw_storage_release(struct rw_chunk_header *run) {
+    uint64_t before = (uintptr_t)run % (uint64_t)sysconf(_SC_PAGESIZE);
+    munmap((char *)run - before, before + (uint64_t)run->chunks * RW_CHUNK_BYTES);
+}
+
+int rw_storage_create(const char *suffix) {
+    char path[sizeof stem + 64];
+    snprintf(path, sizeof path, "%s%s", stem, suffix);
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}

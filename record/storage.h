@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The node's file (formats/recording.h): every rank of the node takes runs of chunks from it and maps them.
+ */
+#ifndef RANKWISE_RECORD_STORAGE_H
+#define RANKWISE_RECORD_STORAGE_H
+
+#include <stdint.h>
+
+#include "../formats/recording.h"
+
+#define RW_STORAGE_HIDDEN __attribute__((visibility("hidden")))
+
+/**
+ * @brief Create or join DIRECTORY/raw/HOST.rwn.
+ * @return NULL, or why nothing can be stored.
+ */
+RW_STORAGE_HIDDEN const char *rw_storage_open(const char *directory, const char *host);
+
+/**
+ * @brief Take `chunks` consecutive chunks, allocated by the file system, zero, and mapped.
+ *
+ * `magic` is left 0: the run is invisible to readers until rw_storage_publish().
+ * @return the run's header, or NULL if the file system has no space (or the file size limit is near).
+ */
+RW_STORAGE_HIDDEN struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence,
+                                                          uint32_t *first_chunk);
+
+/** @brief Make a prepared run visible to readers. */
+RW_STORAGE_HIDDEN void rw_storage_publish(struct rw_chunk_header *run);
+
+/** @brief Unmap a run that is no longer written; its contents stay in the file. */
+RW_STORAGE_HIDDEN void rw_storage_release(struct rw_chunk_header *run);
+
+/**
+ * @brief Create DIRECTORY/raw/HOST + suffix, unless another rank of this node did.
+ * @return a file descriptor, or -1.
+ */
+RW_STORAGE_HIDDEN int rw_storage_create(const char *suffix);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tables.h"
+
+#include <stddef.h>
+
+#include "storage.h"
+
+/* Fits one chunk: 2048 x 24 and 1024 x 48 bytes. */
+#define FIRST_PEER_SLOTS 2048u
+#define FIRST_COLLECTIVE_SLOTS 1024u
+/* Programs whose collectives never repeat a size (adaptive v-variants) fall back to size bins from here on. */
+#define MOST_COLLECTIVE_SLOTS 65536u
+
+/* Take a run for a table of `slots` entries; it becomes visible when the caller publishes it. */
+static struct rw_chunk_header *take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots, size_t entry_bytes,
+                                          uint64_t sequence) {
+    uint64_t bytes = sizeof(struct rw_chunk_header) + slots * entry_bytes;
+    uint32_t chunks = (uint32_t)((bytes + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES);
+    struct rw_chunk_header *run =
+        thread->full || !thread->stored ? NULL : rw_storage_take(kind, chunks, sequence, NULL);
+    if (!run) {
+        rw_out_of_space(thread);
+        return NULL;
+    }
+    run->rank_chunk = thread->rank_chunk;
+    run->used = slots;
+    return run;
+}
+
+/* Readers take the table of the highest sequence, so a process killed between these lines counts nothing twice. */
+static void replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) {
+    rw_storage_publish(new);
+    if (old) {
+        old->kind = RW_CHUNK_DEAD;
+        rw_storage_release(old);
+    }
+}
+
+static struct rw_peer_entry *free_peer_slot(struct rw_peer_entry *peers, uint64_t mask, unsigned shift, uint64_t key) {
+    uint64_t slot = rw_mix(key) >> shift;
+    while (peers[slot & mask].count != 0)
+        slot++;
+    return &peers[slot & mask];
+}
+
+static int grow_peers(struct rw_thread *thread) {
+    uint64_t slots = thread->peers ? 2 * (thread->peer_mask + 1) : FIRST_PEER_SLOTS;
+    struct rw_chunk_header *run =
+        take_table(thread, RW_CHUNK_PEERS, slots, sizeof(struct rw_peer_entry), thread->peer_tables);
+    if (!run)
+        return -1;
+    struct rw_peer_entry *peers = (struct rw_peer_entry *)(run + 1);
+    unsigned shift = (unsigned)__builtin_clzll(slots) + 1;
+    for (uint64_t i = 0; thread->peers && i <= thread->peer_mask; i++) {
+        uint64_t key;
+        memcpy(&key, &thread->peers[i], sizeof key);
+        if (thread->peers[i].count)
+            *free_peer_slot(peers, slots - 1, shift, key) = thread->peers[i];
+    }
+    replace_table(thread->peer_run, run);
+    thread->peer_run = run;
+    thread->peers = peers;
+    thread->peer_mask = slots - 1;
+    thread->peer_shift = shift;
+    thread->peer_tables++;
+    return 0;
+}
+
+void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, uint64_t messages) {
+    int crowded = !thread->peers || 4 * thread->peer_entries >= 3 * (thread->peer_mask + 1);
+    if (crowded && grow_peers(thread) != 0) {
+        thread->rank->unrecorded_messages += messages;
+        return;
+    }
+    struct rw_peer_entry *entry = free_peer_slot(thread->peers, thread->peer_mask, thread->peer_shift, key);
+    memcpy(entry, &key, sizeof key);
+    entry->bytes = bytes * messages;
+    __atomic_store_n(&entry->count, messages, __ATOMIC_RELEASE);
+    thread->peer_entries++;
+}
+
+/* The fields up to `count` are the key. */
+#define COLLECTIVE_KEY_BYTES offsetof(struct rw_collective_entry, count)
+
+static uint64_t hash_collective(const struct rw_collective_entry *entry) {
+    uint64_t words[COLLECTIVE_KEY_BYTES / sizeof(uint64_t)], hash = 0;
+    memcpy(words, entry, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        hash = rw_mix(hash ^ words[i]);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* The slot that holds this key, or the free one where it belongs. */
+static struct rw_collective_entry *find_collective(struct rw_collective_entry *table, uint64_t mask,
+                                                   const struct rw_collective_entry *key) {
+    for (uint64_t slot = hash_collective(key);; slot++) {
+        struct rw_collective_entry *entry = &table[slot & mask];
+        if (entry->count == 0 || memcmp(entry, key, COLLECTIVE_KEY_BYTES) == 0)
+            return entry;
+    }
+}
+
+static int grow_collectives(struct rw_thread *thread) {
+    uint64_t slots = thread->collectives ? 2 * (thread->collective_mask + 1) : FIRST_COLLECTIVE_SLOTS;
+    struct rw_chunk_header *run = take_table(thread, RW_CHUNK_COLLECTIVES, slots,
+                                             sizeof(struct rw_collective_entry), thread->collective_tables);
+    if (!run)
+        return -1;
+    struct rw_collective_entry *table = (struct rw_collective_entry *)(run + 1);
+    for (uint64_t i = 0; thread->collectives && i <= thread->collective_mask; i++)
+        if (thread->collectives[i].count)
+            *find_collective(table, slots - 1, &thread->collectives[i]) = thread->collectives[i];
+    replace_table(thread->collective_run, run);
+    thread->collective_run = run;
+    thread->collectives = table;
+    thread->collective_mask = slots - 1;
+    thread->collective_tables++;
+    return 0;
+}
+
+static uint64_t bin_upper_bound(uint64_t bytes) {
+    unsigned bin = rw_size_bin(bytes);
+    return bin < 2 ? bin : (uint64_t)1 << (bin - 1);
+}
+
+void rw_count_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks) {
+    struct rw_collective_entry key = *call, *entry;
+    if (!thread->collectives && grow_collectives(thread) != 0)
+        return;
+    entry = find_collective(thread->collectives, thread->collective_mask, &key);
+    if (entry->count == 0 && thread->collectives_binned) {
+        key.flags |= RW_COLL_BINNED;
+        key.bytes = bin_upper_bound(key.bytes);
+        key.bytes2 = bin_upper_bound(key.bytes2);
+        entry = find_collective(thread->collectives, thread->collective_mask, &key);
+    }
+    if (entry->count == 0) {
+        if (4 * (thread->collective_entries + 1) > 3 * (thread->collective_mask + 1) &&
+            grow_collectives(thread) != 0)
+            return;
+        entry = find_collective(thread->collectives, thread->collective_mask, &key);
+        memcpy(entry, &key, COLLECTIVE_KEY_BYTES);
+        entry->ticks = 0;
+        thread->collective_entries++;
+        if (4 * thread->collective_entries >= 3 * MOST_COLLECTIVE_SLOTS && !thread->collectives_binned) {
+            thread->collectives_binned = 1;
+            thread->rank->flags |= RW_APPROXIMATE_COLLECTIVES;
+        }
+    }
+    entry->ticks += ticks;
+    __atomic_store_n(&entry->count, entry->count + 1, __ATOMIC_RELEASE);
+}

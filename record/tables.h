@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages by peer and collectives by argument: open-addressing tables in the node's file. */
+#ifndef RANKWISE_RECORD_TABLES_H
+#define RANKWISE_RECORD_TABLES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "thread.h"
+
+/** @brief Number of the size bin (formats/recording.h, rw_peer_entry). */
+static inline unsigned rw_size_bin(uint64_t bytes) {
+    return bytes < 2 ? (unsigned)bytes : 65u - (unsigned)__builtin_clzll(bytes - 1);
+}
+
+/* The first eight bytes of an rw_peer_entry as one number; peer 0, call 0, bin 0 is no message. */
+static inline uint64_t rw_peer_key(uint32_t peer, uint32_t call, uint64_t bytes) {
+    return (uint64_t)rw_size_bin(bytes) << 48 | (uint64_t)call << 32 | peer;
+}
+
+static inline uint64_t rw_mix(uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
+
+/** @brief Enter a message for which there is no slot yet. */
+RW_HIDDEN void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, uint64_t messages);
+
+/**
+ * @brief Count `messages` of `bytes` each to (or from) a world rank.
+ * @param call index of the call, | RW_DIRECTION_RECEIVE for what was received.
+ */
+static inline void rw_count_messages(struct rw_thread *thread, uint32_t peer, uint32_t call, uint64_t bytes,
+                                     uint64_t messages) {
+    uint64_t key = rw_peer_key(peer, call, bytes);
+    if (RW_LIKELY(thread->peers != 0)) {
+        for (uint64_t slot = rw_mix(key) >> thread->peer_shift;; slot++) {
+            struct rw_peer_entry *entry = &thread->peers[slot & thread->peer_mask];
+            uint64_t found;
+            memcpy(&found, entry, sizeof found);
+            if (RW_LIKELY(found == key)) {
+                entry->count += messages;
+                entry->bytes += bytes * messages;
+                return;
+            }
+            if (entry->count == 0)
+                break;
+        }
+    }
+    rw_new_peer_entry(thread, key, bytes, messages);
+}
+
+/** @brief Count one collective call with these arguments; `count` and `ticks` of `call` are ignored. */
+RW_HIDDEN void rw_count_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks);
+
+#endif

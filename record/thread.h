@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the recorder keeps for each thread that calls MPI. Threads share no tables, so the hot path takes no lock.
+ */
+#ifndef RANKWISE_RECORD_THREAD_H
+#define RANKWISE_RECORD_THREAD_H
+
+#include <stdint.h>
+
+#include "../formats/recording.h"
+#include "abi.h"
+#include "ticks.h"
+
+struct rw_communicator;
+
+/* Direct-mapped cache of what the library says about datatypes. */
+#define RW_DATATYPE_SLOTS 64
+struct rw_datatype_slot {
+    uintptr_t handle;
+    uint32_t generation; /* of rw_datatype_generation when it was asked; 0 = empty */
+    uint32_t derived;
+    uint64_t bytes;
+};
+
+struct rw_thread {
+    uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
+    struct rw_rank *rank;
+    struct rw_call_total *totals;
+    uint64_t next_sample; /* ticks */
+    int traced;
+
+    struct rw_peer_entry *peers; /* NULL until the first message, or without space */
+    uint64_t peer_mask;
+    unsigned peer_shift;
+
+    uintptr_t comm_handle; /* the communicator used last */
+    uint64_t comm_generation;
+    struct rw_communicator *comm;
+
+    /* Trace: the end of the last event, and polls since then. */
+    uint64_t last_end, poll_count, poll_gap, poll_ticks;
+    unsigned char *trace_at, *trace_limit;
+    struct rw_chunk_header *trace_run;
+    uint64_t trace_runs;
+    unsigned char *trace_lost; /* where the number of lost events goes, once there are some */
+    uint64_t events_lost;
+
+    struct rw_chunk_header *peer_run;
+    uint64_t peer_entries, peer_tables;
+    struct rw_chunk_header *collective_run;
+    struct rw_collective_entry *collectives;
+    uint64_t collective_mask, collective_entries, collective_tables;
+    int collectives_binned;
+    int full; /* the file system had no space: nothing new is stored */
+
+    uint64_t sample_interval; /* ticks */
+    uint64_t schedstat_cpu_ns, schedstat_wait_ns; /* as last read */
+    int schedstat_missing;
+
+    int stored; /* rank and totals are in the file */
+    int available; /* its thread has ended; the next new thread takes it over */
+    uint32_t rank_chunk;
+    struct rw_thread *next;
+
+    struct rw_datatype_slot datatypes[RW_DATATYPE_SLOTS];
+    /* Copies for calls on many requests, grown on demand. */
+    void *scratch;
+    uint64_t scratch_bytes;
+    /* Until MPI_Init has returned, and where nothing can be stored. */
+    struct rw_rank own_rank;
+    struct rw_call_total own_totals[RW_CALL_COUNT];
+};
+
+extern __thread struct rw_thread *rw_self RW_HIDDEN __attribute__((tls_model("initial-exec")));
+
+/** @brief The thread's record when rw_self is not set: made now, or one that passes every call through. */
+RW_HIDDEN struct rw_thread *rw_current_slow(void);
+
+static inline struct rw_thread *rw_current(void) {
+    struct rw_thread *thread = rw_self;
+    return RW_LIKELY(thread != 0) ? thread : rw_current_slow();
+}
+
+/**
+ * @brief Whether this call comes from inside another MPI call of the thread, which then stands for it.
+ *
+ * A frame above the outermost call's means that the call was left by longjmp or an exception.
+ */
+static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame) {
+    return thread->busy != 0 && frame < thread->busy;
+}
+
+static inline uint64_t rw_enter(struct rw_thread *thread, uintptr_t frame) {
+    thread->busy = frame;
+    return rw_ticks();
+}
+
+/** @brief Count and time the call; @return its end. */
+static inline uint64_t rw_leave(struct rw_thread *thread, unsigned call, uint64_t begin) {
+    uint64_t end = rw_ticks(), ticks = end - begin;
+    struct rw_call_total *total = &thread->totals[call];
+    total->count++;
+    total->ticks += ticks;
+    if (ticks > total->max_ticks)
+        total->max_ticks = ticks;
+    thread->rank->mpi_ticks += ticks;
+    return end;
+}
+
+/** @brief Read the scheduler's figures and relate ticks to the clocks; every 10 ms or so. */
+RW_HIDDEN void rw_sample(struct rw_thread *thread, uint64_t now);
+
+static inline void rw_done(struct rw_thread *thread, uint64_t end) {
+    if (RW_UNLIKELY(end >= thread->next_sample))
+        rw_sample(thread, end);
+    thread->busy = 0;
+}
+
+/** @brief At least `bytes` of memory for this call's copies, NULL if there is none. */
+RW_HIDDEN void *rw_scratch(struct rw_thread *thread, uint64_t bytes);
+
+/** @brief Prepare for threads that end and processes that fork; once, before any call. */
+RW_HIDDEN void rw_threads_prepare(void);
+
+/** @brief Give `thread` its place in the node's file, as far as there is space. */
+RW_HIDDEN void rw_thread_store(struct rw_thread *thread);
+
+/** @brief Set rw_rank.flags of every thread of the process. */
+RW_HIDDEN void rw_flag_all_threads(uint32_t flags);
+
+/** @brief Refresh a record's last relation of ticks to clocks. */
+RW_HIDDEN void rw_relate_clocks(struct rw_rank *rank);
+
+/** @brief First of the list of all threads' records. */
+RW_HIDDEN struct rw_thread *rw_all_threads(void);
+
+/** @brief Mark that the file system had no more space for this thread. */
+RW_HIDDEN void rw_out_of_space(struct rw_thread *thread);
+
+#endif

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A slow and plain reader of raw recordings (formats/recording.h), written apart from the one the package uses."""
+
+import struct
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+CALLS = [line.split("\t")[0] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines()]
+CLASSES = dict(line.split("\t")[:2] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines())
+FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64}
+RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s")
+RANK_FIELDS = (
+    "world_rank world_size pid thread flavour flags thread_level cpu_at_start "
+    "first_ticks first_monotonic_ns first_realtime_ns last_ticks last_monotonic_ns last_realtime_ns "
+    "init_ticks finalize_ticks mpi_ticks runqueue_wait_ns cpu_ns schedstat_samples unrecorded_messages"
+).split()
+TEXT_FIELDS = "job host mpi_library mpi_version executable note".split()
+UNKNOWN = 0xFFFFFFFE
+
+
+def size_bin(size: int) -> int:
+    """0 bytes: 0; 1 byte: 1; (2^(k-2), 2^(k-1)] bytes: k."""
+    return size if size < 2 else (size - 1).bit_length() + 1
+
+
+@dataclass
+class Thread:
+    """One RW_CHUNK_RANK run and what belongs to it."""
+
+    info: dict
+    totals: dict[str, tuple[int, int, int, int]]  # call -> count, ticks, max_ticks, bytes
+    sent: Counter = field(default_factory=Counter)  # (peer, call) -> messages
+    sent_bytes: Counter = field(default_factory=Counter)
+    received: Counter = field(default_factory=Counter)
+    received_bytes: Counter = field(default_factory=Counter)
+    collectives: list[dict] = field(default_factory=list)
+    comms: dict[int, dict] = field(default_factory=dict)
+    trace: bytes = b""
+
+    def count(self, call: str) -> int:
+        """Calls of this function."""
+        return self.totals[call][0]
+
+    def has(self, flag: str) -> bool:
+        """Whether rw_rank.flags has it."""
+        return bool(self.info["flags"] & FLAGS[flag])
+
+
+def read_node(path: Path) -> list[Thread]:
+    """All threads of one node's file, in the order in which they were stored."""
+    data = path.read_bytes()
+    magic, version, chunk_bytes, calls = struct.unpack_from("<4I", data)
+    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 1, 65536, len(CALLS))
+    runs = []
+    number = 0
+    while 4096 + (number + 1) * chunk_bytes <= len(data):
+        offset = 4096 + number * chunk_bytes
+        magic, kind, chunks, owner, sequence, used = struct.unpack_from("<4I2Q", data, offset)
+        if magic != 0x4B484352:
+            number += 1
+            continue
+        runs.append((kind, owner, sequence, used, offset + 32, number))
+        number += chunks
+    threads = {owner: read_rank(data, at) for kind, owner, _, _, at, _ in runs if kind == 1}
+    newest = {}
+    for kind, owner, sequence, used, at, _ in sorted(runs, key=lambda run: run[2]):
+        if kind in (2, 3):
+            newest[kind, owner] = (used, at)
+        elif kind == 4:
+            threads[owner].comms |= read_comms(data[at : at + used])
+        elif kind == 5:
+            threads[owner].trace += data[at : at + used]
+    for (kind, owner), (used, at) in newest.items():
+        (read_peers if kind == 2 else read_collectives)(threads[owner], data, at, used)
+    return list(threads.values())
+
+
+def read_rank(data: bytes, at: int) -> Thread:
+    values = RANK.unpack_from(data, at)
+    info = dict(zip(RANK_FIELDS, values, strict=False))
+    info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
+    info |= {name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-6:], strict=True)}
+    totals = {
+        name: struct.unpack_from("<4Q", data, at + RANK.size + 32 * i) for i, name in enumerate(CALLS)
+    }
+    return Thread(info, totals)
+
+
+def read_peers(thread: Thread, data: bytes, at: int, slots: int) -> None:
+    for slot in range(slots):
+        peer, call, size, count, total = struct.unpack_from("<IHHQQ", data, at + 24 * slot)
+        if count == 0:
+            continue
+        name = CALLS[call & 0x7FFF]
+        messages, sizes = (
+            (thread.received, thread.received_bytes) if call & 0x8000 else (thread.sent, thread.sent_bytes)
+        )
+        messages[peer, name] += count
+        sizes[peer, name] += total
+        assert size_bin(-(-total // count)) >= size >= size_bin(total // count)
+
+
+def read_collectives(thread: Thread, data: bytes, at: int, slots: int) -> None:
+    names = ("call", "flags", "comm", "root", "datatype_bytes", "bytes", "bytes2", "count", "ticks")
+    for slot in range(slots):
+        entry = dict(zip(names, struct.unpack_from("<HHIiIQQQQ", data, at + 48 * slot), strict=True))
+        if entry["count"]:
+            thread.collectives.append(entry | {"call": CALLS[entry["call"]]})
+
+
+def read_comms(data: bytes) -> dict[int, dict]:
+    comms = {}
+    at = 0
+    while at < len(data):
+        index, size, rank, runs, group_hash, instance, remote_size, remote_runs, _ = struct.unpack_from(
+            "<4IQ4I", data, at
+        )
+        at += 40
+        lists = []
+        for count in (runs, remote_runs):
+            members = []
+            for _ in range(count):
+                first, stride, length = struct.unpack_from("<IiI", data, at)
+                members += [(first + stride * i) & 0xFFFFFFFF for i in range(length)]
+                at += 12
+            lists.append(members)
+        comms[index] = {
+            "size": size,
+            "rank": rank,
+            "hash": group_hash,
+            "instance": instance,
+            "members": lists[0],
+            "remote_size": remote_size,
+            "remote": lists[1],
+        }
+    return comms
+
+
+def read(directory: Path) -> list[Thread]:
+    """All threads of a recording directory, by world rank and thread number."""
+    threads = [thread for path in sorted((directory / "raw").glob("*.rwn")) for thread in read_node(path)]
+    return sorted(threads, key=lambda thread: (thread.info["world_rank"], thread.info["thread"]))
+
+
+def matrix(threads: list[Thread], what: str = "sent") -> dict[tuple[int, int], int]:
+    """(rank, peer) -> messages (or bytes with what="sent_bytes"), all calls together."""
+    table: dict[tuple[int, int], int] = defaultdict(int)
+    for thread in threads:
+        for (peer, _), value in getattr(thread, what).items():
+            table[thread.info["world_rank"], peer] += value
+    return dict(table)
