@@ -52,16 +52,27 @@ static void *find_handle(const void *caller) {
     return handle;
 }
 
+static const char *path_of(void *handle) {
+    Dl_info where;
+    void *function = dlsym(handle, "PMPI_Get_library_version");
+    return function && dladdr(function, &where) ? where.dli_fname : NULL;
+}
+
+const char *rw_loaded_mpi(void) {
+    void *handle = find_handle(NULL);
+    const char *path = handle ? path_of(handle) : NULL;
+    dlerror(); /* the program must not find our failures */
+    return path;
+}
+
 int rw_find_mpi(const void *caller, struct rw_library *library) {
     void *handle = find_handle(caller);
     if (!handle)
         return -1;
-    Dl_info where;
-    void *function = dlsym(handle, "PMPI_Get_library_version");
-    if (!function || !dladdr(function, &where) || !where.dli_fname)
-        return -1;
     library->handle = handle;
-    library->path = where.dli_fname;
+    library->path = path_of(handle);
+    if (!library->path)
+        return -1;
     /* A tool may stand between: then RTLD_NEXT finds the tool's MPI_X, and the library's PMPI_X. */
     for (unsigned call = 0; call < RW_CALL_COUNT; call++) {
         char pmpi[80];
@@ -70,6 +81,7 @@ int rw_find_mpi(const void *caller, struct rw_library *library) {
         library->next[RW_MPI][call] = (rw_function)(next_mpi ? next_mpi : dlsym(handle, call_names[call]));
         library->next[RW_PMPI][call] = (rw_function)(next_pmpi ? next_pmpi : dlsym(handle, pmpi));
     }
+    dlerror();
     return 0;
 }
 

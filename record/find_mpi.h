@@ -13,6 +13,9 @@
  */
 int rw_find_mpi(const void *caller, struct rw_library *library);
 
+/** @brief Path of the MPI library that this process has loaded, NULL if it has none (yet). */
+const char *rw_loaded_mpi(void);
+
 /**
  * @brief Tell which ABI a library has, from its name, its symbols and what it says of itself.
  * @return enum rw_mpi_flavour

@@ -18,6 +18,7 @@
 #include "../formats/recording.h"
 #include "attach.h"
 #include "find_mpi.h"
+#include "hide.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))
@@ -137,11 +138,33 @@ static COLD intptr_t missing(int call, const char *name, intptr_t first) {
     COLD_STUB(PMPI_, RW_PMPI, name, call, parameters)
 RW_CALLS(COLD_STUBS)
 
+/*
+ * MPI_X@RANKWISE_1, the library's first version and not a default one: the loader binds calls of MPI_X to it (a
+ * reference without version takes the oldest definition), but dlsym does not find it. Programs that ask with dlsym
+ * which MPI is there, and what it can do (mpi4py), get the answer they would get without the shim.
+ */
 #define ENTRY_POINT(name, call, base, large, parameters)                                                              \
-    EXPORT intptr_t MPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_MPI, call, parameters); }         \
-    EXPORT intptr_t PMPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_PMPI, call, parameters); }
+    EXPORT intptr_t rw_MPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_MPI, call, parameters); }      \
+    EXPORT intptr_t rw_PMPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_PMPI, call, parameters); }    \
+    __asm__(".symver rw_MPI_" #name ", MPI_" #name "@RANKWISE_1");                                                    \
+    __asm__(".symver rw_PMPI_" #name ", PMPI_" #name "@RANKWISE_1");
 RW_CALLS(ENTRY_POINT)
 
 #define COLD_MPI(name, call, base, large, parameters) (rw_function) cold_MPI_##name,
 #define COLD_PMPI(name, call, base, large, parameters) (rw_function) cold_PMPI_##name,
 static rw_function slots[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(COLD_MPI)}, {RW_CALLS(COLD_PMPI)}};
+
+/*
+ * Before any object that is loaded later (Python extension modules) can be bound to names that its MPI does not have,
+ * they are hidden. `rankwise record` says in RANKWISE_MPI which library that will be; the one that is already there
+ * counts more. If neither is known, or nothing shall be recorded, all are hidden.
+ */
+__attribute__((constructor)) static void hide_missing(void) {
+    const char *directory = getenv("RANKWISE_DIR"), *path = NULL;
+    if (directory && directory[0]) {
+        path = rw_loaded_mpi();
+        if (!path)
+            path = getenv("RANKWISE_MPI");
+    }
+    rw_hide_missing(slots, path);
+}
