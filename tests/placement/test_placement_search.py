@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From a messages table and a machine file to the best placement."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 import pytest
@@ -54,6 +56,11 @@ g_s = {{ value = 0.0, obtained = "assumed", source = "test" }}
 G_s_per_byte = {{ value = 1e-8, obtained = "assumed", source = "test" }}
 O_s_per_byte = {{ value = 1e-9, obtained = "assumed", source = "test" }}
 """
+
+
+@dataclass(frozen=True)
+class Time:
+    makespan_s: float
 
 
 def machine(**latency: float) -> machine_file.Machine:
@@ -110,7 +117,9 @@ def test_partners_four_apart_are_put_together():
     messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
     search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
     # WHEN judged by the surrogate itself
-    found = search.run(judge=lambda p: search.candidate("x", search.slots_of(p)).surrogate_s, budget_s=5)
+    found = search.run(
+        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).surrogate_s), budget_s=5
+    )
     best = found[-1]
     # THEN the best placement has no pair on different nodes, as cyclic, and pairs on one package, unlike blocked
     node, core = best.placement.node, best.placement.cores
@@ -126,12 +135,12 @@ def test_the_result_is_never_worse_than_the_simple_ones_by_the_judge():
     search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
 
     def contrary(placement):
-        return 1.0 if placement.allocation == "blocked" else 2.0
+        return Time(1.0 if placement.allocation == "blocked" else 2.0)
 
     # WHEN searched THEN what comes back is blocked
     best = search.run(judge=contrary, budget_s=1)[-1]
     assert best.placement.node.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
-    assert best.predicted_s == 1.0
+    assert best.makespan_s == 1.0
 
 
 def test_partly_filled_nodes_get_blocked_by_core():

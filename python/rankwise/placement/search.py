@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,14 @@ from rankwise.placement.costs import CoreSlots, PairCosts
 from rankwise.placement.placement import Placement, default_names
 from rankwise.placement.simple import nodes_and_slots
 
-Judge = Callable[[Placement], float]
+
+class Predicted(Protocol):
+    """What a judge says of a placement: a `Prediction`, or anything that has its time."""
+
+    makespan_s: float
+
+
+Judge = Callable[[Placement], Predicted]
 
 
 @dataclass(frozen=True)
@@ -30,14 +38,19 @@ class Candidate:
         placement: The placement.
         surrogate_s: The search's quick stand-in for communication time.
         busiest_interface_s: Time of the busiest network interface, one direction.
-        predicted_s: Predicted time of the program; `None` if it was not judged.
+        prediction: What the judge said; `None` if it was not asked.
     """
 
     name: str
     placement: Placement
     surrogate_s: float
     busiest_interface_s: float
-    predicted_s: float | None = None
+    prediction: Predicted | None = None
+
+    @property
+    def makespan_s(self) -> float:
+        """Predicted time; infinite if it was not judged."""
+        return self.prediction.makespan_s if self.prediction is not None else float("inf")
 
 
 class PlacementSearch:
@@ -132,7 +145,7 @@ class PlacementSearch:
         """Judge the simple placements, the current one and the best found, by predicted time.
 
         Args:
-            judge: Predicted time in seconds of a placement.
+            judge: Predicts the program's time with a placement.
             current: The placement the program ran with, if it fits this machine.
             seed: Of the search; the same seed and enough budget give the same result.
             budget_s: Time for the search; judging comes on top.
@@ -147,25 +160,9 @@ class PlacementSearch:
             known.append(self.candidate("current", self.slots_of(current)))
         starts = [self.slots_of(candidate.placement) for candidate in known]
         found = self.optimised(starts, seed, budget_s)[:judged]
-        known = [_judged(candidate, judge) for candidate in known]
-        best = min([_judged(candidate, judge) for candidate in found] + known, key=_predicted)
-        return [
-            *known,
-            Candidate(
-                "optimised", best.placement, best.surrogate_s, best.busiest_interface_s, best.predicted_s
-            ),
-        ]
-
-
-def _judged(candidate: Candidate, judge: Judge) -> Candidate:
-    return Candidate(
-        candidate.name,
-        candidate.placement,
-        candidate.surrogate_s,
-        candidate.busiest_interface_s,
-        judge(candidate.placement),
-    )
-
-
-def _predicted(candidate: Candidate) -> float:
-    return candidate.predicted_s if candidate.predicted_s is not None else float("inf")
+        known, found = (
+            [replace(candidate, prediction=judge(candidate.placement)) for candidate in candidates]
+            for candidates in (known, found)
+        )
+        best = min([*found, *known], key=lambda candidate: candidate.makespan_s)
+        return [*known, replace(best, name="optimised")]

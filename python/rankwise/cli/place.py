@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise place`: the placement with the least predicted time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.machine.topology import Topology
+    from rankwise.placement.placement import Placement
+    from rankwise.placement.search import Candidate
+
+HELP = "find the best placement of a traced program on a machine"
+SCHEMA = "rankwise.place/1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    from rankwise.cli.parsing import add_json, add_output, seconds
+
+    parser.add_argument("input", metavar="REC", help="a recording made with --trace")
+    parser.add_argument("--machine", "-m", required=True, metavar="FILE", help="the machine file")
+    add_output(parser, "where the placement goes; default: beside the recording, NAME.placement.json")
+    parser.add_argument(
+        "--budget", type=seconds, default=10.0, metavar="TIME", help="for the search, as 30s; default 10s"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search; default 1")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, write the best placement, say why it is best."""
+    from pathlib import Path
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.machine.file import load
+    from rankwise.placement.file import save
+    from rankwise.placement.search import PlacementSearch
+    from rankwise.recording.recording import Recording
+    from rankwise.replay.layout import topology_of
+    from rankwise.replay.predict import Predictor
+    from rankwise.replay.source import load as load_source
+
+    terminal = Terminal(args)
+    output = _output(args)
+    machine = load(args.machine)
+    topology = topology_of(machine, Path(args.machine).parent)
+    if not os.path.isdir(args.input):
+        raise RankwiseError(
+            f"`{args.input}` is not a recording directory",
+            "record a program: `rankwise record --trace -- ...`",
+        )
+    source = load_source(args.input)
+    predictor = Predictor(source.schedule, machine, topology)
+    search = PlacementSearch(Recording.open(args.input).messages, source.schedule.ranks, machine, topology)
+    candidates = search.run(
+        predictor.predict, _current(source.recorded, topology), seed=args.seed, budget_s=args.budget
+    )
+    save(candidates[-1].placement, output)
+    if terminal.as_json:
+        terminal.json(_document(args, output, candidates))
+    else:
+        _show(terminal, candidates)
+        terminal.wrote(output)
+        terminal.next(f"rankwise run --placement {output} -- mpiexec -n {source.schedule.ranks} ./app")
+    return 0
+
+
+def _output(args: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    recording = Path(args.input)
+    output = Path(args.output) if args.output else recording.with_name(recording.stem + ".placement.json")
+    if output.exists() and not args.force:
+        raise RankwiseError(
+            f"`{output}` is there already", "use `--force` to replace it, or `-o` for another file"
+        )
+    return output
+
+
+def _current(recorded: Placement | None, topology: Topology) -> Placement | None:
+    """Where the program ran, if that was on this machine with a core for each rank."""
+    if recorded is None or not recorded.bound.all() or not recorded.injective:
+        return None
+    nodes = [node.sha256 for node in topology.nodes]
+    return recorded if list(recorded.topology_sha256) == nodes else None
+
+
+def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
+    from rankwise.cli.quantities import bytes_text, seconds_text
+    from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
+
+    best = candidates[-1]
+    rows = []
+    for candidate in candidates:
+        over = candidate.makespan_s / best.makespan_s - 1
+        rows.append(
+            [
+                candidate.name,
+                seconds_text(candidate.makespan_s),
+                "best" if candidate is best else f"+{over:.1%}",
+                bytes_text(network_bytes(candidate.prediction)),
+                seconds_text(busiest_interface_s(candidate.prediction)),
+            ]
+        )
+    terminal.table(["placement", "predicted", "", "over network", "busiest interface"], rows)
+    reference = next((each for each in candidates if each.name == "current"), candidates[0])
+    terminal.result(f"\nagainst {reference.name}:")
+    for sentence in reasons(best.prediction, reference.prediction, reference.name):
+        terminal.result(f"  {sentence}")
+
+
+def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate]) -> dict:
+    from rankwise.placement.file import to_dict
+    from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
+
+    reference = next((each for each in candidates if each.name == "current"), candidates[0])
+    best = candidates[-1]
+    return {
+        "schema": SCHEMA,
+        "input": args.input,
+        "machine": args.machine,
+        "output": str(output),
+        "placements": [
+            {
+                "name": each.name,
+                "makespan_s": each.makespan_s,
+                "network_bytes": network_bytes(each.prediction),
+                "busiest_interface_s": busiest_interface_s(each.prediction),
+                "search_objective_s": each.surrogate_s,
+                "placement": to_dict(each.placement),
+            }
+            for each in candidates
+        ],
+        "compared_with": reference.name,
+        "reasons": reasons(best.prediction, reference.prediction, reference.name),
+    }
