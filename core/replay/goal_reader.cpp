@@ -34,7 +34,7 @@ class Scanner {
     }
     void expect(std::string_view word) {
         if (!take_if(word))
-            fail("expected `" + (word == end_of_line ? std::string("end of line") : std::string(word)) + "`");
+            fail("expected " + (word == end_of_line ? std::string("the end of the line") : "`" + std::string(word) + "`"));
     }
     std::uint64_t number(std::string_view what, std::uint64_t most) {
         std::uint64_t value = 0;

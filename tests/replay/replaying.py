@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replays of schedules written as lists of `reference.Op`, in nanoseconds."""
+
+from __future__ import annotations
+
+import numpy as np
+from machine_reference import Link, Place
+from reference import Op, Parameters, goal
+
+from rankwise import _core
+
+
+def schedule_of(ranks: list[list[Op]]):
+    return _core.replay.Schedule.read_goal(goal(ranks), "test.goal")
+
+
+def picoseconds(times_s) -> list[int]:
+    return [round(t * 1e12) for t in times_s]
+
+
+def plain(ranks: list[list[Op]], p: Parameters) -> list[int]:
+    """Finish times in picoseconds under plain LogGOPS."""
+    result = schedule_of(ranks).replay_loggops(
+        L_s=p.L * 1e-9,
+        o_s=p.o * 1e-9,
+        g_s=p.g * 1e-9,
+        G_s_per_byte=p.G * 1e-9,
+        O_s_per_byte=p.O * 1e-9,
+        S_bytes=p.S,
+    )
+    return picoseconds(result.finish_s)
+
+
+def link_dict(link: Link) -> dict:
+    return {
+        "segments": [
+            {
+                "up_to_bytes": None,
+                "L_s": link.L * 1e-9,
+                "o_s": link.o * 1e-9,
+                "o_receive_s": link.o_receive * 1e-9,
+                "g_s": link.g * 1e-9,
+                "G_s_per_byte": link.G * 1e-9,
+                "O_s_per_byte": link.O * 1e-9,
+            }
+        ],
+        "eager_limit_bytes": link.S,
+        "in_call": link.in_call,
+        "overlap": link.overlap,
+        "network": link.network,
+    }
+
+
+def on_machine(
+    ranks: list[list[Op]],
+    place: Place,
+    core_sharing: str = "none",
+    processor: list[int] | None = None,
+    capacity: list[int] | None = None,
+    progress: bool = True,
+    handshake: bool = True,
+):
+    """Replay on a machine whose nodes have one place each; by default every rank has its own processor."""
+    processor = list(range(len(ranks))) if processor is None else processor
+    return schedule_of(ranks).replay_on_machine(
+        links=[link_dict(link) for link in (place.itself, place.inside, place.network)],
+        tx={"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
+        rx={"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
+        core_sharing=core_sharing,
+        progress=progress,
+        handshake=handshake,
+        layout={
+            "node": np.array(place.node, dtype=np.uint32),
+            "place": np.zeros(len(ranks), dtype=np.uint32),
+            "places": 1,
+            "processor": np.array(processor, dtype=np.uint32),
+            "capacity": np.array(capacity or [1] * (max(processor) + 1), dtype=np.uint32),
+            "place_link": np.array([1], dtype=np.uint8),
+            "network_link": 2,
+            "self_link": 0,
+        },
+    )
