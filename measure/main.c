@@ -6,28 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void active_pair(const struct measure_step *step, int rank, long bytes)
+static int active_pair(const struct measure_step *step, int rank, long bytes)
 {
     if (rank != step->from[0] && rank != step->to[0])
-        return;
+        return 1;
     const int role = rank == step->to[0];
     struct measure_pair pair = {.step = step, .role = role, .bytes = bytes};
     pair.peer = role ? step->from[0] : step->to[0];
     measure_bind(step, 0, role);
-    measure_repeat(&pair);
+    const int fits = measure_repeat(&pair);
     measure_unbind();
+    return fits;
 }
 
 static void walk(const struct measure_step *step, int rank)
 {
-    for (int i = 0; i < step->sizes; i++) {
+    for (int i = 0, fits = 1; i < step->sizes && fits; i++) {
         if (step->test->all)
             step->test->all(step, step->bytes[i]);
         else
-            active_pair(step, rank, step->bytes[i]);
+            fits = active_pair(step, rank, step->bytes[i]);
         /* Nobody sits in a collective while others measure. */
         measure_rest();
         measure_flush();
+        MPI_Bcast(&fits, 1, MPI_INT, step->from[0], MPI_COMM_WORLD);
     }
 }
 

@@ -17,7 +17,8 @@
  *
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
  * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
- * `interval` (of the median, narrow enough), `budget` (of time) or `count`. V1..V3 are the test's own, in seconds.
+ * `interval` (of the median, narrow enough), `budget` (of time) or `count`; after
+ * a point whose least samples do not fit the budget, the step's further sizes are left out. V1..V3 are the test's own, in seconds.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -30,6 +31,7 @@
 #define MEASURE_MAX_PAIRS 1024
 #define MEASURE_MAX_SIZES 256
 #define MEASURE_VALUES 3
+#define MEASURE_LEAST_EVER 3
 #define MEASURE_TAG 77
 #define MEASURE_TAG_READY 78
 #define MEASURE_TAG_CONTROL 79
@@ -52,7 +54,7 @@ struct measure_step {
     double budget_s;   /* for each size */
     double batch_s;    /* aimed length of one timed batch */
     double precision;  /* half width of the median's interval, relative, that ends repetition */
-    long least;        /* samples at least */
+    long least;        /* samples at least, unless the budget ends after LEAST_EVER of them */
     long most;         /* samples at most */
     long messages;     /* of one burst: stream, share */
     long rotate_bytes; /* 0: the same buffers again and again; else they walk through this much memory */
@@ -132,7 +134,7 @@ void measure_sentinel_start(void);        /* collective over the world */
 double measure_sentinel(int peer, int role, int rounds); /* seconds one way; negative if there is none */
 
 /* repeat.c */
-void measure_repeat(struct measure_pair *pair);
+int measure_repeat(struct measure_pair *pair); /* whether larger messages still fit the budget; role 0 knows */
 double measure_median(double *values, long count);       /* sorts */
 int measure_narrow(double *values, long count, double precision);
 

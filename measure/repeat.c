@@ -152,7 +152,7 @@ static void warm_up(struct measure_pair *pair, struct order *order, double until
     }
 }
 
-static void lead(struct measure_pair *pair)
+static int lead(struct measure_pair *pair)
 {
     const struct measure_step *step = pair->step;
     const double start = measure_now();
@@ -161,6 +161,7 @@ static void lead(struct measure_pair *pair)
     double *clean = malloc((size_t)step->most * sizeof *clean), *all = malloc((size_t)step->most * sizeof *all);
     long count = 0, cleans = 0;
     int failures = 0;
+    double shortest = 1e9;
     const char *reason = "count";
     while (count < step->most) {
         double took;
@@ -168,17 +169,20 @@ static void lead(struct measure_pair *pair)
         const struct measure_sample sample = lead_one(pair, &order, &took);
         measure_report_sample(step, step->from[0], step->to[0], pair->bytes, &sample);
         all[count++] = took;
+        shortest = took < shortest ? took : shortest;
         if (!sample.switches)
             clean[cleans++] = took;
         /* Ends that share a core cannot answer each other: asking would only cost time. */
         failures = sample.sentinel_ns < 0 ? failures + 1 : 0;
         order.sentinel = failures < 3;
-        if (count < step->least)
+        if (count < MEASURE_LEAST_EVER)
             continue;
         if (measure_now() - start > step->budget_s) {
             reason = "budget";
             break;
         }
+        if (count < step->least)
+            continue;
         if (cleans >= step->least ? measure_narrow(clean, cleans, step->precision)
                                   : measure_narrow(all, count, step->precision)) {
             reason = "interval";
@@ -190,15 +194,17 @@ static void lead(struct measure_pair *pair)
     order.messages = 0;
     MPI_Send(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
     measure_report_point(step, step->from[0], step->to[0], pair->bytes, reason);
+    /* What other programs took from this point says nothing about the next. */
+    return (MEASURE_LEAST_EVER + 1) * shortest < step->budget_s;
 }
 
-void measure_repeat(struct measure_pair *pair)
+int measure_repeat(struct measure_pair *pair)
 {
     measure_buffers(pair);
     if (pair->step->test->prepare)
         pair->step->test->prepare(pair);
     if (pair->role == 0)
-        lead(pair);
-    else
-        follow(pair);
+        return lead(pair);
+    follow(pair);
+    return 1;
 }

@@ -24,6 +24,7 @@ from rankwise.errors import RankwiseError
 COMMANDS: tuple[str, ...] = (
     "record",
     "predict",
+    "measure",
     "place",
     "workloads",
     "doctor",

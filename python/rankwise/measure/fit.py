@@ -167,11 +167,16 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
     return _Parameters(o, o_receive, (slope + slope_receive) / 2, g, lines, senders)
 
 
+def measured(value: float, low: float, high: float, count: int) -> Estimate:
+    """A measured number, to a tenth of a per mille and without what rounding left; its interval holds it."""
+    low, high = min(low, value), max(high, value)
+    value, low, high = (float(f"{x:.4e}") if x > 1e-15 else 0.0 for x in (value, low, high))
+    return Estimate(value, "measured", low=low, high=high, samples=count)
+
+
 def _measured(value: float, drawn: list[float], count: int) -> Estimate:
     low, high = np.percentile(drawn, [2.5, 97.5])
-    return Estimate(
-        value, "measured", low=min(float(low), value), high=max(float(high), value), samples=count
-    )
+    return measured(value, float(low), float(high), count)
 
 
 def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Parameters], at: int) -> Segment:
@@ -206,9 +211,7 @@ def _limit(points: Points, below: int | None, above: int | None) -> Estimate | N
     if below is None or above is None:
         return None
     # Wherever the limit is, it lies in this interval: a send of `below` bytes ended early, one of `above` did not.
-    return Estimate(
-        float(below), "measured", low=float(below), high=float(above - 1), samples=points.count("eager")
-    )
+    return measured(float(below), float(below), float(above - 1), points.count("eager"))
 
 
 def _progress(shape: _Shape, table: Table) -> str:

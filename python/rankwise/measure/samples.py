@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,18 +150,11 @@ def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     os.replace(scratch, path)
 
 
-def undisturbed(samples: pl.DataFrame, least: int = 5, share: float = 0.2) -> pl.DataFrame:
+def undisturbed(samples: pl.DataFrame, least_share: float = 0.2) -> pl.DataFrame:
     """Leave out samples during which the kernel took a rank off its core.
 
-    At a point where fewer than `least` or less than `share` would be left, all are kept: ranks that share a core are
-    interrupted always, and that is then what is measured.
+    Where less than `least_share` would be left, all are kept: ranks that share a core are interrupted always, and that
+    is then what is measured.
     """
-    point = ["launch", "test", "pairs", "bytes"]
-    quiet = pl.col("switches") == 0
-    enough = (quiet.sum() >= least) & (quiet.mean() >= share)
-    return samples.filter(quiet.over(point) | ~enough.over(point)) if len(samples) else samples
-
-
-def steps_of(launches: Sequence[Launch]) -> int:
-    """Number of points that are complete."""
-    return sum(len(launch.points) for launch in launches)
+    quiet = samples.filter(pl.col("switches") == 0)
+    return quiet if len(quiet) >= least_share * len(samples) else samples

@@ -54,7 +54,8 @@ def fit_line(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> tuple[float, f
             candidates.append((floor, max(0.0, (swxy - floor * swx) / swxx)))
     errors = [float((w * (a + b * x - y) ** 2).sum()) for a, b in candidates]
     best = int(np.argmin(errors))
-    return (*candidates[best], errors[best])
+    intercept, slope = candidates[best]
+    return float(intercept), float(slope), errors[best]
 
 
 def segment(

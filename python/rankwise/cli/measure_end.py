@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `rankwise measure` says before, while and after it measures."""
+
+from __future__ import annotations
+
+from rankwise.cli.quantities import bytes_text, seconds_text
+from rankwise.cli.terminal import Terminal
+
+
+def announce(terminal: Terminal, session) -> None:
+    """Name the pairs, and what makes the numbers less than they could be."""
+    for channel, pair in session.plan.pairs.items():
+        ends = [f"rank {end.rank} on {end.host} core {end.core}" for end in (pair.source, pair.destination)]
+        terminal.note(f"{channel}: {ends[0]} and {ends[1]}")
+        if pair.shares_a_core:
+            terminal.warning(
+                f"both ranks of `{channel}` share a core, so times include switching", "shared-core"
+            )
+    for channel, reason in session.plan.missing.items():
+        terminal.note(f"{channel}: not measured, {reason}")
+    if session.unbound:
+        count = len(session.unbound)
+        who = f"rank {session.unbound[0]} is" if count == 1 else f"{count} ranks are"
+        terminal.warning(f"{who} not bound to one core; each is bound while it measures", "unbound-ranks")
+    if session.assumed_hosts:
+        hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)
+        terminal.warning(
+            f"the cores of {hosts} were not seen and are taken to be as here", "assumed-topology"
+        )
+
+
+def best(launch) -> str:
+    """The last one-way time, for the progress bar."""
+    for row in reversed(launch.rows):
+        if row[1] == "pingpong":
+            return f"{bytes_text(row[5])}: {seconds_text(row[11])}"
+    return ""
+
+
+def tell(terminal: Terminal, session, written) -> None:
+    """The result: a table of channels, or JSON; then what was written and what to do next."""
+    if terminal.as_json:
+        terminal.json(_document(session, written))
+        return
+    rows = [_row(found) for found in written.findings.channels.values()]
+    columns = ("channel", "1 byte", "", "at most", "o", "o receive", "eager", "error")
+    if rows:
+        terminal.table(columns, rows)
+    _capacities(terminal, written.findings)
+    for found in written.findings.channels.values():
+        _doubts(terminal, found)
+    for channel, reason in written.findings.missing.items():
+        if channel not in session.plan.missing:
+            terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
+    terminal.wrote(written.samples)
+    if written.machine is not None:
+        terminal.wrote(written.path)
+        ranks = session.census.world
+        terminal.next(f"rankwise place app.{ranks}r.rw --machine {written.path}")
+
+
+def _row(found) -> tuple[str, ...]:
+    first = found.fit.segments[0]
+    limit = found.fit.eager_limit
+    peak = max(found.bandwidths.values())
+    return (
+        found.channel,
+        seconds_text(found.latency.value),
+        f"±{100 * found.latency.half_width:.0f} %",
+        f"{bytes_text(peak)}/s",
+        seconds_text(first.o_s.value),
+        seconds_text(first.o_receive_s.value),
+        "all" if limit is None else bytes_text(limit.value),
+        f"{100 * found.fit.worst_error:.0f} %",
+    )
+
+
+def _capacities(terminal: Terminal, findings) -> None:
+    sweep = findings.bytes_sweep
+    if sweep is None:
+        return
+    rates = ", ".join(f"{k}: {bytes_text(rate.value)}/s" for k, rate in sweep.rates.items())
+    reached = f"capacity {bytes_text(sweep.capacity.value)}/s" if sweep.capacity else "capacity not reached"
+    terminal.result(f"\ninterface by pairs  {rates}; {reached}")
+
+
+def _doubts(terminal: Terminal, found) -> None:
+    points = found.points
+    if points.other_regime > 0.01:
+        share = f"{100 * points.other_regime:.0f} %"
+        terminal.warning(
+            f"`{found.channel}`: {share} of samples were taken in another regime and left out", "regimes"
+        )
+    if points.interrupted > 0.2:
+        share = f"{100 * points.interrupted:.0f} %"
+        hint = "measure while nothing else runs"
+        terminal.warning(
+            f"`{found.channel}`: {share} of samples were interrupted and left out", "interrupted", hint
+        )
+
+
+def _document(session, written) -> dict:
+    import msgspec
+
+    channels = {}
+    for name, found in written.findings.channels.items():
+        channels[name] = {
+            "latency_s": {"value": found.latency.value, "low": found.latency.low, "high": found.latency.high},
+            "bandwidth_bytes_per_s": {str(size): rate for size, rate in found.bandwidths.items()},
+            "worst_fit_error": found.fit.worst_error,
+            "interrupted_share": found.points.interrupted,
+            "other_regime_share": found.points.other_regime,
+            "regime": found.points.regime or None,
+        }
+    return {
+        "schema": "rankwise.measure/1",
+        "machine_file": str(written.path) if written.machine is not None else None,
+        "sha256": written.sha256,
+        "samples_file": str(written.samples),
+        "complete": not session.interrupted,
+        "channels": channels,
+        "not_measured": written.findings.missing,
+        "machine": msgspec.to_builtins(written.machine) if written.machine is not None else None,
+        "context": session.launches[0].context,
+    }

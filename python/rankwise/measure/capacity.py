@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a shared resource gives in all: k pairs together get min(k b, C).
+
+b is what one pair gets alone, C the capacity. Where even the most pairs that were tried still get k b, the capacity was
+not reached and only a lower bound is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rankwise.measure.samples import undisturbed
+from rankwise.measure.statistics import Median, median
+
+# Less than this share of k b means that the pairs held each other up.
+SATURATED = 0.85
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Rates of k pairs together.
+
+    Attributes:
+        rates: By number of pairs, the sum over the pairs of one window.
+        capacity: C with its interval; `None` if it was not reached.
+    """
+
+    rates: dict[int, Median]
+    capacity: Median | None
+
+    @property
+    def most(self) -> float:
+        """The largest rate seen."""
+        return max(rate.value for rate in self.rates.values())
+
+
+def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
+    """Fit one sweep.
+
+    Args:
+        samples: Rows of `share`.
+        size: Bytes of a message.
+        column: `value1` for bytes/s, `value2` for messages/s.
+
+    Returns:
+        `None` if there are no such rows.
+    """
+    rows = samples.filter((pl.col("test") == "share") & (pl.col("bytes") == size))
+    if not len(rows):
+        return None
+    # The n-th window of each pair of a step was at the same time: only such rates may be added.
+    window = pl.int_range(pl.len()).over(["launch", "step", "pairs", "source", "destination"])
+    together = (
+        undisturbed(rows.with_columns(window.alias("window")))
+        .group_by(["launch", "step", "pairs", "window"])
+        .agg(pl.col(column).sum(), pl.len().alias("seen"))
+        .filter(pl.col("seen") == pl.col("pairs"))
+    )
+    totals = {
+        k: together.filter(pl.col("pairs") == k)[column].to_numpy()
+        for k in sorted(together["pairs"].unique())
+    }
+    return fit({k: v for k, v in totals.items() if len(v)})
+
+
+def fit(totals: dict[int, np.ndarray]) -> Sweep | None:
+    """Fit min(k b, C) to total rates by number of pairs."""
+    if not totals:
+        return None
+    rates = {k: median(v) for k, v in totals.items()}
+    counts = sorted(rates)
+    if len(counts) < 2:
+        return Sweep(rates, None)
+    # Try every number of pairs after which it is flat: the line through the origin before, the level from there on.
+    best, error = None, np.inf
+    for last in range(len(counts)):
+        rising, flat = counts[:last], counts[last:]
+        y = np.array([rates[k].value for k in rising])
+        slope = float((y * rising).sum() / np.square(rising).sum()) if rising else rates[counts[0]].value
+        level = float(np.median(np.concatenate([totals[k] for k in flat])))
+        off = sum((rates[k].value / (k * slope) - 1) ** 2 for k in rising)
+        off += sum((rates[k].value / level - 1) ** 2 for k in flat)
+        if off < error and level < SATURATED * flat[-1] * slope:
+            best, error = flat, off
+    straight = sum((rates[k].value / (k * rates[counts[0]].value / counts[0]) - 1) ** 2 for k in counts)
+    if best is None or straight < error:
+        return Sweep(rates, None)
+    return Sweep(rates, median(np.concatenate([totals[k] for k in best])))

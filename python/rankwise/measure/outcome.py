@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files that a measurement leaves: samples first, then the machine file fitted to them."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.machine import hwloc
+from rankwise.machine.file import Machine, Node, save
+from rankwise.measure import samples as sample_files
+from rankwise.measure.machine_file import Findings, find, machine
+from rankwise.measure.node_text import synthetic_of
+from rankwise.measure.session import Session
+
+SUFFIX = ".machine.toml"
+# Devices whose drivers move data without the host's protocol stack: InfiniBand and RoCE, HPE Slingshot.
+RDMA_DIRECTORIES = ("/sys/class/infiniband", "/sys/class/cxi")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files that were written and what is in them; `machine` is `None` if the samples did not suffice."""
+
+    samples: Path
+    path: Path
+    machine: Machine | None
+    findings: Findings
+    sha256: str | None
+
+
+def output_path(asked: str | None, force: bool) -> Path:
+    """Where the machine file will be, made sure of before anything is measured.
+
+    Raises:
+        RankwiseError: It exists, or its directory cannot be written.
+    """
+    path = Path(asked if asked is not None else socket.gethostname() + SUFFIX)
+    option = f"-o {path}"
+    if path.is_dir():
+        raise RankwiseError(
+            f"`{path}` is a directory", f"name a file, for example `-o {path / ('site' + SUFFIX)}`"
+        )
+    for each in (path, samples_path(path)):
+        if each.exists() and not force:
+            raise RankwiseError(
+                f"`{each}` exists", f"use `--force` to replace it, or another name than `{option}`"
+            )
+    if not os.access(path.parent, os.W_OK):
+        reason = "cannot be written" if path.parent.is_dir() else "does not exist"
+        raise RankwiseError(f"the directory `{path.parent}` {reason}", "choose another file with `-o`")
+    return path
+
+
+def samples_path(path: Path) -> Path:
+    """The samples of `NAME.machine.toml` are `NAME.samples.parquet`."""
+    return path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".toml") + ".samples.parquet")
+
+
+def write(session: Session, path: Path) -> Written:
+    """Write the samples, fit, write the machine file.
+
+    Raises:
+        RankwiseError: There are no samples at all.
+    """
+    table = session.samples()
+    if not len(table):
+        raise RankwiseError("interrupted before anything was measured", status=130)
+    kept = samples_path(path)
+    sample_files.save(table, kept)
+    findings = find(table, session.plan.missing)
+    if not findings.channels:
+        return Written(kept, path, None, findings, None)
+    built = machine(
+        findings,
+        name=path.name.removesuffix(SUFFIX),
+        node=_node(session, path),
+        context={**_context(session), "samples": kept.name},
+        network_protocol=network_protocol(),
+        waiting=session.site.waiting,
+        cores_suffice=not any(pair.shares_a_core for pair in session.plan.sharing),
+    )
+    return Written(kept, path, built, findings, save(built, path))
+
+
+def network_protocol() -> str:
+    """`offloaded` if this node has an RDMA device, else the host's stack must do the work."""
+    present = any(os.path.isdir(each) and os.listdir(each) for each in RDMA_DIRECTORIES)
+    return "offloaded" if present else "host-processed"
+
+
+def _node(session: Session, path: Path) -> Node:
+    first = next(iter(session.topologies.values()))
+    text = session.site.node_text() or synthetic_of(first)
+    if text is not None:
+        return Node(count=len(session.topologies), topology=text)
+    xml = path.with_name(path.name.removesuffix(SUFFIX) + ".topology.xml")
+    xml.write_bytes(hwloc.xml_of_this_machine())
+    return Node(count=len(session.topologies), topology_xml=xml.name)
+
+
+def _context(session: Session) -> dict[str, str | int | float | bool]:
+    about = session.launches[0].context
+    told: dict[str, str | int | float | bool] = {
+        "mpi": session.census.library[:200],
+        "command": about["command"],
+        "date": about["date"],
+        "rankwise": about["rankwise"],
+        "hosts": ", ".join(session.topologies),
+        "processor": about["processor"],
+        "ranks": session.census.world,
+        "launches": len(session.launches),
+        "load_before": session.census.ranks.get(0, {}).get("load", ""),
+        "overheads": "post-work-wait (measure/overhead.c)",
+        "gap": "PRTT(n,s), n = 40 (measure/stream.c)",
+        "eager_limit": "sends that end before their receive is posted (measure/eager.c)",
+        "buffers": "reused: the same send and receive buffer for every message",
+        "complete": not session.interrupted,
+    }
+    if session.unbound:
+        told["unbound_ranks"] = len(session.unbound)
+    if session.assumed_hosts:
+        told["topology_assumed_for"] = ", ".join(session.assumed_hosts)
+    for channel, pair in session.plan.pairs.items():
+        ends = [
+            f"rank {e.rank} on {e.host} core {e.core} (OS {e.pu})" for e in (pair.source, pair.destination)
+        ]
+        told[f"{channel}_pair"] = " and ".join(ends)
+    return told

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of one launch as arguments of the microbenchmarks (measure/measure.h), and the time they may take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from rankwise.machine.channels import NETWORK
+from rankwise.measure.plan import Pair, Plan
+
+CACHE_LINE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured.
+
+    Attributes:
+        seconds: Aimed at for all launches together.
+        launches: Each is a sample of its own: memory, cores and buffers are dealt out anew.
+        precision: Half width of the median's interval that ends repetition, relative.
+        pingpong: Sizes.
+        overhead: Sizes.
+        stream: Sizes.
+        eager: Sizes of the first launch; the later ones close in on the limit.
+        share_s: Length of one window of the sharing sweep.
+        share_windows: Windows for each count of pairs, in each launch.
+    """
+
+    seconds: float
+    launches: int
+    precision: float
+    pingpong: tuple[int, ...]
+    overhead: tuple[int, ...]
+    stream: tuple[int, ...]
+    eager: tuple[int, ...]
+    share_s: float
+    share_windows: int
+
+
+def _powers(last: int, between: bool = False) -> tuple[int, ...]:
+    sizes = {2**k for k in range(last + 1)}
+    if between:
+        sizes |= {3 * 2**k for k in range(2, last - 1)}
+    return tuple(sorted(sizes))
+
+
+QUICK = Effort(
+    seconds=35.0,
+    launches=3,
+    precision=0.03,
+    pingpong=_powers(22),
+    overhead=(1, 64, 1024, 4096, 16384, 65536, 262144),
+    stream=(1, 64, 1024, 8192, 65536),
+    eager=_powers(18),
+    share_s=0.2,
+    share_windows=2,
+)
+FULL = Effort(
+    seconds=300.0,
+    launches=7,
+    precision=0.01,
+    pingpong=_powers(24, between=True),
+    overhead=_powers(22)[::2],
+    stream=_powers(20)[::2],
+    eager=_powers(20, between=True),
+    share_s=0.5,
+    share_windows=5,
+)
+
+
+@dataclass
+class Steps:
+    """Arguments of one launch, in order.
+
+    Attributes:
+        arguments: Words for the command line; step numbers are positions, counted from 1.
+        channels: Channel by step number.
+        points: Number of points, for progress.
+        seconds: What the points may take.
+    """
+
+    arguments: list[str] = field(default_factory=list)
+    channels: dict[int, str] = field(default_factory=dict)
+    points: int = 0
+    seconds: float = 0.0
+
+    def add(
+        self, test: str, channel: str, pairs: list[Pair], sizes: tuple[int, ...], **numbers: float
+    ) -> None:
+        """Add one step."""
+        words = [
+            test,
+            "pairs=" + ",".join(f"{p.source.rank}-{p.destination.rank}" for p in pairs),
+            "cores=" + ",".join(f"{p.source.pu}-{p.destination.pu}" for p in pairs),
+            "sizes=" + ",".join(map(str, sizes)),
+            *(f"{key}={value:g}" for key, value in numbers.items()),
+        ]
+        self.arguments.append(":".join(words))
+        self.channels[len(self.arguments)] = channel
+        self.points += len(sizes)
+        each = numbers.get("budget_s", 1.5 * numbers.get("batch_s", 0.0) * numbers.get("most", 1.0))
+        self.seconds += each * len(sizes)
+
+
+def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]]) -> Steps:
+    """Steps of one launch.
+
+    Args:
+        plan: Who measures.
+        effort: How much.
+        around: By channel, sizes just below and above its eager limit as far as known from the launches before.
+    """
+    steps = Steps()
+    each = _budget(plan, effort)
+    for channel, pair in plan.pairs.items():
+        one, common = [pair], {"budget_s": each, "precision": effort.precision}
+        if channel != NETWORK:
+            steps.add("cache_line", channel, one, (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
+        eager = _closer(*around[channel]) if channel in around else effort.eager
+        steps.add("pingpong", channel, one, effort.pingpong, **common)
+        steps.add("send_overhead", channel, one, effort.overhead, **common)
+        steps.add("receive_overhead", channel, one, effort.overhead, **common)
+        steps.add("stream", channel, one, effort.stream, messages=40, **common)
+        if eager:
+            steps.add(
+                "eager", channel, one, eager, budget_s=min(each, 0.1), batch_s=1e-6, most=9, precision=1
+            )
+    for count in sharing_counts(len(plan.sharing)):
+        numbers = {"batch_s": effort.share_s, "most": effort.share_windows}
+        steps.add("share", NETWORK, plan.sharing[:count], (65536,), messages=16, **numbers)
+        steps.add("share", NETWORK, plan.sharing[:count], (8,), messages=160, **numbers)
+    return steps
+
+
+def sharing_counts(pairs: int) -> list[int]:
+    """Counts of pairs that are tried together: all up to 4, then doubling, and all there are."""
+    counts = {k for k in (1, 2, 3, 4, 8, 16) if k <= pairs}
+    return sorted(counts | ({pairs} if pairs else set()))
+
+
+def _budget(plan: Plan, effort: Effort) -> float:
+    """Seconds for each point, so that all launches together take about what was asked for."""
+    points = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
+    windows = 2 * len(sharing_counts(len(plan.sharing))) * effort.share_windows
+    left = effort.seconds / effort.launches - windows * 1.5 * effort.share_s
+    return max(0.02, left / points / max(1, len(plan.pairs)))
+
+
+def _closer(below: int, above: int) -> tuple[int, ...]:
+    """Seven sizes that divide the range in which the limit lies."""
+    return tuple(sorted({below + (above - below) * i // 8 for i in range(1, 8)} - {below, above}))
+
+
+def effort(quick: bool, seconds: float | None) -> Effort:
+    """The effort that the options ask for."""
+    chosen = QUICK if quick else FULL
+    return chosen if seconds is None else replace(chosen, seconds=seconds)
