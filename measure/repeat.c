@@ -14,6 +14,8 @@
 #define SENTINEL_ROUNDS 50
 #define MOST_MESSAGES 100000
 #define WARM_BATCHES 3
+#define PATIENCE 4      /* budgets that are spent on a busy machine to get samples without interruption */
+#define GIVE_UP_AFTER 5 /* points without any: the ranks share a core, or might as well */
 
 struct order {
     long messages; /* 0: the point is done */
@@ -161,7 +163,9 @@ static int lead(struct measure_pair *pair)
     double *clean = malloc((size_t)step->most * sizeof *clean), *all = malloc((size_t)step->most * sizeof *all);
     long count = 0, cleans = 0;
     int failures = 0;
-    double shortest = 1e9;
+    static int fruitless; /* points since the last that had a sample nobody interrupted */
+    const double patience = fruitless < GIVE_UP_AFTER ? PATIENCE : 1;
+    double shortest[2] = {1e9, 1e9}; /* of all samples, and of those that nobody interrupted */
     const char *reason = "count";
     while (count < step->most) {
         double took;
@@ -169,7 +173,8 @@ static int lead(struct measure_pair *pair)
         const struct measure_sample sample = lead_one(pair, &order, &took);
         measure_report_sample(step, step->from[0], step->to[0], pair->bytes, &sample);
         all[count++] = took;
-        shortest = took < shortest ? took : shortest;
+        for (int i = 0; i < (sample.switches ? 1 : 2); i++)
+            shortest[i] = took < shortest[i] ? took : shortest[i];
         if (!sample.switches)
             clean[cleans++] = took;
         /* Ends that share a core cannot answer each other: asking would only cost time. */
@@ -177,7 +182,8 @@ static int lead(struct measure_pair *pair)
         order.sentinel = failures < 3;
         if (count < MEASURE_LEAST_EVER)
             continue;
-        if (measure_now() - start > step->budget_s) {
+        const double spent = measure_now() - start;
+        if (spent > step->budget_s && (cleans >= MEASURE_LEAST_EVER || spent > patience * step->budget_s)) {
             reason = "budget";
             break;
         }
@@ -189,13 +195,14 @@ static int lead(struct measure_pair *pair)
             break;
         }
     }
+    fruitless = cleans ? 0 : fruitless + 1;
     free(clean);
     free(all);
     order.messages = 0;
     MPI_Send(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
     measure_report_point(step, step->from[0], step->to[0], pair->bytes, reason);
-    /* What other programs took from this point says nothing about the next. */
-    return (MEASURE_LEAST_EVER + 1) * shortest < step->budget_s;
+    /* What other programs took from this point says little about the next. */
+    return (MEASURE_LEAST_EVER + 1) * (cleans ? shortest[1] : shortest[0] / 4) < step->budget_s;
 }
 
 int measure_repeat(struct measure_pair *pair)

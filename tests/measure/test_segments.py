@@ -73,5 +73,5 @@ def test_dynamic_programming_finds_what_trying_all_divisions_finds():
             for cuts in [(i, j) for i in range(2, 6) for j in range(i + 2, 8)]
         )
         # WHEN three segments are forced by a tiny noise, THEN their borders are the same
-        found = segment(x, y, most=3, least_points=2, noise=1e-9)
+        found = segment(x, y, most=3, least_points=2, errors=1e-9)
         assert tuple(line.first for line in found[1:]) == best[1]

@@ -27,12 +27,13 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.measure import launch, outcome
     from rankwise.measure.session import Session
+    from rankwise.measure.site import Site
     from rankwise.measure.steps import effort
 
     terminal = Terminal(args)
     launch.check(args.command)
     output = outcome.output_path(args.output, args.force)
-    session = Session(list(args.command), effort(args.quick, args.budget))
+    session = Session(Site(args.command), effort(args.quick, args.budget))
     session.prepare()
     measure_end.announce(terminal, session)
     parts = 1000

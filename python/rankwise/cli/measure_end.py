@@ -53,10 +53,8 @@ def tell(terminal: Terminal, session, written) -> None:
         if channel not in session.plan.missing:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
     terminal.wrote(written.samples)
-    if written.machine is not None:
-        terminal.wrote(written.path)
-        ranks = session.census.world
-        terminal.next(f"rankwise place app.{ranks}r.rw --machine {written.path}")
+    terminal.wrote(written.path)
+    terminal.next(f"rankwise predict app.rw --machine {written.path}")
 
 
 def _row(found) -> tuple[str, ...]:
@@ -114,12 +112,12 @@ def _document(session, written) -> dict:
         }
     return {
         "schema": "rankwise.measure/1",
-        "machine_file": str(written.path) if written.machine is not None else None,
+        "machine_file": str(written.path),
         "sha256": written.sha256,
         "samples_file": str(written.samples),
         "complete": not session.interrupted,
         "channels": channels,
         "not_measured": written.findings.missing,
-        "machine": msgspec.to_builtins(written.machine) if written.machine is not None else None,
+        "machine": msgspec.to_builtins(written.machine),
         "context": session.launches[0].context,
     }

@@ -21,9 +21,11 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, Segment
 from rankwise.measure.points import QUANTITIES, Points
-from rankwise.measure.segments import RELATIVE_NOISE, fit_line, segment
+from rankwise.measure.segments import fit_line, segment
 
 REPLICATES = 200
+# The distance of a line is judged at points whose median is known at least as well as this.
+WELL_KNOWN = 0.1
 
 Table = dict[tuple[str, int], float]  # the median of each (quantity, bytes)
 
@@ -54,6 +56,7 @@ class _Shape:
     sizes: dict[str, list[int]]
     cuts: list[tuple[int, int]]
     limit: int | None
+    errors: Table
 
     def eager(self, quantity: str) -> list[int]:
         sizes = self.sizes.get(quantity, [])
@@ -121,14 +124,15 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         )
     below, above = eager_limit(points)
     medians = points.medians()
-    shape = _Shape({q: points.sizes(q) for q in QUANTITIES}, [], below)
+    errors = {(q, s): points.relative_error(q, s) for q in QUANTITIES for s in points.sizes(q)}
+    shape = _Shape({q: points.sizes(q) for q in QUANTITIES}, [], below, errors)
     x = np.array(sizes, dtype=float) - 1
     y = np.array([medians["pingpong", s] for s in sizes])
     border = [i for i in range(len(sizes) - 1) if below is not None and sizes[i] <= below < sizes[i + 1]]
-    noise = max(RELATIVE_NOISE, float(np.median([points.median("pingpong", s).half_width for s in sizes])))
     floor = sum(_overhead(shape, medians, side)[0] for side in ("send_busy", "receive_busy"))
-    found = segment(x, y, borders=border, floor=floor, noise=noise)
-    shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below)
+    known = np.array([errors["pingpong", s] for s in sizes])
+    found = segment(x, y, borders=border, floor=floor, errors=known)
+    shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
     best = _parameters(shape, medians)
     drawn = [_parameters(shape, t) for t in points.replicates(replicates, np.random.default_rng(seed))]
     fitted = np.concatenate(
@@ -137,31 +141,33 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     return ChannelFit(
         segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
         eager_limit=_limit(points, below, above),
-        worst_error=float(np.abs(fitted / y - 1).max()),
+        worst_error=float(np.abs(fitted / y - 1)[known <= max(WELL_KNOWN, known.min())].max()),
         progress=_progress(shape, medians),
         core_share=_core_share(shape, medians),
     )
 
 
-def _line(sizes: list[int], times: list[float], floor: float = 0.0) -> tuple[float, float]:
-    y = np.maximum(np.array(times), 1e-10)  # less than any clock resolves
-    return fit_line(np.array(sizes, dtype=float) - 1, y, floor)[:2]
+def _line(
+    shape: _Shape, table: Table, quantity: str, sizes: list[int], floor: float = 0.0
+) -> tuple[float, float]:
+    y = np.array([max(table[quantity, s], 1e-10) for s in sizes])  # less than any clock resolves
+    errors = np.array([shape.errors[quantity, s] for s in sizes])
+    return fit_line(np.array(sizes, dtype=float) - 1, y, floor, errors)[:2]
 
 
 def _overhead(shape: _Shape, table: Table, side: str) -> tuple[float, float]:
-    sizes = shape.eager(side)
-    return _line(sizes, [table[side, s] for s in sizes])
+    return _line(shape, table, side, shape.eager(side))
 
 
 def _parameters(shape: _Shape, table: Table) -> _Parameters:
     o, slope = _overhead(shape, table, "send_busy")
     o_receive, slope_receive = _overhead(shape, table, "receive_busy")
     bursts = shape.eager("gap")
-    g = _line(bursts, [table["gap", s] for s in bursts])[0] if bursts else 0.0
+    g = _line(shape, table, "gap", bursts)[0] if bursts else 0.0
     lines, senders = [], []
     for at, (first, last) in enumerate(shape.cuts):
         sizes = shape.sizes["pingpong"][first : last + 1]
-        lines.append(_line(sizes, [table["pingpong", s] for s in sizes], o + o_receive))
+        lines.append(_line(shape, table, "pingpong", sizes, o + o_receive))
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
     return _Parameters(o, o_receive, (slope + slope_receive) / 2, g, lines, senders)

@@ -9,9 +9,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
-from rankwise import site_build
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
 from rankwise.measure.samples import Launch
@@ -48,12 +46,6 @@ def check(words: Sequence[str] | None) -> None:
         )
     if line.ranks is not None and line.ranks < 2:
         raise RankwiseError(f"{line.ranks} rank has nobody to talk to", f"for example {EXAMPLE}", status=2)
-
-
-def build(words: Sequence[str]) -> tuple[Path, site_build.Toolchain]:
-    """Compile the microbenchmarks for the launcher's MPI, or take them from the cache."""
-    toolchain = site_build.probe(site_build.find_mpicc(words[0]))
-    return site_build.build_program(PROGRAM, "measure", toolchain=toolchain), toolchain
 
 
 def run(

@@ -8,6 +8,8 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc
 from rankwise.machine.file import Machine, Node, save
@@ -23,13 +25,13 @@ RDMA_DIRECTORIES = ("/sys/class/infiniband", "/sys/class/cxi")
 
 @dataclass(frozen=True)
 class Written:
-    """Files that were written and what is in them; `machine` is `None` if the samples did not suffice."""
+    """Files that were written and what is in them."""
 
     samples: Path
     path: Path
-    machine: Machine | None
+    machine: Machine
     findings: Findings
-    sha256: str | None
+    sha256: str
 
 
 def output_path(asked: str | None, force: bool) -> Path:
@@ -64,7 +66,7 @@ def write(session: Session, path: Path) -> Written:
     """Write the samples, fit, write the machine file.
 
     Raises:
-        RankwiseError: There are no samples at all.
+        RankwiseError: There are no samples, or too few of every channel; those there are have been kept.
     """
     table = session.samples()
     if not len(table):
@@ -73,7 +75,7 @@ def write(session: Session, path: Path) -> Written:
     sample_files.save(table, kept)
     findings = find(table, session.plan.missing)
     if not findings.channels:
-        return Written(kept, path, None, findings, None)
+        raise _nothing(findings, table, kept)
     built = machine(
         findings,
         name=path.name.removesuffix(SUFFIX),
@@ -84,6 +86,17 @@ def write(session: Session, path: Path) -> Written:
         cores_suffice=not any(pair.shares_a_core for pair in session.plan.sharing),
     )
     return Written(kept, path, built, findings, save(built, path))
+
+
+def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseError:
+    causes = [f"{channel}: {reason}" for channel, reason in findings.missing.items()]
+    interrupted = (table["switches"] > 0).mean()
+    causes.append(f"{100 * interrupted:.0f} % of {len(table)} samples were interrupted by other programs")
+    return RankwiseError(
+        f"no channel could be fitted; the samples are kept in `{kept}`",
+        "measure while nothing else runs, or longer, for example `--budget 10min --force`",
+        causes=tuple(causes),
+    )
 
 
 def network_protocol() -> str:

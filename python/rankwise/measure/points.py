@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankwise.measure.samples import undisturbed
+from rankwise.measure.segments import RELATIVE_NOISE
 from rankwise.measure.statistics import Median, Modes, find_modes, median
 
 # What the values of a test (measure/*.c) mean to the fit.
@@ -52,6 +53,17 @@ class Points:
     def median(self, quantity: str, size: int) -> Median:
         """Median of a quantity at one size."""
         return median(np.concatenate(self.values[quantity, size]))
+
+    def relative_error(self, quantity: str, size: int) -> float:
+        """How well a median is known: half its interval, and at least `RELATIVE_NOISE`.
+
+        Fewer than 6 timings have no such interval: twice their half range then, and at least 5 % for 3 to 5 timings,
+        20 % for 2 and 50 % for 1.
+        """
+        found = self.median(quantity, size)
+        if found.count >= 6:
+            return max(found.half_width, RELATIVE_NOISE)
+        return max(2 * found.half_width, {1: 0.5, 2: 0.2}.get(found.count, 0.05))
 
     def count(self, quantity: str) -> int:
         """Number of timings of a quantity."""

@@ -3,7 +3,8 @@
 
 All divisions into at most K segments are searched by dynamic programming, so the best for each number of segments is
 found and not only a good one; the number is chosen by the Bayesian information criterion (G. Schwarz, Estimating the
-Dimension of a Model, 1978). Errors are relative: 10 ns count as much at 100 ns as 1 us at 10 us. Lines neither fall nor
+Dimension of a Model, 1978). Errors are relative to
+the time and to how well it is known: 10 ns count as much at 100 ns as 1 us at 10 us. Lines neither fall nor
 start below the floor they are given, as no message gets cheaper by a byte more.
 """
 
@@ -28,18 +29,21 @@ class Line:
     slope: float
 
 
-def fit_line(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> tuple[float, float, float]:
+def fit_line(
+    x: np.ndarray, y: np.ndarray, floor: float = 0.0, errors: np.ndarray | float = 1.0
+) -> tuple[float, float, float]:
     """Weighted least squares with slope >= 0 and intercept >= floor.
 
     Args:
         x: Sizes.
-        y: Times, positive; the weight of each is 1 / y^2.
+        y: Times, positive.
         floor: Least intercept.
+        errors: Relative error of each time; the weight is 1 / (y * error)^2.
 
     Returns:
-        Intercept, slope, and the sum of squared relative errors.
+        Intercept, slope, and the sum of squared distances in units of the errors.
     """
-    w = 1 / y**2
+    w = 1 / (y * errors) ** 2
     sw, swx, swy = w.sum(), (w * x).sum(), (w * y).sum()
     swxx, swxy = (w * x * x).sum(), (w * x * y).sum()
     spread = sw * swxx - swx**2
@@ -52,10 +56,10 @@ def fit_line(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> tuple[float, f
         candidates = [(max(floor, swy / sw), 0.0)]
         if swxx > 0:
             candidates.append((floor, max(0.0, (swxy - floor * swx) / swxx)))
-    errors = [float((w * (a + b * x - y) ** 2).sum()) for a, b in candidates]
-    best = int(np.argmin(errors))
+    distances = [float((w * (a + b * x - y) ** 2).sum()) for a, b in candidates]
+    best = int(np.argmin(distances))
     intercept, slope = candidates[best]
-    return float(intercept), float(slope), errors[best]
+    return float(intercept), float(slope), distances[best]
 
 
 def segment(
@@ -66,7 +70,7 @@ def segment(
     least_points: int = 3,
     borders: Collection[int] = (),
     floor: float = 0.0,
-    noise: float = RELATIVE_NOISE,
+    errors: np.ndarray | float = RELATIVE_NOISE,
 ) -> list[Line]:
     """Divide points into segments and fit a line to each.
 
@@ -77,12 +81,13 @@ def segment(
         least_points: Fewest points of a segment, where `borders` leave as many.
         borders: Positions after which a segment must end (a known change of protocol).
         floor: Least intercept of any line.
-        noise: Relative error of the times.
+        errors: Relative error of each time, or of all.
 
     Returns:
         The lines in order; together they cover all points.
     """
     count = len(x)
+    known = np.broadcast_to(np.asarray(errors, dtype=float), count)
     stops = sorted({b for b in borders if 0 <= b < count - 1} | {count - 1})
     most = max(most, len(stops))
     blocks = [(0 if not i else stops[i - 1] + 1, stop) for i, stop in enumerate(stops)]
@@ -91,7 +96,7 @@ def segment(
     lines: dict[tuple[int, int], tuple[float, float, float]] = {}
     for i in range(count):
         for j in range(i + need[i] - 1, blocks[block_of[i]][1] + 1):
-            lines[i, j] = fit_line(x[i : j + 1], y[i : j + 1], floor)
+            lines[i, j] = fit_line(x[i : j + 1], y[i : j + 1], floor, known[i : j + 1])
     # best[k][j]: least error of points 0..j in k + 1 segments, and where the last of them starts.
     best = [{j: (lines[0, j][2], 0) for j in range(count) if (0, j) in lines}]
     for _ in range(1, most):
@@ -103,7 +108,7 @@ def segment(
                     row[j] = (total, i)
         best.append(row)
     scores = {
-        k: row[count - 1][0] / noise**2 + (3 * (k + 1) - 1) * np.log(count)
+        k: row[count - 1][0] + (3 * (k + 1) - 1) * np.log(count)
         for k, row in enumerate(best)
         if count - 1 in row
     }

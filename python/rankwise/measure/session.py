@@ -7,7 +7,7 @@ import datetime
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,52 +15,17 @@ import polars as pl
 
 import rankwise
 from rankwise.errors import RankwiseError
-from rankwise.machine.topology import NodeTopology, from_this_machine
+from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
 from rankwise.measure.fit import eager_limit
 from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
 from rankwise.measure.samples import Launch, concatenate
+from rankwise.measure.site import Site
 from rankwise.measure.steps import Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
 PATIENCE = 1.5  # of the time aimed at
-
-
-class Site:
-    """How ranks are started and where they are: this machine, or the nodes a launcher reaches from here.
-
-    The lab has one of its own.
-    """
-
-    waiting = "spin"
-
-    def command(self, words: Sequence[str], program: Path, arguments: Sequence[str]) -> list[str]:
-        """The whole command of one launch."""
-        return [*words, str(program), *arguments]
-
-    def environment(self) -> dict[str, str] | None:
-        """Of the launcher; `None` for ours."""
-        return None
-
-    def topology(self, host: str, about: dict[str, str]) -> tuple[NodeTopology, str]:
-        """A host's topology and how it is known: `seen` or `assumed`."""
-        return from_this_machine(), "seen" if about.get("boot") == _boot_id() else "assumed"
-
-    def cores(
-        self, host: str, node: NodeTopology, allowed: list[int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Logical cores of a rank, and for each the OS index to bind to."""
-        cores = node.cores_of(allowed)
-        return cores, tuple(next(pu for pu in node.pus[core] if pu in allowed) for core in cores)
-
-    def same_machine(self, one: str, other: str) -> bool:
-        """Whether two hosts have the same PUs."""
-        return False
-
-    def node_text(self) -> str | None:
-        """Synthetic description of the nodes, where the site knows it."""
-        return None
 
 
 @dataclass
@@ -68,9 +33,8 @@ class Session:
     """A measurement under way.
 
     Attributes:
-        words: The launcher line.
+        site: How ranks are started, and where they are.
         effort: How much is measured.
-        site: How ranks are started.
         plan: Who measures what; empty before the census.
         launches: Those that said something, the census not among them.
         census: What the census said.
@@ -79,9 +43,8 @@ class Session:
         interrupted: Whether the user stopped it.
     """
 
-    words: list[str]
+    site: Site
     effort: Effort
-    site: Site = field(default_factory=Site)
     plan: Plan = field(default_factory=Plan)
     launches: list[Launch] = field(default_factory=list)
     census: Launch = field(default_factory=Launch)
@@ -89,7 +52,6 @@ class Session:
     assumed_hosts: list[str] = field(default_factory=list)
     unbound: list[int] = field(default_factory=list)
     interrupted: bool = False
-    program: Path = Path()
 
     def prepare(self) -> None:
         """Compile, ask the ranks where they are, and choose who measures.
@@ -97,9 +59,9 @@ class Session:
         Raises:
             RankwiseError: Nothing can be measured with this launcher line.
         """
-        self.program, _ = launching.build(self.words)
-        command = self.site.command(self.words, self.program, ["census"])
-        launching.run(command, self.census, CENSUS_PATIENCE_S, environment=self.site.environment())
+        self.site.prepare()
+        with self.site.command(["census"]) as command:
+            launching.run(command, self.census, CENSUS_PATIENCE_S, environment=self.site.environment())
         if self.census.world < 2:
             raise RankwiseError(
                 "the launcher line started one rank, which has nobody to talk to", "add `-n 2`"
@@ -108,11 +70,10 @@ class Session:
         for number, about in sorted(self.census.ranks.items()):
             host = about["host"]
             if host not in self.topologies:
-                self.topologies[host], known = self.site.topology(host, about)
-                if known == "assumed":
+                self.topologies[host], seen = self.site.topology(about)
+                if not seen:
                     self.assumed_hosts.append(host)
-            allowed = _numbers(about["allowed"])
-            cores, pus = self.site.cores(host, self.topologies[host], allowed)
+            cores, pus = self.site.cores(self.topologies[host], about)
             if not cores:
                 raise RankwiseError(
                     f"rank {number} on `{host}` may use the cores {about['allowed']}, which this machine does not have",
@@ -146,18 +107,15 @@ class Session:
             launch.context = self._context(launch)
             self.launches.append(launch)
             total = steps.points * self.effort.launches
-            command = self.site.command(self.words, self.program, steps.arguments)
             finished = done
+
+            def heard(launch: Launch = launch, finished: int = finished, total: int = total) -> None:
+                said(finished + len(launch.points), total, launch)
+
+            patience = 5 * steps.seconds + CENSUS_PATIENCE_S
             try:
-                launching.run(
-                    command,
-                    launch,
-                    5 * steps.seconds + CENSUS_PATIENCE_S,
-                    lambda launch=launch, finished=finished, total=total: said(
-                        finished + len(launch.points), total, launch
-                    ),
-                    self.site.environment(),
-                )
+                with self.site.command(steps.arguments) as command:
+                    launching.run(command, launch, patience, heard, self.site.environment())
             except launching.Interrupted:
                 self.interrupted = True
                 return
@@ -188,7 +146,7 @@ class Session:
         return {
             "rankwise": rankwise.__version__,
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "command": " ".join(self.words),
+            "command": self.site.description,
             "library": self.census.library,
             "variables": self.census.variables,
             "machine": platform.machine(),
@@ -204,26 +162,9 @@ class Session:
 _TELLING = ("MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "FI_", "UCX_", "I_MPI_", "SLURM_JOB_ID", "SLURM_CPU_BIND")
 
 
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
-
-
-def _numbers(text: str) -> list[int]:
-    """Numbers of a kernel list, `0-3,8`."""
-    found: list[int] = []
-    for word in text.split(","):
-        first, _, last = word.partition("-")
-        if first.isdigit():
-            found += range(int(first), int(last or first) + 1)
-    return found

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the microbenchmarks are started, and where their ranks are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankwise import site_build
+from rankwise.machine.topology import NodeTopology, from_this_machine
+from rankwise.measure.launch import PROGRAM
+
+
+class Site:
+    """The nodes that the user's launcher line reaches from here."""
+
+    waiting = "spin"  # MPI libraries poll by default
+
+    def __init__(self, words: Sequence[str]):
+        self.words = list(words)
+        self.program = Path()
+
+    @property
+    def description(self) -> str:
+        """The launcher line, for people."""
+        return " ".join(self.words)
+
+    def prepare(self) -> None:
+        """Compile the microbenchmarks for the launcher's MPI, or take them from the cache."""
+        self.program = build(site_build.find_mpicc(self.words[0]))
+
+    @contextmanager
+    def command(self, arguments: Sequence[str]) -> Iterator[list[str]]:
+        """The whole command of one launch, valid inside the `with`."""
+        yield [*self.words, str(self.program), *arguments]
+
+    def environment(self) -> dict[str, str] | None:
+        """Environment of the launcher; `None` for ours."""
+        return None
+
+    def topology(self, about: dict[str, str]) -> tuple[NodeTopology, bool]:
+        """Topology of a rank's node by what the rank said of itself, and whether it was seen or only assumed."""
+        return from_this_machine(), about.get("boot") == boot_id()
+
+    def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Logical cores that a rank may use, and for each the OS index to bind to."""
+        allowed = numbers(about["allowed"])
+        cores = node.cores_of(allowed)
+        return cores, tuple(next(pu for pu in node.pus[core] if pu in allowed) for core in cores)
+
+    def same_machine(self, one: str, other: str) -> bool:
+        """Whether two hosts have the same PUs."""
+        return False
+
+    def node_text(self) -> str | None:
+        """Synthetic description of the nodes, where the site knows it."""
+        return None
+
+
+def build(mpicc: Path) -> Path:
+    """The microbenchmarks, compiled with this wrapper."""
+    return site_build.build_program(PROGRAM, "measure", toolchain=site_build.probe(mpicc))
+
+
+def boot_id() -> str:
+    """Identifies this machine and boot, the same in all its containers; empty if unknown."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def numbers(text: str) -> list[int]:
+    """Numbers of a kernel list, `0-3,8`."""
+    found: list[int] = []
+    for word in text.split(","):
+        first, _, last = word.partition("-")
+        if first.isdigit():
+            found += range(int(first), int(last or first) + 1)
+    return found
