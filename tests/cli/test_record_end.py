@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from fake_launchers import fake_launcher
 
-from rankwise.cli.quantities import bytes_text, count_text, seconds_text
 from rankwise.cli.record_end import flaws, summary
 from rankwise.launchers import parse
+from rankwise.quantities import bytes_text, count_text, seconds_text
 
 
 def context(**changes):

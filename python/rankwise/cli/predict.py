@@ -131,7 +131,7 @@ def _fits(recorded: Placement | None, topology: Topology) -> bool:
 
 
 def _show(terminal: Terminal, source: Source, machine: str, predictions: dict[str, Prediction]) -> None:
-    from rankwise.cli.quantities import bytes_text, count_text, seconds_text
+    from rankwise.quantities import bytes_text, count_text, seconds_text
 
     schedule = source.schedule
     terminal.result(
@@ -149,7 +149,7 @@ def _show(terminal: Terminal, source: Source, machine: str, predictions: dict[st
 
 
 def _show_one(terminal: Terminal, name: str, prediction: Prediction) -> None:
-    from rankwise.cli.quantities import bytes_text, count_text, seconds_text
+    from rankwise.quantities import bytes_text, count_text, seconds_text
     from rankwise.replay.document import PARTS, summary
 
     terminal.result(f"{name}: {seconds_text(prediction.makespan_s)}\n")
@@ -180,7 +180,7 @@ def _show_one(terminal: Terminal, name: str, prediction: Prediction) -> None:
 
 
 def _compare(terminal: Terminal, predictions: dict[str, Prediction]) -> None:
-    from rankwise.cli.quantities import bytes_text, seconds_text
+    from rankwise.quantities import bytes_text, seconds_text
 
     best = min(prediction.makespan_s for prediction in predictions.values())
     rows = []

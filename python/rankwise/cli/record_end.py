@@ -58,7 +58,7 @@ def _collected(session: Session) -> list[str]:
 
 def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:
     """What was written."""
-    from rankwise.cli.quantities import bytes_text, count_text
+    from rankwise.quantities import bytes_text, count_text
 
     ranks = "1 rank" if world_size == 1 else f"{world_size} ranks"
     return f"wrote {path}: {ranks}, {count_text(calls)} MPI calls, {bytes_text(size_bytes)}"

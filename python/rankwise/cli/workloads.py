@@ -76,7 +76,7 @@ def _count(args: argparse.Namespace) -> int:
 def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted) -> list[str]:
     import numpy as np
 
-    from rankwise.cli.quantities import bytes_text
+    from rankwise.quantities import bytes_text
 
     total, size = int(counted.messages.sum()), int((counted.messages * counted.bytes).sum())
     shape = " x ".join(str(extent) for extent in grid)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recording and placements -> the report's data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import rankwise
+from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, message_distribution
+from rankwise.recording import Recording
+from rankwise.report import data
+from rankwise.report.collectives import collectives
+from rankwise.report.gaps import gaps, notes
+from rankwise.report.layouts import Placed, recorded_placement
+from rankwise.report.matrix import comm_matrix
+
+
+def build(
+    recording: Recording, asked: Sequence[Placed] = (), ranges: Sequence[int] = DEFAULT_RANGES
+) -> data.ReportData:
+    """Everything that a report of this recording shows.
+
+    Args:
+        recording: The run.
+        asked: Placements besides the one of the run.
+        ranges: Upper ends of the size ranges, powers of two.
+    """
+    ranks = recording.ranks
+    time_s = float(ranks["time_s"].sum())
+    columns = message_columns(recording.messages)
+    ran = recorded_placement(recording)
+    return data.ReportData(
+        schema=data.SCHEMA,
+        rankwise=rankwise.__version__,
+        recording=str(recording.path),
+        program=_program(recording),
+        summary=_summary(recording, time_s),
+        gaps=gaps(recording),
+        ranks=_ranks(recording),
+        calls=_calls(recording.calls, time_s, float(ranks["mpi_s"].sum())),
+        collectives=collectives(recording, time_s),
+        matrix=comm_matrix(columns, recording.world_size),
+        distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
+        notes=notes(recording),
+    )
+
+
+def message_columns(messages: pl.DataFrame) -> MessageColumns:
+    """The table of messages as numpy columns; a destination that is not known is -1."""
+    return MessageColumns(
+        source=messages["source"].to_numpy().astype(np.int64),
+        destination=messages["destination"].fill_null(-1).to_numpy().astype(np.int64),
+        bytes_up_to=messages["bytes_up_to"].to_numpy().astype(np.int64),
+        messages=messages["messages"].to_numpy(),
+        bytes=messages["bytes"].to_numpy(),
+    )
+
+
+def _program(recording: Recording) -> data.Program:
+    context = recording.context
+    run = context["run"] or {}
+    executables = run.get("programs") or context["executables"]
+    mpi = context["mpi"]
+    lines = [line for line in mpi["version"].splitlines() if line.strip()]
+    version = " ".join(lines[0].replace("Version:", "").split()).rstrip(",") if lines else mpi["family"]
+    return data.Program(
+        name=" + ".join(Path(path).name for path in executables[:2]) or "unknown program",
+        command=run.get("command") or [],
+        world_size=recording.world_size,
+        hosts=[host["host"] for host in context["hosts"]],
+        mpi=version.split(",")[0],
+        started_s=run.get("start_s"),
+        elapsed_s=float(recording.ranks["time_s"].max() or 0),
+        exit_status=run.get("exit_status"),
+    )
+
+
+def _summary(recording: Recording, time_s: float) -> data.Summary:
+    messages = recording.messages
+    inside = messages.filter(pl.col("collective"))
+    per_rank = recording.calls.group_by("rank").agg(pl.col("count").sum()).join(recording.ranks, on="rank")
+    rates = per_rank.filter(pl.col("time_s") > 0).select(pl.col("count") / pl.col("time_s"))
+    return data.Summary(
+        mpi_share=_share(float(recording.ranks["mpi_s"].sum()), time_s),
+        mpi_calls=int(recording.calls["count"].sum()),
+        messages=int(messages["messages"].sum()),
+        bytes=int(messages["bytes"].sum()),
+        collective_messages=int(inside["messages"].sum()),
+        collective_bytes=int(inside["bytes"].sum()),
+        calls_per_s=float(rates["count"].max()) if len(rates) else None,
+    )
+
+
+def _ranks(recording: Recording) -> data.Ranks:
+    ranks = recording.ranks
+    hosts = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
+    return data.Ranks(
+        rank=ranks["rank"].to_list(),
+        host=[hosts[name] for name in ranks["host"]],
+        time_s=ranks["time_s"].to_list(),
+        mpi_s=ranks["mpi_s"].to_list(),
+        compute_s=ranks["compute_s"].to_list(),
+        runqueue_wait_s=ranks["runqueue_wait_s"].to_list(),
+        partial=ranks["partial"].to_list(),
+    )
+
+
+def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float) -> list[data.Call]:
+    summed = (
+        calls.group_by("call")
+        .agg(pl.col("count", "time_s", "bytes").sum(), pl.col("max_s").max())
+        .sort(["time_s", "call"], descending=[True, False])
+    )
+    return [
+        data.Call(
+            call=row["call"],
+            count=row["count"],
+            time_s=row["time_s"],
+            share=_share(row["time_s"], time_s),
+            share_of_mpi=_share(row["time_s"], mpi_s),
+            max_s=row["max_s"],
+            bytes=row["bytes"],
+        )
+        for row in summed.iter_rows(named=True)
+    ]
+
+
+def _placed(placed: Placed, columns: MessageColumns, ranges: Sequence[int]) -> data.PlacedDistribution:
+    placement = placed.placement
+    found = message_distribution(
+        columns,
+        placement.locations(placed.topology),
+        ranges,
+        unbound_ranks=int((~placement.bound).sum()),
+        shared_cores=_oversubscribed(placed),
+    )
+    return data.PlacedDistribution(placed.name, placement.allocation, placed.layout, placed.core_order, found)
+
+
+def _oversubscribed(placed: Placed) -> bool:
+    """Whether there are more ranks than cores on a node, or two bound to the same core."""
+    per_node = np.bincount(placed.placement.node, minlength=len(placed.topology.nodes))
+    crowded = any(count > node.cores for count, node in zip(per_node, placed.topology.nodes, strict=True))
+    one_core = placed.placement.bound
+    seats = placed.placement.cores[placed.placement.core_start[:-1]][one_core]
+    pairs = np.stack([placed.placement.node[one_core], seats])
+    return crowded or len(np.unique(pairs, axis=1).T) < pairs.shape[1]
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as data: what every view shows, and what `rankwise report --json` prints.
+
+The JSON schema is formats/report.schema.json. Adding keys is compatible, removing or changing one raises the number.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rankwise.placement.distribution import MessageDistribution
+
+SCHEMA = "rankwise.report/1"
+
+
+class Program(msgspec.Struct, frozen=True):
+    """What was run.
+
+    Attributes:
+        name: File name of the executable.
+        command: The launch line as typed; empty if it is not known.
+        world_size: Ranks of MPI_COMM_WORLD.
+        hosts: Host names.
+        mpi: MPI library and version, one line.
+        started_s: Seconds since 1970, UTC.
+        elapsed_s: From MPI_Init to MPI_Finalize, of the rank that took longest.
+        exit_status: Of the launcher.
+    """
+
+    name: str
+    command: list[str]
+    world_size: int
+    hosts: list[str]
+    mpi: str
+    started_s: float | None
+    elapsed_s: float
+    exit_status: int | None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """The numbers of the first line.
+
+    Attributes:
+        mpi_share: Share of the ranks' time inside MPI.
+        mpi_calls: MPI calls of all ranks.
+        messages: Messages, those inside collectives and to self included.
+        bytes: Their bytes.
+        collective_messages: Of these, messages inside collectives.
+        collective_bytes: Their bytes.
+        calls_per_s: MPI calls in a second of the rank that made most.
+    """
+
+    mpi_share: float | None
+    mpi_calls: int
+    messages: int
+    bytes: int
+    collective_messages: int
+    collective_bytes: int
+    calls_per_s: float | None
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Something that is not in the recording.
+
+    Attributes:
+        what: What is missing.
+        why: The reason.
+    """
+
+    what: str
+    why: str
+
+
+class Ranks(msgspec.Struct, frozen=True):
+    """Time by rank, as columns of equal length, ordered by rank.
+
+    Attributes:
+        rank: World rank.
+        host: Index into `program.hosts`.
+        time_s: From MPI_Init to MPI_Finalize.
+        mpi_s: Inside MPI.
+        compute_s: The rest.
+        runqueue_wait_s: Of the time, waited for a core; `null` if it was not sampled.
+        partial: Whether the rank's recording is not complete.
+    """
+
+    rank: list[int]
+    host: list[int]
+    time_s: list[float]
+    mpi_s: list[float]
+    compute_s: list[float]
+    runqueue_wait_s: list[float | None]
+    partial: list[bool]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One MPI function.
+
+    Attributes:
+        call: Its name.
+        count: Calls of all ranks.
+        time_s: Time of all ranks inside it.
+        share: Of the time of all ranks.
+        share_of_mpi: Of their time inside MPI.
+        max_s: The longest call.
+        bytes: Sent by its callers; received, for receives.
+    """
+
+    call: str
+    count: int
+    time_s: float
+    share: float | None
+    share_of_mpi: float | None
+    max_s: float
+    bytes: int
+
+
+class Collective(msgspec.Struct, frozen=True):
+    """One collective operation with one algorithm.
+
+    Attributes:
+        call: MPI function.
+        algorithm: What its messages follow; `null` if it was not expanded into messages.
+        calls: Calls of all ranks.
+        ranks_min: Size of the smallest communicator.
+        ranks_max: Size of the largest communicator.
+        bytes_min: Smallest argument (see the table `collectives` of a recording).
+        bytes_max: Largest argument.
+        time_s: Time of all ranks inside it.
+        share: Of the time of all ranks.
+        messages: Messages of this call and algorithm.
+        bytes: Their bytes.
+    """
+
+    call: str
+    algorithm: str | None
+    calls: int
+    ranks_min: int | None
+    ranks_max: int | None
+    bytes_min: int
+    bytes_max: int
+    time_s: float
+    share: float | None
+    messages: int
+    bytes: int
+
+
+class CommMatrix(msgspec.Struct, frozen=True):
+    """Messages between groups of consecutive ranks; only pairs that have some, as columns of equal length.
+
+    Attributes:
+        groups: Number of rows and of columns.
+        ranks_per_group: Ranks in each group, but the last may have fewer.
+        source: Sending group.
+        destination: Receiving group.
+        messages: Messages.
+        bytes: Their bytes.
+    """
+
+    groups: int
+    ranks_per_group: int
+    source: list[int]
+    destination: list[int]
+    messages: list[int]
+    bytes: list[int]
+
+
+class PlacedDistribution(msgspec.Struct, frozen=True):
+    """The message distribution under a placement.
+
+    Attributes:
+        name: The placement, for people.
+        allocation: `recorded` for the one of the run, `blocked`, `cyclic`, `plane=K`, `explicit`, ...
+        layout: Nodes, and what each is.
+        core_order: `logical` or `os`; `null` where the placement names the cores itself.
+        distribution: Messages by channel and size.
+    """
+
+    name: str
+    allocation: str
+    layout: str
+    core_order: str | None
+    distribution: MessageDistribution
+
+
+class ReportData(msgspec.Struct, frozen=True):
+    """Everything that a report shows.
+
+    Attributes:
+        schema: `rankwise.report/1`.
+        rankwise: Version that made it.
+        recording: Path of the recording.
+        program: What was run.
+        summary: The first line.
+        gaps: What is not in the recording, and why.
+        ranks: Time by rank.
+        calls: Time by MPI function, the longest first.
+        collectives: Collective operations by algorithm, the longest first.
+        matrix: Messages by source and destination.
+        distributions: Messages by channel and size, for each placement.
+        notes: What a reader should know about the numbers.
+    """
+
+    schema: Literal["rankwise.report/1"]
+    rankwise: str
+    recording: str
+    program: Program
+    summary: Summary
+    gaps: list[Gap]
+    ranks: Ranks
+    calls: list[Call]
+    collectives: list[Collective]
+    matrix: CommMatrix
+    distributions: list[PlacedDistribution]
+    notes: list[str]
+
+
+def to_dict(report: ReportData) -> dict:
+    """JSON-able content, `schema` first."""
+    return msgspec.to_builtins(report)
+
+
+def json_schema() -> dict:
+    """JSON schema of the report, as kept in formats/report.schema.json."""
+    return msgspec.json.schema(ReportData)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is not in a recording, said on the first screen, and what to know about the numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rankwise.recording import Recording
+from rankwise.report.data import Gap
+
+_MOST_RANKS_NAMED = 6
+
+
+def gaps(recording: Recording) -> list[Gap]:
+    """What is missing, and why, in sentences without a full stop."""
+    context = recording.context
+    found = []
+    if missing := context["missing_ranks"]:
+        found.append(Gap(f"{ranks_text(missing)} of {recording.world_size}", "left nothing behind"))
+    by_reason: dict[str, list[int]] = {}
+    for entry in context["partial_ranks"]:
+        by_reason.setdefault(entry["why"], []).append(entry["rank"])
+    for why, ranks in by_reason.items():
+        found.append(Gap(f"the end of {ranks_text(ranks)}", why))
+    found += [Gap(_counted(entry["what"], entry["count"]), entry["why"]) for entry in context["not_recorded"]]
+    for why, hosts in _topology_problems(context).items():
+        named = ", ".join(hosts[:3]) + (", ..." if len(hosts) > 3 else "")
+        found.append(Gap(f"the topology of {named}", why))
+    if context["other_jobs"]:
+        found.append(Gap("other MPI jobs of the same launch", "only the largest job is shown"))
+    found += [Gap("part of a raw file", problem) for problem in context["problems"]]
+    return found
+
+
+def notes(recording: Recording) -> list[str]:
+    """What a reader of the numbers should know, in sentences."""
+    found = []
+    bindings = recording.context["bindings"]
+    unbound = [entry["rank"] for entry in bindings if entry["bound"] is False]
+    if unbound:
+        who = "The ranks were" if len(unbound) == len(bindings) else f"{len(unbound)} ranks were"
+        found.append(f"{who} not bound to cores: their times include migration between cores.")
+    per_host = Counter(entry["host"] for entry in bindings)
+    cores = {
+        host["host"]: len(host["topology"]["pus"]) for host in recording.context["hosts"] if host["topology"]
+    }
+    crowded = [host for host, count in per_host.items() if count > cores.get(host, count)]
+    if crowded:
+        host = crowded[0]
+        found.append(
+            f"There were more ranks than cores ({per_host[host]} on the {cores[host]} of {host}): "
+            "times include waiting for a core."
+        )
+    return found
+
+
+def ranks_text(ranks: list[int]) -> str:
+    """`rank 3`, `ranks 1, 2, 5`, `ranks 0-15`, `12 ranks`."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 2 and sorted(ranks) == list(range(min(ranks), max(ranks) + 1)):
+        return f"ranks {min(ranks)}-{max(ranks)}"
+    if len(ranks) <= _MOST_RANKS_NAMED:
+        return "ranks " + ", ".join(map(str, ranks))
+    return f"{len(ranks)} ranks"
+
+
+def _counted(what: str, count: int | None) -> str:
+    names = {"rma": "one-sided calls", "partitioned": "partitioned calls", "io": "file calls", "note": "note"}
+    name = names.get(what, what)
+    return name if count is None else f"{count} {name}"
+
+
+def _topology_problems(context: dict) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for host in context["hosts"]:
+        if host["topology"] is None:
+            why = host["topology_problem"] or "it was not saved"
+            found.setdefault(why, []).append(host["host"])
+    return found

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as one HTML file that needs no network: charts in one file each, words and tables in the template."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import jinja2
+from bokeh.embed import components
+from bokeh.resources import Resources
+from markupsafe import Markup
+
+from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.report import words
+from rankwise.report.data import ReportData, to_dict
+from rankwise.report.html import distribution, matrix, ranks
+
+# How a file is known as a report of Rankwise, which may be replaced by a newer one.
+MARK = '<meta name="generator" content="rankwise report">'
+
+# Above this many ranks the columns of the table by rank stay out of the embedded JSON (they are in the recording).
+_MOST_RANKS_EMBEDDED = 4096
+
+
+def render(report: ReportData) -> str:
+    """The whole page."""
+    charts = {"ranks": ranks.chart(report), "matrix": matrix.chart(report)}
+    for at, placed in enumerate(report.distributions):
+        charts[f"distribution{at}"] = distribution.chart(placed)
+    charts = {name: chart for name, chart in charts.items() if chart is not None}
+    script, divisions = components(charts) if charts else ("", {})
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.globals.update(
+        words=words, count_text=count_text, bytes_text=bytes_text, seconds_text=seconds_text
+    )
+    return environment.from_string(_file("page.html.jinja")).render(
+        report=report,
+        mark=Markup(MARK),
+        style=Markup(_file("page.css")),
+        library=Markup(Resources(mode="inline", components=["bokeh"], minified=True).render_js()),
+        script=Markup(script),
+        charts={name: Markup(division) for name, division in divisions.items()},
+        raw=Markup(_raw_json(report)),
+        groups=report.matrix.ranks_per_group,
+    )
+
+
+def _raw_json(report: ReportData) -> str:
+    content = to_dict(report)
+    if len(report.ranks.rank) > _MOST_RANKS_EMBEDDED:
+        content["ranks"] = None
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    # Inside a script element only these could end it or start a comment.
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _file(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The look that all charts share: readable on light and dark pages, distinguishable for colour-blind readers."""
+
+from __future__ import annotations
+
+from bokeh.plotting import figure
+
+TEXT = "#7b848d"  # on white and on the dark page alike
+LINES = "#7b848d55"
+EMPTY = "#7b848d1f"
+
+# Of the palette of Okabe & Ito (2008), which colour-blind readers can tell apart.
+BLUE, ORANGE, PINK, SKY, GREEN, GREY = "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"
+
+
+def plain_figure(**options) -> figure:
+    """A figure without a background of its own."""
+    made = figure(sizing_mode="stretch_width", background_fill_color=None, border_fill_color=None, **options)
+    made.outline_line_color = None
+    made.toolbar.logo = None
+    made.toolbar.autohide = True
+    made.grid.grid_line_color = LINES
+    made.title.text_color = TEXT
+    made.title.text_font_style = "normal"
+    made.title.text_font_size = "14px"
+    for axis in made.axis:
+        axis.axis_label_text_color = axis.major_label_text_color = TEXT
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size = axis.major_label_text_font_size = "13px"
+        axis.axis_line_color = axis.major_tick_line_color = LINES
+        axis.minor_tick_line_color = None
+    return made
+
+
+def style_legend(made: figure) -> None:
+    """Legend above the chart, in one line."""
+    for legend in made.legend:
+        legend.background_fill_color = legend.border_line_color = None
+        legend.label_text_color = TEXT
+        legend.label_text_font_size = "13px"
+        legend.orientation = "horizontal"
+        legend.padding = legend.margin = 0

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The communication matrix as a heat map: bytes as colour, messages and bytes on hover."""
+
+from __future__ import annotations
+
+import numpy as np
+from bokeh.models import (
+    ColorBar,
+    ColumnDataSource,
+    CustomJSHover,
+    HoverTool,
+    LogColorMapper,
+    NumeralTickFormatter,
+)
+from bokeh.palettes import Viridis256
+from bokeh.plotting import figure
+
+from rankwise.report.data import ReportData
+from rankwise.report.html.look import EMPTY, LINES, TEXT, plain_figure
+
+# Without the darkest colours, which would be lost on a dark page.
+_PALETTE = Viridis256[40:]
+
+
+def chart(report: ReportData) -> figure | None:
+    """Rows send, columns receive."""
+    matrix = report.matrix
+    if not matrix.source:
+        return None
+    shape = (matrix.groups, matrix.groups)
+    sizes = np.full(shape, np.nan, dtype=np.float32)
+    counts = np.zeros(shape, dtype=np.float32)
+    sizes[matrix.source, matrix.destination] = matrix.bytes
+    counts[matrix.source, matrix.destination] = matrix.messages
+    some = [size for size in matrix.bytes if size > 0] or [1]
+    mapper = LogColorMapper(
+        palette=_PALETTE, low=min(some), high=max(max(some), min(some) * 1.01), nan_color=EMPTY
+    )
+    unit = matrix.ranks_per_group
+    last = matrix.groups * unit
+    made = plain_figure(
+        height=560,
+        x_range=(-0.5, last - 0.5),
+        y_range=(last - 0.5, -0.5),
+        x_axis_label="to rank",
+        y_axis_label="from rank",
+        x_axis_location="above",
+        tools="wheel_zoom,pan,reset,save",
+    )
+    source = ColumnDataSource({"image": [sizes], "messages": [counts]})
+    # The origin is at the top: rows grow downwards as the reversed axis does.
+    picture = made.image(image="image", x=-0.5, y=-0.5, dw=last, dh=last, color_mapper=mapper, source=source)
+    name = CustomJSHover(
+        args={"unit": unit, "ranks": report.program.world_size},
+        code="""
+            const first = Math.floor((value + 0.5) / unit) * unit
+            const end = Math.min(first + unit, ranks) - 1
+            return end > first ? `${first}-${end}` : `${first}`
+        """,
+    )
+    made.add_tools(
+        HoverTool(
+            renderers=[picture],
+            tooltips=[
+                ("from rank", "$y{custom}"),
+                ("to rank", "$x{custom}"),
+                ("messages", "@messages{0,0}"),
+                ("bytes", "@image{0,0}"),
+            ],
+            formatters={"$x": name, "$y": name},
+        )
+    )
+    made.add_layout(
+        ColorBar(
+            color_mapper=mapper,
+            formatter=NumeralTickFormatter(format="0 b"),
+            title="bytes",
+            background_fill_color=None,
+            major_label_text_color=TEXT,
+            title_text_color=TEXT,
+            title_text_font_style="normal",
+            major_tick_line_color=LINES,
+            bar_line_color=None,
+            width=14,
+        ),
+        "right",
+    )
+    made.grid.grid_line_color = None
+    for axis in made.axis:
+        axis.ticker.min_interval = 1
+        axis.formatter.use_scientific = False
+    made.match_aspect = True
+    return made

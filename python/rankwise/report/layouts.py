@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which placements a report is asked for, besides the one of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.machine import topology as topologies
+from rankwise.machine.synthetic import numbers_cores
+from rankwise.machine.topology import NodeTopology, Topology
+from rankwise.placement import file as placement_file
+from rankwise.placement.placement import Placement
+from rankwise.placement.simple import allocate, parse_nodes
+from rankwise.recording import Recording
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, as typed.
+
+    Attributes:
+        nodes: `PxQ`, or `None`.
+        allocations: `blocked`, `cyclic`, `plane=K`.
+        node: Synthetic description or XML file of each node, or `None`.
+        core_order: `logical`, `os` or `None` for: `os` if `node` numbers its cores, else `logical`.
+        placement: Path of a placement file, or `None`.
+    """
+
+    nodes: str | None = None
+    allocations: Sequence[str] = ()
+    node: str | None = None
+    core_order: str | None = None
+    placement: str | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A placement with the topology it is meant in, and how to call it."""
+
+    name: str
+    layout: str
+    core_order: str | None
+    placement: Placement
+    topology: Topology
+
+
+def recorded_placement(recording: Recording) -> Placed | None:
+    """Where the ranks ran; `None` if that is not known."""
+    if recording.topology is None or recording.placement is None:
+        return None
+    return Placed("as it ran", _layout(recording.topology), None, recording.placement, recording.topology)
+
+
+def asked_placements(recording: Recording, asked: Asked) -> list[Placed]:
+    """The placements asked for, in order.
+
+    Raises:
+        RankwiseError: One is impossible, or its nodes are not known.
+    """
+    found = []
+    if asked.placement:
+        found.append(_from_file(recording, asked))
+    if asked.nodes or asked.allocations or (asked.node and not asked.placement):
+        found += _allocated(recording, asked)
+    return found
+
+
+def _from_file(recording: Recording, asked: Asked) -> Placed:
+    placement = placement_file.load(asked.placement)
+    if placement.ranks != recording.world_size:
+        raise RankwiseError(
+            f"`{asked.placement}` places {placement.ranks} ranks, the recording has {recording.world_size}",
+            "make one for this recording with `rankwise place`",
+        )
+    if asked.node:
+        nodes = Topology.of(topologies.describe(asked.node), len(placement.node_names))
+    else:
+        nodes = _recorded_nodes(recording, placement)
+    placement.check(nodes)
+    return Placed(asked.placement, _layout(nodes), None, placement, nodes)
+
+
+def _recorded_nodes(recording: Recording, placement: Placement) -> Topology:
+    """The recording's own nodes, found by the hashes in the placement."""
+    known = {node.sha256: node for node in recording.topology.nodes} if recording.topology else {}
+    missing = [at for at, sha256 in enumerate(placement.topology_sha256) if sha256 not in known]
+    if missing:
+        raise RankwiseError(
+            f"the placement was made for another kind of node than the recording's "
+            f"(`{placement.node_names[missing[0]]}`)",
+            "describe its nodes, for example `--node 'package:2 core:2'`",
+        )
+    return Topology(tuple(known[sha256] for sha256 in placement.topology_sha256))
+
+
+def _allocated(recording: Recording, asked: Asked) -> list[Placed]:
+    ranks = recording.world_size
+    node = topologies.describe(asked.node) if asked.node else _only_kind(recording)
+    nodes, per_node = parse_nodes(asked.nodes) if asked.nodes else _natural(recording, node, asked)
+    order = asked.core_order or ("os" if asked.node and numbers_cores(asked.node) else "logical")
+    found = []
+    for allocation in asked.allocations or ("blocked",):
+        placement, topology = allocate(ranks, nodes, per_node, node, allocation, order)
+        name = f"{nodes}x{per_node} {allocation}"
+        found.append(Placed(name, _layout(topology), order, placement, topology))
+    return found
+
+
+def _only_kind(recording: Recording) -> NodeTopology:
+    kinds = set(recording.topology.nodes) if recording.topology else set()
+    if len(kinds) == 1:
+        return kinds.pop()
+    why = "its nodes differ" if kinds else "the topology of its nodes is not in the recording"
+    raise RankwiseError(
+        f"`--node` is needed, as {why}", "for example `--nodes 4x4 --node 'package:2 core:2'`"
+    )
+
+
+def _natural(recording: Recording, node: NodeTopology, asked: Asked) -> tuple[int, int]:
+    """Nodes and ranks a node where `--nodes` does not say: full nodes, or those of the run."""
+    ranks = recording.world_size
+    if asked.node or recording.placement is None:
+        return -(-ranks // node.cores), min(node.cores, ranks)
+    return len(recording.topology.nodes), int(np.bincount(recording.placement.node).max())
+
+
+def _layout(topology: Topology) -> str:
+    """`4 nodes of package:2 core:2`, or what is known of nodes that were not described."""
+    kinds = list(dict.fromkeys(topology.nodes))
+    count = len(topology.nodes)
+    nodes = "1 node" if count == 1 else f"{count} nodes"
+    if len(kinds) > 1:
+        return f"{nodes} of {len(kinds)} kinds"
+    node = kinds[0]
+    if ":" in node.description and "/" not in node.description:
+        return f"{nodes} of {node.description}"
+    packages = "1 package" if node.package_count == 1 else f"{node.package_count} packages"
+    cores = "1 core" if node.cores == 1 else f"{node.cores} cores"
+    return f"{nodes} of {packages}, {cores}"

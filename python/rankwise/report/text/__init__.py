@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report in the terminal: 80 columns, one view a file, each a function `view(report) -> renderables`."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, RenderableType
+
+from rankwise.report.data import ReportData
+from rankwise.report.text import calls, collectives, distribution, headline, matrix, ranks
+
+VIEWS = (headline.view, ranks.view, calls.view, collectives.view, matrix.view, distribution.view)
+COLUMNS = 80
+
+
+def render(report: ReportData, colour: bool = False) -> str:
+    """The whole report as text.
+
+    Args:
+        report: What to show.
+        colour: Whether to add colours, which never carry a meaning of their own.
+    """
+    console = Console(
+        file=io.StringIO(),
+        width=COLUMNS,
+        force_terminal=colour,
+        color_system="256" if colour else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        soft_wrap=False,
+    )
+    for at, view in enumerate(VIEWS):
+        parts: list[RenderableType] = view(report)
+        if parts and at:
+            console.print()
+        for part in parts:
+            console.print(part)
+    lines = console.file.getvalue().rstrip("\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines)

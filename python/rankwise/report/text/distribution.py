@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The message distribution by channel and size, beside the even distribution."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rankwise.placement.distribution import MessageDistribution
+from rankwise.report.data import PlacedDistribution, ReportData
+from rankwise.report.text.tables import table, title
+from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text
+
+
+def view(report: ReportData) -> list[RenderableType]:
+    """A table for each placement."""
+    if not report.distributions:
+        hint = "--nodes 4x4 --node 'package:2 core:2'"
+        return [
+            title("Message distribution"),
+            Text("  where the ranks ran is not known; describe nodes to see it, for example"),
+            Text(f"  {hint}", style="green"),
+        ]
+    parts: list[RenderableType] = []
+    for placed in report.distributions:
+        if parts:
+            parts.append(Text(""))
+        parts += _one(placed)
+    return parts
+
+
+def _one(placed: PlacedDistribution) -> list[RenderableType]:
+    distribution = placed.distribution
+    parts: list[RenderableType] = [
+        Text("\n".join(textwrap.wrap(f"Message distribution, {placed_text(placed)}", 78)), style="bold")
+    ]
+    if not distribution.total.messages:
+        return [*parts, Text("  no messages between ranks")]
+    parts.append(_table(distribution))
+    for note in placed_notes(placed):
+        parts.append(Text(textwrap.fill(note, 78, initial_indent="  ", subsequent_indent="  "), style="dim"))
+    return parts
+
+
+def _table(distribution: MessageDistribution) -> Table:
+    channels = distribution.total.channels
+    even = even_shares(distribution)
+    rows = [("  if even", *(percent(even.get(share.channel, 0.0)) for share in channels), "")]
+    for what, key, whole in (("messages", "message_share", "messages"), ("bytes", "byte_share", "bytes")):
+        if not getattr(distribution.total, whole):
+            continue
+        for part in (distribution.total, *distribution.ranges):
+            if not getattr(part, whole):
+                continue
+            label = f"  {what}, all" if part is distribution.total else f"    {range_text(part)}"
+            shares = (percent(getattr(share, key)) for share in part.channels)
+            rows.append((label, *shares, percent(getattr(part, key))))
+    names = [f"(by {share.channel})" if share.part_of else share.name for share in channels]
+    return table(("  averages over ranks", *names, "of all"), rows)

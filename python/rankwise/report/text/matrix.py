@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The communication matrix as digits: each digit less is half the bytes."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rankwise.quantities import bytes_text
+from rankwise.report.data import CommMatrix, ReportData
+from rankwise.report.matrix import coarser
+from rankwise.report.text.tables import title
+
+_MOST_GROUPS = 32
+_WIDE_UP_TO = 24  # with three columns a cell, 80 columns hold this many
+# Backgrounds from dark to light (viridis), each with a readable foreground; digits say the same without colour.
+_SHADES = (53, 54, 60, 24, 30, 36, 35, 71, 149, 227)
+_DARK_TEXT_FROM = 6
+
+
+def view(report: ReportData) -> list[RenderableType]:
+    """A row for each sender, a column for each receiver."""
+    matrix = coarser(report.matrix, _MOST_GROUPS)
+    if not matrix.source:
+        return []
+    # Rows without bytes (zero-byte messages only) still show that there are messages.
+    weights = {
+        (source, destination): max(size, 1)
+        for source, destination, size in zip(matrix.source, matrix.destination, matrix.bytes, strict=True)
+    }
+    most = max(weights.values())
+    width = 3 if matrix.groups <= _WIDE_UP_TO else 2
+    step = 1 if width == 3 and matrix.ranks_per_group == 1 else 4
+    unit = "a rank" if matrix.ranks_per_group == 1 else f"{matrix.ranks_per_group} ranks"
+    parts: list[RenderableType] = [
+        title(f"Communication matrix: bytes sent, {unit} a row, to whom by column"),
+        Text(_column_names(matrix, width, step), style="dim"),
+    ]
+    for source in range(matrix.groups):
+        row = Text(f"{source * matrix.ranks_per_group:>7} ", style="dim")
+        for destination in range(matrix.groups):
+            _cell(row, weights.get((source, destination)), most, width)
+        parts.append(row)
+    least = bytes_text(most / 2**9)
+    parts.append(
+        Text(
+            f"        9: {bytes_text(most)} or more than half of it; each digit less: half; 0: up to {least}",
+            style="dim",
+        )
+    )
+    return parts
+
+
+def digit(size: float, most: float) -> int:
+    """9 for (most/2, most], 8 for (most/4, most/2], ..., 0 for all that is less."""
+    return max(0, 9 - int(math.floor(math.log2(most / size))))
+
+
+def _cell(row: Text, size: int | None, most: int, width: int) -> None:
+    if size is None:
+        row.append("·".rjust(width), style="dim")
+        return
+    value = digit(size, most)
+    foreground = "black" if value >= _DARK_TEXT_FROM else "white"
+    row.append(str(value).rjust(width), style=f"{foreground} on color({_SHADES[value]}) not dim")
+
+
+def _column_names(matrix: CommMatrix, width: int, step: int) -> str:
+    line = [" "] * (8 + matrix.groups * width + 8)
+    for group in range(0, matrix.groups, step):
+        name = str(group * matrix.ranks_per_group)
+        end = 8 + (group + 1) * width
+        start = max(end - len(name), 0)
+        line[start:end] = name[-(end - start) :]
+    return "".join(line).rstrip()

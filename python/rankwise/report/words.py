@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers and names of a report as text, the same in every view."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, timezone
+
+from rankwise.placement.distribution import MessageDistribution, SizeRange
+from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.report.data import Collective, PlacedDistribution, ReportData
+
+
+def percent(share: float | None) -> str:
+    """`37.2 %`; a dash for what has no share, `< 0.1 %` for what is there but little."""
+    if share is None:
+        return "-"
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    return f"{share * 100:.1f} %"
+
+
+def headline(report: ReportData) -> str:
+    """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`."""
+    program, share = report.program, report.summary.mpi_share
+    ranks = "1 rank" if program.world_size == 1 else f"{program.world_size} ranks"
+    inside = "" if share is None else f"; {share * 100:.0f} % of it in MPI"
+    return f"{program.name} on {ranks}, {seconds_text(program.elapsed_s)}{inside}"
+
+
+def command_text(report: ReportData) -> str:
+    """The launch line, quoted for a shell."""
+    return shlex.join(report.program.command)
+
+
+def circumstances(report: ReportData) -> str:
+    """MPI library, hosts, exit status, date."""
+    program = report.program
+    parts = [program.mpi]
+    if len(program.hosts) == 1:
+        parts.append(f"host {program.hosts[0]}")
+    elif program.hosts:
+        parts.append(f"{len(program.hosts)} hosts")
+    if program.exit_status is not None:
+        parts.append(f"exit status {program.exit_status}")
+    if program.started_s is not None:
+        started = datetime.fromtimestamp(program.started_s, timezone.utc)
+        parts.append(f"{started:%Y-%m-%d %H:%M} UTC")
+    return ", ".join(parts)
+
+
+def traffic(report: ReportData) -> str:
+    """How much was called and sent."""
+    summary = report.summary
+    text = f"{plural(summary.mpi_calls, 'MPI call')}; {plural(summary.messages, 'message')} "
+    text += f"with {bytes_text(summary.bytes)}"
+    if summary.collective_messages:
+        share = summary.collective_messages / summary.messages
+        volume = (
+            f", {percent(summary.collective_bytes / summary.bytes)} of the bytes" if summary.bytes else ""
+        )
+        text += f", {percent(share)} of them{volume} inside collectives"
+    return text
+
+
+def recording_cost(report: ReportData) -> str:
+    """What the recording may have cost, as far as that is known."""
+    rate = report.summary.calls_per_s
+    if rate is None:
+        return "not measured in this run"
+    return f"not measured in this run; every 10 ns a call is {rate * 1e-6:.2g} % of the busiest rank's time"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 message`, `320 k messages`."""
+    return f"{count_text(count)} {noun}" + ("" if count == 1 else "s")
+
+
+def size_text(size: int) -> str:
+    """A power of two as the size ranges have it: `256 B`, `4 KiB`."""
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= scale and size % scale == 0:
+            return f"{size // scale} {unit}"
+    return f"{size} B"
+
+
+def range_text(part: SizeRange) -> str:
+    """`0 B to 256 B`, `4 KiB to 64 KiB`, `over 256 KiB`, `all sizes`."""
+    if part.over_bytes is None and part.up_to_bytes is None:
+        return "all sizes"
+    if part.up_to_bytes is None:
+        return f"over {size_text(part.over_bytes)}"
+    return f"{size_text(part.over_bytes or 0)} to {size_text(part.up_to_bytes)}"
+
+
+def placed_text(placed: PlacedDistribution) -> str:
+    """`4x4 blocked, on 4 nodes of package:2 core:2, cores in OS order`."""
+    order = {"os": ", cores in OS order"}.get(placed.core_order or "", "")
+    return f"{placed.name}, on {placed.layout}{order}"
+
+
+def placed_notes(placed: PlacedDistribution) -> list[str]:
+    """What to know about one distribution."""
+    found, distribution = [], placed.distribution
+    certain = all(share.channel != "unbound" for share in distribution.total.channels)
+    if distribution.unbound_ranks and not certain:
+        found.append(
+            f"{distribution.unbound_ranks} of {distribution.ranks} ranks had several cores to run on: "
+            "where the channel inside a node is not certain, it is `not known`"
+        )
+    if distribution.shared_cores:
+        found.append("several ranks share a core")
+    nodes = distribution.nodes_used
+    if placed.allocation != "recorded" and not placed.layout.startswith(f"{nodes} node"):
+        found.append(f"only {nodes} of the nodes have ranks")
+    if distribution.self_messages:
+        found.append(
+            f"{plural(distribution.self_messages, 'message')} to self "
+            f"({bytes_text(distribution.self_bytes)}) left out of all shares"
+        )
+    if distribution.unknown_messages:
+        found.append(
+            f"{plural(distribution.unknown_messages, 'message')} of unknown destination left out of all shares"
+        )
+    return found
+
+
+def argument_text(collective: Collective) -> str:
+    """Sizes of a collective's argument: `8 B`, `8 B to 4.1 kB`."""
+    low, high = bytes_text(collective.bytes_min), bytes_text(collective.bytes_max)
+    return low if low == high else f"{low} to {high}"
+
+
+def sizes_text(collective: Collective) -> str:
+    """Sizes of its communicators: `16`, `4-16`."""
+    if collective.ranks_min is None:
+        return "-"
+    low, high = collective.ranks_min, collective.ranks_max
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def even_shares(distribution: MessageDistribution) -> dict[str, float]:
+    """The even distribution by channel."""
+    return {each.channel: each.share for each in distribution.even}
