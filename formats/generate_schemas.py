@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 
 from rankwise.placement.file import json_schema as placement_schema
+from rankwise.report.data import json_schema as report_schema
 
-SCHEMAS = {"placement.schema.json": placement_schema}
+SCHEMAS = {"placement.schema.json": placement_schema, "report.schema.json": report_schema}
 
 
 def text_of(schema: dict) -> str:

@@ -23,6 +23,7 @@ from rankwise.errors import RankwiseError
 # In the order of the help text.
 COMMANDS: tuple[str, ...] = (
     "record",
+    "report",
     "predict",
     "measure",
     "place",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from rankwise.errors import RankwiseError
 from rankwise.machine.channels import LITERATURE_NAMES, NETWORK, NODE, PACKAGE, UNBOUND, Locations
 
 # Upper ends of the size ranges of the paper's figures 3 and 4; the last range has none.
@@ -268,3 +269,19 @@ def _mean_share(part: np.ndarray, whole: np.ndarray) -> float | None:
 def _share(part: np.ndarray, whole: np.ndarray) -> float | None:
     total = whole.sum()
     return float(part.sum() / total) if total > 0 else None
+
+
+def check_ranges(ranges: Sequence[int]) -> None:
+    """Check upper ends of size ranges that a user gave.
+
+    Raises:
+        RankwiseError: Not ascending powers of two, between which a recording cannot tell sizes apart.
+    """
+    wrong = [size for size in ranges if size < 1 or size & (size - 1)]
+    if wrong:
+        raise RankwiseError(
+            f"size ranges end at powers of two, as those of a recording do; `{wrong[0]}` is none",
+            "for example `--ranges 256,4KiB,64KiB,256KiB`",
+        )
+    if list(ranges) != sorted(set(ranges)):
+        raise RankwiseError("size ranges must ascend", "for example `--ranges 256,4KiB,64KiB,256KiB`")

@@ -16,9 +16,6 @@ from rankwise.report import words
 from rankwise.report.data import ReportData, to_dict
 from rankwise.report.html import distribution, matrix, ranks
 
-# How a file is known as a report of Rankwise, which may be replaced by a newer one.
-MARK = '<meta name="generator" content="rankwise report">'
-
 # Above this many ranks the columns of the table by rank stay out of the embedded JSON (they are in the recording).
 _MOST_RANKS_EMBEDDED = 4096
 
@@ -36,7 +33,6 @@ def render(report: ReportData) -> str:
     )
     return environment.from_string(_file("page.html.jinja")).render(
         report=report,
-        mark=Markup(MARK),
         style=Markup(_file("page.css")),
         library=Markup(Resources(mode="inline", components=["bokeh"], minified=True).render_js()),
         script=Markup(script),

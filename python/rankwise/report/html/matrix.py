@@ -8,9 +8,9 @@ from bokeh.models import (
     ColorBar,
     ColumnDataSource,
     CustomJSHover,
+    CustomJSTickFormatter,
     HoverTool,
     LogColorMapper,
-    NumeralTickFormatter,
 )
 from bokeh.palettes import Viridis256
 from bokeh.plotting import figure
@@ -20,6 +20,15 @@ from rankwise.report.html.look import EMPTY, LINES, TEXT, plain_figure
 
 # Without the darkest colours, which would be lost on a dark page.
 _PALETTE = Viridis256[40:]
+
+
+# As `bytes_text` does.
+_BYTES_TEXT = """
+    const units = ["B", "kB", "MB", "GB", "TB", "PB"]
+    let size = tick, unit = 0
+    while (size >= 999.5 && unit + 1 < units.length) { size /= 1000; unit += 1 }
+    return `${Number(size.toPrecision(3))} ${units[unit]}`
+"""
 
 
 def chart(report: ReportData) -> figure | None:
@@ -73,12 +82,9 @@ def chart(report: ReportData) -> figure | None:
     made.add_layout(
         ColorBar(
             color_mapper=mapper,
-            formatter=NumeralTickFormatter(format="0 b"),
-            title="bytes",
+            formatter=CustomJSTickFormatter(code=_BYTES_TEXT),
             background_fill_color=None,
             major_label_text_color=TEXT,
-            title_text_color=TEXT,
-            title_text_font_style="normal",
             major_tick_line_color=LINES,
             bar_line_color=None,
             width=14,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from rankwise.quantities import bytes_text, count_text
+from rankwise.quantities import count_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import table
 from rankwise.report.words import argument_text, percent, sizes_text
@@ -27,13 +27,12 @@ def view(report: ReportData) -> list[RenderableType]:
             count_text(each.calls),
             percent(each.share),
             count_text(each.messages),
-            bytes_text(each.bytes),
         )
         for each in report.collectives[:_SHOWN]
     ]
     if len(report.collectives) > _SHOWN:
-        rows.append((f"  {len(report.collectives) - _SHOWN} others", "", "", "", "", "", "", ""))
-    headings = ("Collectives", "algorithm", "ranks", "argument", "calls", "of run", "messages", "bytes")
+        rows.append((f"  {len(report.collectives) - _SHOWN} others", "", "", "", "", "", ""))
+    headings = ("Collectives", "algorithm", "ranks", "argument", "calls", "of run", "messages")
     return [table(headings, rows, left=(0, 1))]
 
 

@@ -43,13 +43,10 @@ def view(report: ReportData) -> list[RenderableType]:
         for destination in range(matrix.groups):
             _cell(row, weights.get((source, destination)), most, width)
         parts.append(row)
-    least = bytes_text(most / 2**9)
-    parts.append(
-        Text(
-            f"        9: {bytes_text(most)} or more than half of it; each digit less: half; 0: up to {least}",
-            style="dim",
-        )
+    scale = (
+        f"9: {bytes_text(most)} to half of it, each digit less is half, 0: up to {bytes_text(most / 2**9)}"
     )
+    parts.append(Text(" " * 8 + scale, style="dim"))
     return parts
 
 

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise report`: what a recording shows, in the terminal, as HTML, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "show where a recording's time and messages went"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    from rankwise.cli.parsing import add_json, add_output, size_bytes
+
+    parser.add_argument("recording", metavar="REC", help="the recording, a directory NAME.rw")
+    add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
+    add_json(parser)
+    parser.add_argument("--open", action="store_true", help="show the HTML report in the browser")
+    asked = parser.add_argument_group("other placements, for the message distribution")
+    asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
+    asked.add_argument(
+        "--allocation",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="blocked (default), cyclic or plane=K: how ranks are dealt to nodes; may be repeated",
+    )
+    asked.add_argument(
+        "--node",
+        "--topology",
+        metavar="DESC",
+        help="each node: an hwloc synthetic description ('package:2 core:2', with (indexes=...) for OS order) "
+        "or XML file; default: as recorded",
+    )
+    asked.add_argument(
+        "--core-order",
+        choices=("logical", "os"),
+        help="the order in which a node's ranks take its cores: as they share the most (logical), or by OS "
+        "index (os); default os if --node has indexes, else logical",
+    )
+    asked.add_argument("--placement", metavar="FILE", help="a placement file, NAME.placement.json")
+    asked.add_argument(
+        "--ranges",
+        metavar="SIZES",
+        type=lambda text: tuple(size_bytes(size) for size in text.split(",")),
+        help="upper ends of the size ranges, powers of two; default 256,4KiB,64KiB,256KiB",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show a recording."""
+    from rankwise.cli.terminal import Terminal, wants_colour
+    from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
+    from rankwise.recording import Recording
+    from rankwise.report import build, data, layouts
+
+    terminal = Terminal(args)
+    ranges = args.ranges or DEFAULT_RANGES
+    check_ranges(ranges)
+    path = _output(args)
+    recording = Recording.open(args.recording)
+    asked = layouts.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
+    report = build.build(recording, layouts.asked_placements(recording, asked), ranges)
+    if args.json:
+        terminal.json(data.to_dict(report))
+    else:
+        from rankwise.report.text import render
+
+        terminal.result(render(report, wants_colour(sys.stdout, args.color)))
+    if path:
+        _write_html(report, path, terminal)
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    if not args.quiet and not args.json:
+        terminal.note(_next(args, recording.world_size))
+    return 0
+
+
+def _output(args: argparse.Namespace) -> Path | None:
+    """Where the HTML goes, checked before any work; with `--json` there is none unless it is asked for."""
+    from rankwise.report import files
+
+    if args.output:
+        files.check(Path(args.output), args.force)
+        return Path(args.output)
+    if (args.json and not args.open) or not Path(args.recording).is_dir():
+        return None
+    path = files.default_path(Path(args.recording))
+    # A report under its default name is only as old as the last `rankwise report`: it is made anew.
+    files.check(path, force=True)
+    return path
+
+
+def _write_html(report, path: Path, terminal) -> None:
+    from rankwise.report import files
+    from rankwise.report.html import render
+
+    files.write(path, render(report))
+    terminal.note("\nWrote " + terminal.paint("path", str(path)))
+
+
+def _next(args: argparse.Namespace, ranks: int) -> str:
+    from rankwise.cli import COMMANDS
+
+    if not (args.nodes or args.node or args.allocation or args.placement):
+        cores = max(-(-ranks // 8), 1)
+        layout = f"--nodes 4x{max(-(-ranks // 4), 1)} --node 'package:2 core:{cores}'"
+        return f"next: rankwise report {args.recording} {layout}"
+    if "measure" in COMMANDS:
+        return f"next: rankwise measure -- mpiexec -n {ranks}"
+    return (
+        f"next: rankwise report {args.recording} --allocation cyclic"
+        if "cyclic" not in args.allocation
+        else ""
+    )

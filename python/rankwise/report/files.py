@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's file: its name, and what it may replace."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+
+# Within this many characters a report of Rankwise says that it is one.
+_HEAD = 2000
+_MARK = '<meta name="generator" content="rankwise report">'
+
+
+def default_path(recording: Path) -> Path:
+    """`NAME.report.html` beside the recording `NAME.rw`."""
+    directory = recording.resolve()
+    return recording.parent / f"{directory.name.removesuffix('.rw')}.report.html"
+
+
+def check(path: Path, force: bool) -> None:
+    """Check that a report may be written, before the work.
+
+    Args:
+        path: Where to.
+        force: Whether a report that is there may be replaced. No other file ever is.
+
+    Raises:
+        RankwiseError: It may not.
+    """
+    if path.is_dir():
+        raise RankwiseError(f"`{path}` is a directory", f"name a file in it: `-o {path / 'report.html'}`")
+    if path.exists():
+        if not is_report(path):
+            raise RankwiseError(
+                f"`{path}` is not a report of Rankwise, so it is not replaced",
+                "choose another file with `-o`",
+            )
+        if not force:
+            raise RankwiseError(f"`{path}` exists", "use `--force` to replace it")
+    parent = path.parent
+    if not parent.is_dir():
+        raise RankwiseError(f"no directory `{parent}` to write into", f"make it: `mkdir -p {parent}`")
+    if not os.access(parent, os.W_OK):
+        raise RankwiseError(f"`{parent}` cannot be written to", "choose another file with `-o`")
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report that Rankwise wrote."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _MARK in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+def write(path: Path, page: str) -> None:
+    """Write by rename, so that no half page is ever seen."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        scratch.write_text(page, encoding="utf-8")
+        os.replace(scratch, path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise RankwiseError(
+            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
+            "choose another file with `-o`",
+        ) from None

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise report` as typed: streams, files, what it refuses to replace."""
+
+import json
+
+import pytest
+from raw_writer import Rank, write_recording
+
+from rankwise.cli import main
+
+
+@pytest.fixture
+def recording(tmp_path):
+    ranks = [Rank(me, 4, host="n0") for me in range(4)]
+    for rank in ranks:
+        rank.send((rank.world_rank + 1) % 4, 100)
+    return write_recording(tmp_path / "app.rw", ranks)
+
+
+def run(*words):
+    return main(["report", *map(str, words)])
+
+
+def test_it_prints_the_report_writes_html_and_names_the_next_command(recording, capsys):
+    assert run(recording) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("app on 4 ranks")
+    assert "Wrote" in err and "app.report.html" in err
+    assert err.splitlines()[-1].startswith("next: rankwise report ")
+    assert (recording.parent / "app.report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_json_is_one_object_and_no_file(recording, capsys):
+    assert run(recording, "--json", "--nodes", "2x2", "--node", "package:2 core:2") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["schema"] == "rankwise.report/1"
+    assert err == ""
+    assert not (recording.parent / "app.report.html").exists()
+
+
+def test_the_default_report_is_made_anew(recording, capsys):
+    assert run(recording) == run(recording) == 0
+
+
+def test_a_named_report_is_replaced_only_with_force(recording, tmp_path, capsys):
+    target = tmp_path / "mine.html"
+    assert run(recording, "-o", target) == 0
+    before = target.stat().st_mtime_ns
+    assert run(recording, "-o", target) == 1
+    assert "exists" in capsys.readouterr().err
+    assert target.stat().st_mtime_ns == before
+    assert run(recording, "-o", target, "--force") == 0
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_what_is_not_a_report_is_never_replaced(recording, tmp_path, capsys, force):
+    for target in (tmp_path / "thesis.html", recording.parent / "app.report.html"):
+        target.write_text("chapter 1")
+        words = ["-o", target] if target.name == "thesis.html" else []
+        assert run(recording, *words, *force) == 1
+        out, err = capsys.readouterr()
+        assert "is not a report of Rankwise" in err
+        assert out == ""
+        assert target.read_text() == "chapter 1"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--nodes", "4x3", "--node", "core:3", "--nodes", "1x3"],
+            "`1x3` has room for 3 ranks, the program has 4",
+        ),
+        (["--nodes", "4by4", "--node", "core:4"], "`4by4` is not a node layout"),
+        (["--node", "core:4", "--allocation", "random"], "`random` is not an allocation"),
+        (["--node", "rubbish:4"], "`rubbish:4` is not an hwloc synthetic description"),
+        (["--ranges", "300"], "`300` is none"),
+        (["--ranges", "4KiB,256"], "must ascend"),
+        (["-o", "nowhere/x.html"], "no directory `nowhere`"),
+        (["--placement", "missing.json"], "placement file `missing.json` cannot be read"),
+    ],
+)
+def test_bad_input_is_a_sentence_with_a_hint_and_writes_nothing(recording, capsys, words, said):
+    assert run(recording, *words) == 1
+    out, err = capsys.readouterr()
+    assert said in err
+    assert "\n\nhint: " in err
+    assert out == ""
+    assert not list(recording.parent.glob("*.html"))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings written by hand, whose report is known beforehand."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from raw_writer import ABORTED, Rank, write_recording
+
+
+def save_topology(path: Path, packages: tuple[int, ...] = (0, 0, 1, 1)) -> None:
+    """The files of a node whose PU i is a core of package packages[i], as the recorder saves them."""
+    text = {
+        f"sys/devices/system/cpu/{name}": f"0-{len(packages) - 1}"
+        for name in ("online", "possible", "present")
+    }
+    for pu, package in enumerate(packages):
+        folder = f"sys/devices/system/cpu/cpu{pu}/topology"
+        siblings = sum(1 << other for other, its in enumerate(packages) if its == package)
+        text |= {f"{folder}/physical_package_id": str(package), f"{folder}/core_id": str(pu)}
+        text |= {f"{folder}/{name}": f"{1 << pu:08x}" for name in ("core_cpus", "thread_siblings")}
+        text |= {f"{folder}/{name}": f"{siblings:08x}" for name in ("package_cpus", "core_siblings")}
+    with tarfile.open(path, "w") as archive:
+        for name, content in text.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content) + 1
+            archive.addfile(entry, io.BytesIO(f"{content}\n".encode()))
+
+
+def manifest(command: list[str], ranks: int) -> dict:
+    return {
+        "schema": "rankwise.recording/1",
+        "rankwise": "0.1.0",
+        "command": command,
+        "directory": "/home/user",
+        "host": "n0",
+        "ranks": ranks,
+        "programs": ["/home/user/app"],
+        "launcher": {"kind": "hydra", "vendor": "mpich", "version": None, "path": None},
+        "mpi": {"flavour": "mpich", "library": None, "path": None, "reason": "libmpi.so.12 is needed"},
+        "trace": False,
+        "job": None,
+        "start_s": 1.7e9,
+        "end_s": 1.7e9 + 2,
+        "exit_status": 0,
+    }
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Function -> a recording of a pairwise exchange of 1 KiB messages on nodes of 2 packages of 2 cores."""
+
+    def make(
+        ranks=16,
+        command=("mpiexec", "-n", "16", "./app"),
+        bound=True,
+        per_node=4,
+        name="app.rw",
+        broken=False,
+    ):
+        made = []
+        for me in range(ranks):
+            affinity = (me % per_node,) if bound else tuple(range(4))
+            rank = Rank(me, ranks, host=f"n{me // per_node}", affinity=affinity, run_ns=2_000_000_000)
+            for step in range(1, ranks):
+                rank.send((me + step) % ranks, 1024, ns=1000)
+            rank.count("MPI_Wait", ns=(me + 1) * 10_000_000)
+            rank.collective("MPI_Allreduce", 8, times=3, ns=1000)
+            if broken and me == 3:
+                rank.flags = ABORTED
+            made.append(rank)
+        path = write_recording(tmp_path / name, made)
+        for host in {rank.host for rank in made}:
+            save_topology(path / "raw" / f"{host}.topology.tar")
+        (path / "recording.json").write_text(json.dumps(manifest(list(command), ranks)))
+        return path
+
+    return make

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's data and its terminal view, on recordings with known answers."""
+
+import jsonschema
+import msgspec
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.placement import file as placement_file
+from rankwise.placement.simple import allocate
+from rankwise.recording import Recording
+from rankwise.report import data
+from rankwise.report.build import build
+from rankwise.report.layouts import Asked, asked_placements
+from rankwise.report.matrix import coarser, comm_matrix
+from rankwise.report.text import render
+from rankwise.report.text.matrix import digit
+
+
+def report_of(path, **asked):
+    recording = Recording.open(path)
+    return build(recording, asked_placements(recording, Asked(**asked)))
+
+
+def shares(placed, part=None):
+    part = part or placed.distribution.total
+    return {share.channel: share.message_share for share in part.channels}
+
+
+def test_the_placement_it_ran_with_gives_the_even_distribution(record):
+    # GIVEN a pairwise exchange of 16 ranks bound to the cores of 4 nodes, and 3 allreduces of 8 bytes
+    report = report_of(record())
+    # THEN the exchange, which is all there is above 256 bytes, is distributed 1/15, 2/15, 12/15
+    (ran,) = report.distributions
+    (exchange,) = [part for part in ran.distribution.ranges if part.up_to_bytes == 4096]
+    assert exchange.messages == 16 * 15
+    assert shares(ran, exchange) == pytest.approx({"package": 1 / 15, "node": 2 / 15, "network": 12 / 15})
+    assert {each.channel: each.share for each in ran.distribution.even} == pytest.approx(
+        shares(ran, exchange)
+    )
+    assert ran.distribution.unbound_ranks == 0
+
+
+def test_times_and_counts_are_those_recorded(record):
+    report = report_of(record())
+    # Rank r was in MPI_Wait for (r + 1) * 10 ms of its 2 s, in 15 sends of 1 us, and in 3 us of allreduce.
+    assert report.program.elapsed_s == pytest.approx(2)
+    assert report.ranks.mpi_s[15] == pytest.approx(0.160018)
+    assert report.summary.mpi_share == pytest.approx((8.5e-2 + 18e-6) / 2)
+    wait, send = report.calls[0], next(call for call in report.calls if call.call == "MPI_Send")
+    assert (wait.call, wait.count, wait.max_s) == ("MPI_Wait", 16, pytest.approx(0.16))
+    assert (send.count, send.bytes) == (240, 240 * 1024)
+    (allreduce,) = report.collectives
+    assert (allreduce.call, allreduce.calls, allreduce.ranks_min, allreduce.bytes_max) == (
+        "MPI_Allreduce",
+        48,
+        16,
+        8,
+    )
+    assert allreduce.messages == report.summary.collective_messages > 0
+    assert report.gaps == []
+
+
+def test_the_matrix_has_every_message_once(record):
+    report = report_of(record())
+    matrix = report.matrix
+    assert sum(matrix.bytes) == report.summary.bytes
+    assert sum(matrix.messages) == report.summary.messages
+    small = coarser(matrix, 4)
+    assert (small.groups, small.ranks_per_group) == (4, 4)
+    assert sum(small.bytes) == report.summary.bytes
+
+
+def test_asked_allocations_follow_the_description(record):
+    # GIVEN the node of the paper in OS core order
+    report = report_of(
+        record(), nodes="4x4", node="package:2 core:2(indexes=0,2,1,3)", allocations=["blocked", "cyclic"]
+    )
+    # THEN each allocation is there, with cores in OS order because the description numbers them
+    assert [placed.name for placed in report.distributions] == ["as it ran", "4x4 blocked", "4x4 cyclic"]
+    assert [placed.core_order for placed in report.distributions] == [None, "os", "os"]
+
+
+def test_the_recordings_own_nodes_are_the_default(record):
+    path = record()
+    report = report_of(path, allocations=["cyclic"])
+    assert report.distributions[1].name == "4x4 cyclic"
+    assert report.distributions[1].layout == report.distributions[0].layout
+    assert report_of(path, nodes="8x2").distributions[1].name == "8x2 blocked"
+    assert report_of(path, node="core:8").distributions[1].name == "2x8 blocked"
+
+
+def test_a_placement_file_is_shown_on_the_recordings_nodes(record, tmp_path):
+    # GIVEN a placement made for the recording's own nodes
+    path = record()
+    node = Recording.open(path).topology.nodes[0]
+    placement, _ = allocate(16, 4, 4, node, "cyclic")
+    placement_file.save(placement, tmp_path / "p.placement.json")
+    # THEN it gives what the allocation gives
+    by_file = report_of(path, placement=str(tmp_path / "p.placement.json")).distributions[1]
+    by_name = report_of(path, nodes="4x4", allocations=["cyclic"]).distributions[1]
+    assert by_file.distribution == by_name.distribution
+
+
+def test_a_placement_for_other_nodes_or_ranks_is_refused(record, tmp_path):
+    from rankwise.machine.topology import from_synthetic
+
+    path = record()
+    for ranks, words in ((16, "another kind of node"), (8, "places 8 ranks, the recording has 16")):
+        placement, _ = allocate(ranks, 4, 4, from_synthetic("package:4 core:1"))
+        placement_file.save(placement, tmp_path / "p.placement.json")
+        with pytest.raises(RankwiseError, match=words):
+            report_of(path, placement=str(tmp_path / "p.placement.json"))
+
+
+def test_unbound_ranks_are_said_and_not_guessed(record):
+    report = report_of(record(bound=False))
+    (ran,) = report.distributions
+    exchange = ran.distribution.ranges[1]
+    assert shares(ran, exchange) == pytest.approx({"package": 0, "node": 0, "network": 0.8, "unbound": 0.2})
+    assert "not bound" in report.notes[0]
+    assert "not known" in render(report)
+
+
+def test_what_is_not_recorded_is_on_the_first_screen(record):
+    report = report_of(record(broken=True))
+    assert [gap.what for gap in report.gaps] == ["the end of rank 3"]
+    first_screen = render(report).splitlines()[:24]
+    assert any("the end of rank 3: MPI_Abort was called" in line for line in first_screen)
+
+
+def test_without_topology_the_report_says_how_to_get_a_distribution(record):
+    path = record()
+    for file in (path / "raw").glob("*.topology.tar"):
+        file.unlink()
+    report = report_of(path)
+    assert report.distributions == []
+    assert "--nodes 4x4 --node 'package:2 core:2'" in render(report)
+    with pytest.raises(RankwiseError, match="`--node` is needed"):
+        report_of(path, nodes="4x4")
+    assert len(report_of(path, nodes="4x4", node="package:2 core:2").distributions) == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 16, 33, 100])
+def test_the_terminal_view_keeps_to_80_columns(record, ranks):
+    report = report_of(record(ranks, per_node=4, bound=False), node="package:2 l3:2 core:4")
+    text = render(report)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\033[" not in text
+    assert "\033[" in render(report, colour=True)
+
+
+def test_digits_halve():
+    assert [digit(size, 1024) for size in (1024, 513, 512, 257, 256, 3, 2, 1)] == [9, 9, 8, 8, 7, 1, 0, 0]
+
+
+def test_json_comes_back_as_the_types_and_fits_the_schema(record):
+    report = report_of(record(), nodes="4x4")
+    content = data.to_dict(report)
+    assert next(iter(content)) == "schema"
+    jsonschema.validate(content, data.json_schema())
+    assert msgspec.convert(content, data.ReportData) == report
+
+
+def test_many_ranks_are_aggregated(record):
+    import numpy as np
+
+    from rankwise.placement.distribution import MessageColumns
+
+    rank = np.arange(1000)
+    ones = np.ones(1000, dtype=np.int64)
+    matrix = comm_matrix(MessageColumns(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
+    assert (matrix.groups, matrix.ranks_per_group) == (250, 4)
+    assert sum(matrix.messages) == 1000

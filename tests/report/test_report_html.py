@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The HTML report: offline, escaped, and drawn by a browser without complaints."""
+
+import json
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from rankwise.recording import Recording
+from rankwise.report.build import build
+from rankwise.report.data import to_dict
+from rankwise.report.html import render
+from rankwise.report.layouts import Asked, asked_placements
+
+EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
+
+# Collects complaints, and after three seconds leaves only their list and the number of canvases on the page.
+WATCH = """
+window.problems = []
+addEventListener("error", event => problems.push(event.message))
+const say = console.error
+console.error = (...words) => { problems.push(words.join(" ")); say(...words) }
+function canvases(root) {
+    return [...root.querySelectorAll("*")].reduce(
+        (sum, each) => sum + (each.tagName == "CANVAS") + (each.shadowRoot ? canvases(each.shadowRoot) : 0), 0)
+}
+addEventListener("load", () => setTimeout(() => {
+    document.body.innerText = ["RESULT", canvases(document), JSON.stringify(problems), "END"].join(" ")
+}, 3000))
+"""
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the text of scripts by id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self._inside = [], {}, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag == "script":
+            self._inside = dict(attributes).get("id")
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside:
+            self.scripts[self._inside] = self.scripts.get(self._inside, "") + data
+
+
+@pytest.fixture
+def report(record):
+    recording = Recording.open(record(command=("mpiexec", "./app", EVIL), name="a<b>.rw"))
+    return build(recording, asked_placements(recording, Asked(nodes="4x4", node="package:2 l3:2 core:1")))
+
+
+def test_nothing_is_loaded_from_anywhere(report):
+    page = Page(render(report))
+    assert [tag for tag, _ in page.elements if tag in ("link", "iframe", "img", "object", "embed")] == []
+    references = [
+        value
+        for _, attributes in page.elements
+        for name, value in attributes.items()
+        if name in ("src", "href", "srcset", "action", "data", "poster")
+    ]
+    assert references == []
+
+
+def test_what_users_typed_is_text(report):
+    page = Page(render(report))
+    # The scripts are the library, the charts and the JSON; none came from the command line.
+    bodies = [attributes.get("type") for tag, attributes in page.elements if tag == "script"]
+    assert bodies.count("application/json") == 1
+    assert "owned" not in "".join(text for name, text in page.scripts.items() if name != "rankwise-report")
+    assert not any("onerror" in attributes for _, attributes in page.elements)
+
+
+def test_the_json_in_the_page_is_the_report(report):
+    page = Page(render(report))
+    assert json.loads(page.scripts["rankwise-report"]) == to_dict(report)
+
+
+def test_the_page_of_16_ranks_is_small(report):
+    assert len(render(report).encode()) < 2_000_000
+
+
+def test_a_browser_draws_it_without_complaint(report, tmp_path):
+    # GIVEN a page that reports its own errors and canvases in the title
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium on PATH (Debian package `chromium`)")
+    path = tmp_path / "page.html"
+    path.write_text(render(report).replace("<head>", f"<head><script>{WATCH}</script>", 1))
+    # WHEN it is opened
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    command += ["--virtual-time-budget=10000", "--dump-dom", path.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    # THEN every chart is drawn and nothing was complained about
+    result = shown.rpartition("RESULT ")[2].partition(" END")[0]
+    canvases, _, problems = result.partition(" ")
+    assert json.loads(problems) == []
+    assert int(canvases) >= 6
