@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A recorded run of a workload holds exactly the messages that are generated without running it."""
+
+from collections import Counter
+
+import mpis
+import polars as pl
+import pytest
+
+import rankwise.cli
+from rankwise import _core
+from rankwise.recording import Recording
+from rankwise.workloads import decompose, generate
+
+AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
+QUICK = [("cg", "S", 4), ("ft", "S", 4), ("mg", "S", 8)]
+FULL = [("cg", "B", 16), ("ft", "B", 16), ("mg", "B", 16), ("mg", "S", 64), ("ft", "W", 64)]
+CASES = [pytest.param(*case, id="-".join(map(str, case))) for case in QUICK]
+CASES += [pytest.param(*case, id="-".join(map(str, case)), marks=pytest.mark.slow) for case in FULL]
+
+
+def binned(communication) -> tuple[Counter, Counter]:
+    """Messages and bytes by (source, destination, upper end of the recording's size range)."""
+    messages, volume = Counter(), Counter()
+    columns = (communication.source, communication.destination, communication.bytes, communication.messages)
+    for source, destination, size, count in zip(*(column.tolist() for column in columns), strict=True):
+        row = source, destination, _core.trace.size_bin_upper(_core.trace.size_bin(size))
+        messages[row] += count
+        volume[row] += count * size
+    return messages, volume
+
+
+def recorded(table: pl.DataFrame) -> tuple[Counter, Counter]:
+    messages, volume = Counter(), Counter()
+    for row in table.iter_rows(named=True):
+        key = row["source"], row["destination"], row["bytes_up_to"]
+        messages[key] += row["messages"]
+        volume[key] += row["bytes"]
+    return messages, volume
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("library", ["mpich-5.0.2", "openmpi-5.0.11"])
+@pytest.mark.parametrize(("name", "problem_class", "ranks"), CASES)
+def test_the_recorded_messages_are_the_generated_ones(
+    workload_program, tmp_path, monkeypatch, library, name, problem_class, ranks
+):
+    # GIVEN a recording of the workload
+    mpi = AT_HAND[library]
+    for variable, value in mpi.environment().items():
+        monkeypatch.setenv(variable, value)
+    options = ["--class", problem_class, "--compute", "0x", "--check", "ends"]
+    line = mpi.launch(ranks, workload_program(mpi, name), *options)
+    assert rankwise.cli.main(["record", "-o", str(tmp_path / "run.rw"), "--", *line]) == 0
+    found = Recording.open(tmp_path / "run.rw")
+    assert found.world_size == ranks
+    # THEN point-to-point messages are, by pair and size range, those that were counted
+    counted = generate(name, problem_class, ranks)
+    assert recorded(found.messages.filter(~pl.col("collective"))) == binned(counted)
+    # AND so are, on the receivers' side, those that arrived
+    assert recorded(found.received) == binned(counted)
+    # AND with the collectives decomposed as the library chooses, all of them
+    of_library = found.messages.filter(pl.col("call") != "MPI_Comm_split")
+    assert recorded(of_library) == binned(decompose(counted, mpi.family))
