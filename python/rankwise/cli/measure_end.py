@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from rankwise.cli.quantities import bytes_text, seconds_text
 from rankwise.cli.terminal import Terminal
+from rankwise.quantities import bytes_text, seconds_text
 
 
 def announce(terminal: Terminal, session) -> None:

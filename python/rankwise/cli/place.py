@@ -94,8 +94,8 @@ def _current(recorded: Placement | None, topology: Topology) -> Placement | None
 
 
 def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
-    from rankwise.cli.quantities import bytes_text, seconds_text
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
+    from rankwise.quantities import bytes_text, seconds_text
 
     best = candidates[-1]
     rows = []
