@@ -43,6 +43,7 @@ void allreduce_linear(const Operation &operation, Writer &writer);
 
 // ... for one rank.
 void reduce_rabenseifner(const Operation &operation, Writer &writer);
+void reduce_rabenseifner_halves(const Operation &operation, Writer &writer);
 
 // ... a block for each.
 void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer);

@@ -22,7 +22,7 @@ void allreduce_reduce_bcast(const Operation &operation, Writer &writer) {
     Operation at_first = operation;
     at_first.root = 0;
     reduce_over(binomial_tree, at_first, writer);
-    broadcast_over(binomial_tree, at_first, writer);
+    broadcast_over(strided_binomial_tree, at_first, writer);
 }
 
 using enum Collective;
@@ -30,6 +30,7 @@ using enum Collective;
 constexpr Algorithm table[] = {
     {"binomial", bcast, &bcast_tree<&binomial_tree>},
     {"strided_binomial", bcast, &bcast_tree<&strided_binomial_tree>},
+    {"exchanged_strided_binomial", bcast, &bcast_tree<&exchanged_strided_binomial_tree>},
     {"knomial", bcast, &bcast_tree<&knomial_tree>},
     {"binary", bcast, &bcast_tree<&binary_tree>},
     {"chain", bcast, &bcast_tree<&chain_tree>},
@@ -37,10 +38,12 @@ constexpr Algorithm table[] = {
     {"scatter_recursive_doubling_allgather", bcast, &bcast_scatter_recursive_doubling},
     {"scatter_ring_allgather", bcast, &bcast_scatter_ring},
     {"binomial", reduce, &reduce_tree<&binomial_tree>},
+    {"exchanged_binomial", reduce, &reduce_tree<&exchanged_binomial_tree>},
     {"binary", reduce, &reduce_tree<&binary_tree>},
     {"chain", reduce, &reduce_tree<&chain_tree>},
     {"linear", reduce, &reduce_tree<&flat_tree>},
     {"rabenseifner", reduce, &reduce_rabenseifner},
+    {"rabenseifner_halves", reduce, &reduce_rabenseifner_halves},
     {"recursive_doubling", allreduce, &allreduce_recursive_doubling},
     {"rabenseifner", allreduce, &allreduce_rabenseifner},
     {"rabenseifner_halves", allreduce, &allreduce_rabenseifner_halves},

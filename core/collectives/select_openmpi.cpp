@@ -91,19 +91,25 @@ std::string_view blocking(const Operation &operation) {
 // The rules of `libnbc`, in bytes.
 std::string_view nonblocking(const Operation &operation) {
     constexpr std::uint64_t long_message = 65536;
+    const bool can_be_halved = elements(operation) >= std::bit_floor(operation.size);
     switch (operation.collective) {
     case Collective::barrier:
         return "dissemination";
     case Collective::bcast:
-        return operation.size <= 4 ? "linear" : (operation.bytes < long_message ? "strided_binomial" : "chain");
+        return operation.size <= 4 ? "linear" : "exchanged_strided_binomial";
     case Collective::reduce:
-        return operation.size > 2 || operation.bytes < long_message ? "binomial" : "chain";
+        if (operation.commutative && operation.size > 2 && can_be_halved) {
+            return "rabenseifner_halves";
+        }
+        return operation.size > 4 || operation.bytes < long_message || !operation.commutative ? "exchanged_binomial"
+                                                                                              : "chain";
     case Collective::allreduce:
-        return operation.size < 4 || operation.bytes < long_message || !operation.commutative || operation.in_place
-                   ? "reduce_bcast"
-                   : "ring";
+        if (operation.size < 4 || operation.bytes < long_message || !operation.commutative || operation.in_place) {
+            return "reduce_bcast";
+        }
+        return can_be_halved ? "rabenseifner_halves" : "ring";
     case Collective::alltoall:
-        return operation.in_place ? "pairwise" : (operation.size > 8 && operation.bytes < 4096 ? "bruck" : "linear");
+        return operation.in_place ? "pairwise" : "linear";
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
         return "reduce_scatterv";

@@ -12,7 +12,28 @@ struct Rotation {
     std::uint32_t to_rank(std::uint64_t relative) const { return static_cast<std::uint32_t>((relative + root) % size); }
 };
 
+// Trees from rank 0, with the root and rank 0 in each other's place.
+TreeNode exchanged(tree_fn tree, std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
+    const auto other = [&](std::uint32_t of) { return of == 0 ? root : (of == root ? 0 : of); };
+    TreeNode node = tree(other(rank), size, 0);
+    if (node.parent) {
+        node.parent = other(*node.parent);
+    }
+    for (auto &child : node.children) {
+        child = other(child);
+    }
+    return node;
+}
+
 } // namespace
+
+TreeNode exchanged_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
+    return exchanged(binomial_tree, rank, size, root);
+}
+
+TreeNode exchanged_strided_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
+    return exchanged(strided_binomial_tree, rank, size, root);
+}
 
 TreeNode binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
     const Rotation ranks{size, root};

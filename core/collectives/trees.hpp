@@ -28,6 +28,10 @@ TreeNode knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root
 /// @brief Binary tree filled level by level, a level's ranks having their children at equal distances.
 TreeNode binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
+/// @brief The two binomial trees from rank 0, with the root and rank 0 in each other's place.
+TreeNode exchanged_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
+TreeNode exchanged_strided_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
+
 /// @brief Every rank has the next one as its only child.
 TreeNode chain_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
