@@ -27,17 +27,18 @@ def library_directory() -> Path:
     )
 
 
-def variables(directory: Path, trace: bool, flavour: str | None) -> dict[str, str]:
+def variables(directory: Path, trace: bool, mpi_library: str | None) -> dict[str, str]:
     """Environment variables that make a rank record.
 
     Args:
         directory: The recording's directory.
         trace: Keep every call in program order too.
-        flavour: The MPI ABI, where it should not be found out at run time.
+        mpi_library: File of the MPI library that the program will use, as far as known. Without it nothing is
+            recorded of a program that loads MPI after it has started.
     """
     chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_DIR": str(directory.resolve())}
     if trace:
         chosen["RANKWISE_TRACE"] = "1"
-    if flavour:
-        chosen["RANKWISE_MPI"] = flavour
+    if mpi_library:
+        chosen["RANKWISE_MPI"] = mpi_library
     return chosen

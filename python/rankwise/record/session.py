@@ -16,6 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, emit_environment, mpi_of, parse
 from rankwise.launchers.detect import find_program
 from rankwise.launchers.execute import Ended
+from rankwise.launchers.library import expected_library
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 
@@ -48,7 +49,8 @@ def prepare(words: list[str], output: str | None, force: bool, trace: bool, flav
     programs = [_find(line, at) for at in range(len(line.segments)) if _has_program(line, at)]
     mpi = _mpi(line, programs, flavour)
     path = Path(output or directory.default_name(line))
-    launch = emit_environment(line, library.variables(path, trace, flavour))
+    mpi_library = mpi.path or expected_library(line, programs, flavour)
+    launch = emit_environment(line, library.variables(path, trace, mpi_library))
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,
