@@ -82,9 +82,7 @@ def read_rank(data: bytes, at: int) -> Thread:
     info = dict(zip(RANK_FIELDS, values, strict=False))
     info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
     info |= {name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-6:], strict=True)}
-    totals = {
-        name: struct.unpack_from("<4Q", data, at + RANK.size + 32 * i) for i, name in enumerate(CALLS)
-    }
+    totals = {name: struct.unpack_from("<4Q", data, at + RANK.size + 32 * i) for i, name in enumerate(CALLS)}
     return Thread(info, totals)
 
 

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Traces become schedules: every call in its place, computation without what was not the rank's own time."""
+
+from __future__ import annotations
+
+import pytest
+from raw_writer import FINALIZED, LOST, POLL, SCHED, TRACED, Rank, RawFile, u, z
+
+from rankwise.errors import RankwiseError
+from rankwise.replay.source import load
+
+ANY_SOURCE, PROC_NULL = -2, -1
+MS = 1_000_000
+
+
+class Traced(Rank):
+    """A rank whose calls are written as MPI's arguments; gaps in nanoseconds."""
+
+    def send(self, peer, size, tag=0, gap=0, call="MPI_Send", comm=0):
+        self.event(call, gap, 100, u(comm) + z(peer) + z(tag) + u(size))
+
+    def isend(self, peer, size, **more):
+        self.send(peer, size, call="MPI_Isend", **more)
+
+    def recv(self, peer, size, tag=0, gap=0, comm=0, posted=None):
+        posted_peer, posted_tag = posted or (peer, tag)
+        self.event(
+            "MPI_Recv", gap, 100, u(comm) + z(posted_peer) + z(posted_tag) + z(peer) + z(tag) + u(size)
+        )
+
+    def irecv(self, peer, size, tag=0, gap=0, comm=0):
+        self.event("MPI_Irecv", gap, 10, u(comm) + z(peer) + z(tag) + u(size))
+
+    def waitall(self, *requests, gap=0):
+        """Requests are `back`, or (back, peer, tag, size) of a receive."""
+        payload = u(len(requests))
+        for request in requests:
+            if isinstance(request, tuple):
+                back, peer, tag, size = request
+                payload += u(back) + u(1) + z(peer) + z(tag) + u(size)
+            else:
+                payload += u(request) + u(0)
+        self.event("MPI_Waitall", gap, 100, payload)
+
+    def coll(self, call, size, *, comm=0, root=-1, element=8, size2=0, sizes=(), gap=0):
+        payload = u(comm) + z(root) + u(0) + u(element) + u(size) + u(size2) + u(len(sizes))
+        self.event(call, gap, 100, payload + b"".join(u(each) for each in sizes))
+
+    def sched(self, wait_ns, cpu_ns):
+        self.event(SCHED, 0, 0, u(wait_ns) + u(cpu_ns))
+
+
+def ranks_of(count):
+    return [Traced(r, count, flags=FINALIZED | TRACED) for r in range(count)]
+
+
+@pytest.fixture
+def goal_of(tmp_path):
+    """Writes the recording and gives its schedule, and GOAL text as lines by rank."""
+
+    def make(ranks, library=None):
+        file = RawFile()
+        for rank in ranks:
+            file.add(rank, events_a_run=3)
+        raw = tmp_path / "x.rw" / "raw"
+        raw.mkdir(parents=True)
+        (raw / "n0.rwn").write_bytes(file.bytes())
+        source = load(tmp_path / "x.rw", library)
+        blocks = source.schedule.write_goal().split("rank ")[1:]
+        lines = [[line for line in block.splitlines()[1:] if line not in ("", "}")] for block in blocks]
+        return source, lines[-len(ranks) :]
+
+    return make
+
+
+def operations(lines):
+    return [line.partition(": ")[2] for line in lines if ": " in line]
+
+
+def edges(lines):
+    return {line for line in lines if "requires" in line}
+
+
+def test_blocking_calls_and_the_computation_between_them_form_a_chain(goal_of):
+    a, b = ranks_of(2)
+    a.send(1, 300, tag=7, gap=5000)
+    a.recv(1, 8, tag=9, gap=40)
+    b.recv(0, 300, tag=7)
+    b.send(0, 8, tag=9, gap=70)
+    a.event("MPI_Finalize", 1000, 0)
+    source, lines = goal_of([a, b])
+    # THEN tags are numbered, gaps are calc, and the time until MPI_Finalize counts
+    assert operations(lines[0]) == [
+        "calc 5000",
+        "send 300b to 1 tag 0",
+        "calc 40",
+        "recv 8b from 1 tag 1",
+        "calc 1000",
+    ]
+    assert edges(lines[0]) == {f"l{i + 1} requires l{i}" for i in range(4)}
+    assert operations(lines[1]) == ["recv 300b from 0 tag 0", "calc 70", "send 8b to 0 tag 1"]
+    assert source.omitted == {}
+
+
+def test_nonblocking_calls_go_on_beside_the_program_until_their_wait(goal_of):
+    a, b = ranks_of(2)
+    a.irecv(1, 64)
+    a.isend(1, 32)
+    a.waitall((2, 1, 0, 64), 1, gap=500)
+    b.send(0, 64)
+    b.recv(0, 32)
+    _, lines = goal_of([a, b])
+    # THEN the computation waits for the send's overhead only, the wait for both
+    assert operations(lines[0]) == ["recv 64b from 1 tag 0", "send 32b to 1 tag 0", "calc 500", "calc 0"]
+    assert edges(lines[0]) == {"l2 irequires l1", "l3 requires l0", "l3 requires l1", "l3 requires l2"}
+
+
+def test_wildcards_take_what_they_took(goal_of):
+    a, b, c = ranks_of(3)
+    a.irecv(ANY_SOURCE, 64, tag=-1)
+    a.recv(1, 5, tag=4, posted=(ANY_SOURCE, -1))
+    a.waitall((1, 2, 6, 8))
+    b.send(0, 5, tag=4)
+    c.send(0, 8, tag=6)
+    _, lines = goal_of([a, b, c])
+    received = [line.split(" tag")[0] for line in operations(lines[0])]
+    assert received == ["recv 64b from 2", "recv 5b from 1", "calc 0"]
+
+
+def test_persistent_requests_begin_at_each_start(goal_of):
+    a, b = ranks_of(2)
+    a.event("MPI_Send_init", 0, 10, u(0) + z(1) + z(0) + u(40))
+    for _ in range(2):
+        a.event("MPI_Start", 100, 10, u(1) + u(1))
+        a.waitall(1)
+        b.recv(0, 40)
+    _, lines = goal_of([a, b])
+    assert operations(lines[0]) == ["calc 100", "send 40b to 1 tag 0", "calc 0"] * 2
+
+
+def test_sendrecv_posts_both_and_waits_for_both(goal_of):
+    ranks = ranks_of(2)
+    for r, rank in enumerate(ranks):
+        send = u(0) + z(1 - r) + z(5) + u(16)
+        rank.event("MPI_Sendrecv", 0, 10, send + u(0) + z(1 - r) + z(5) + z(1 - r) + z(5) + u(16))
+    _, lines = goal_of(ranks)
+    assert operations(lines[0]) == ["send 16b to 1 tag 0", "recv 16b from 1 tag 0", "calc 0"]
+    assert edges(lines[0]) == {"l2 requires l0", "l2 requires l1"}
+
+
+def test_messages_to_nobody_are_none(goal_of):
+    (a,) = ranks_of(1)
+    a.send(PROC_NULL, 100)
+    a.recv(PROC_NULL, 0)
+    _, lines = goal_of([a])
+    assert operations(lines[0]) == []
+
+
+def test_time_in_the_run_queue_is_no_computation(goal_of):
+    (a,) = ranks_of(1)
+    a.coll("MPI_Barrier", 0, gap=20 * MS)
+    # GIVEN the rank had a core for a quarter of the time until here, and all of the time after
+    a.sched(wait_ns=15 * MS, cpu_ns=5 * MS)
+    a.coll("MPI_Barrier", 0, gap=10 * MS)
+    a.sched(wait_ns=0, cpu_ns=10 * MS)
+    _, lines = goal_of([a])
+    assert operations(lines[0]) == [f"calc {5 * MS}", f"calc {10 * MS}"]
+
+
+def test_spinning_in_tests_is_waiting_and_work_between_tests_is_computation(goal_of):
+    (a,) = ranks_of(1)
+    a.event(POLL, 50_000, 100_000, u(1000))
+    a.event(POLL, 80_000, 1000, u(10))
+    _, lines = goal_of([a])
+    assert operations(lines[0]) == ["calc 80000"]
+
+
+def test_collectives_become_their_messages(goal_of):
+    ranks = ranks_of(4)
+    for rank in ranks:
+        rank.coll("MPI_Allreduce", 8, gap=100)
+    source, lines = goal_of(ranks, "mpich")
+    # THEN an allreduce of one element is recursive doubling: two rounds of an exchange
+    assert source.schedule.messages == 8
+    assert operations(lines[1])[0] == "calc 100"
+    sent = [line for line in operations(lines[1]) if line.startswith("send")]
+    assert [line.split(" tag")[0] for line in sent] == ["send 8b to 0", "send 8b to 3"]
+
+
+def test_collectives_of_a_part_of_the_ranks_are_between_its_members(goal_of):
+    ranks = ranks_of(4)
+    for rank in ranks:
+        rank.comm(2, [0, 2] if rank.world_rank % 2 == 0 else [1, 3], listed=rank.world_rank < 2)
+        rank.coll("MPI_Bcast", 10, comm=2, root=1)
+    _, lines = goal_of(ranks)
+    kinds = [operations(each)[0].split(" tag")[0] for each in lines]
+    # THEN root 1 of each is the higher rank, and members are known where another wrote them down
+    assert kinds == ["recv 10b from 2", "recv 10b from 3", "send 10b to 0", "send 10b to 1"]
+
+
+def test_every_rank_knows_what_it_receives_in_an_alltoallv(goal_of):
+    ranks = ranks_of(3)
+    sizes = [[0, 8, 16], [24, 0, 0], [0, 40, 0]]
+    for rank, own in zip(ranks, sizes, strict=True):
+        rank.coll("MPI_Alltoallv", sum(own), sizes=own)
+    source, lines = goal_of(ranks)
+    assert source.schedule.bytes == sum(map(sum, sizes))
+    received = [line.split(" tag")[0] for line in operations(lines[1]) if line.startswith("recv")]
+    assert sorted(each for each in received if not each.startswith("recv 0b")) == [
+        "recv 40b from 2",
+        "recv 8b from 0",
+    ]
+
+
+def test_a_nonblocking_collective_goes_on_beside_the_computation(goal_of):
+    ranks = ranks_of(2)
+    for rank in ranks:
+        rank.coll("MPI_Ibarrier", 0)
+        rank.waitall(1, gap=900)
+    _, lines = goal_of(ranks)
+    calc = operations(lines[0]).index("calc 900")
+    assert not any(line.startswith(f"l{calc} requires") for line in edges(lines[0]))
+
+
+def test_what_is_left_out_is_said(goal_of):
+    a, b = ranks_of(2)
+    a.event("MPI_Win_fence", 0, 10)
+    a.event("MPI_Comm_split", 0, 10)
+    a.event(LOST, 0, 0, u(17))
+    source, _ = goal_of([a, b])
+    assert sorted(source.omitted.values()) == [1, 1, 17]
+    assert any("`rma`" in what for what in source.omitted)
+
+
+def test_a_message_without_its_receive_names_ranks_tag_and_event(goal_of):
+    a, b = ranks_of(2)
+    a.send(1, 10)
+    b.coll("MPI_Barrier", 0)
+    a.coll("MPI_Barrier", 0)
+    with pytest.raises(RankwiseError) as caught:
+        goal_of([a, b])
+    assert "from rank `0` to rank `1`" in caught.value.message
+    assert "rank 0, event 0: `send 10b to 1" in caught.value.message
+
+
+def test_a_recording_without_trace_says_how_to_make_one(goal_of):
+    with pytest.raises(RankwiseError, match="rank `0` has no trace") as caught:
+        goal_of([Rank(0, 1)])
+    assert "--trace" in caught.value.hint
+
+
+def test_a_recording_that_lacks_a_rank_names_it(goal_of):
+    with pytest.raises(RankwiseError, match="lacks rank `1`"):
+        goal_of([Traced(0, 2, flags=FINALIZED | TRACED)])
