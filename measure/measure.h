@@ -126,8 +126,8 @@ void measure_wrong(const struct measure_step *step, int from, int to, long bytes
 void measure_bind(const struct measure_step *step, int pair, int role);
 void measure_unbind(void);
 
-/* rest.c: a barrier of the world in which those who wait sleep */
-void measure_rest(void);
+/* rest.c: a barrier of the world in which those who wait sleep; returns the least of all ranks' numbers */
+int measure_rest(int number);
 
 /* sentinel.c */
 void measure_sentinel_start(void);        /* collective over the world */

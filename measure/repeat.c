@@ -202,7 +202,9 @@ static int lead(struct measure_pair *pair)
     MPI_Send(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
     measure_report_point(step, step->from[0], step->to[0], pair->bytes, reason);
     /* What other programs took from this point says little about the next. */
-    return (MEASURE_LEAST_EVER + 1) * (cleans ? shortest[1] : shortest[0] / 4) < step->budget_s;
+    if (!cleans && fruitless < GIVE_UP_AFTER)
+        return 1;
+    return (MEASURE_LEAST_EVER + 1) * shortest[cleans > 0] < step->budget_s;
 }
 
 int measure_repeat(struct measure_pair *pair)

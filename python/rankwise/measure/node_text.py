@@ -3,39 +3,36 @@
 
 from __future__ import annotations
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology, from_synthetic
 
 
 def synthetic_of(node: NodeTopology) -> str | None:
-    """Hwloc synthetic description that reads back as this very node; `None` if it is too irregular for one."""
-    packages = node.package_count
-    groups = packages
-    words = [f"package:{packages}"]
-    for name, of_core in reversed(node.caches):
-        count = len(set(of_core))
-        if -1 in of_core or count % groups:
-            return None
-        words.append(f"{name.lower()}:{count // groups}")
-        groups = count
+    """Synthetic description for hwloc that reads back as this very node; `None` if it is too irregular for one."""
     threads = len(node.pus[0])
-    if node.cores % groups or any(len(pus) != threads for pus in node.pus):
+    if any(len(pus) != threads for pus in node.pus) or any(-1 in of_core for _, of_core in node.caches):
         return None
-    order = [pu for pus in node.pus for pu in pus]
-    natural = order == list(range(len(order)))
-    indexes = "" if natural else f"(indexes={','.join(map(str, order))})"
-    words += [f"core:{node.cores // groups}", f"pu:{threads}{indexes}"]
+    levels = [("package", node.package_count)]
+    levels += [(name.lower(), len(set(of_core))) for name, of_core in reversed(node.caches)]
     memories = len(set(node.numa_nodes))
-    variants = [words]
-    if memories > 1:
-        variants = (
-            [[*words[:1], f"numa:{memories // packages}", *words[1:]]] if memories % packages == 0 else []
-        )
-    for variant in variants:
-        text = " ".join(variant)
-        try:
-            if from_synthetic(text).sha256 == node.sha256:
-                return text
-        except RankwiseError:
-            continue
+    # Memory may belong to a package, or to any level inside; with one memory there is nothing to say.
+    places = range(1, len(levels) + 1) if memories > 1 else [None]
+    for place in places:
+        all_levels = list(levels)
+        if place is not None:
+            all_levels.insert(place, ("numa", memories))
+        text = _text([*all_levels, ("core", node.cores)], threads, [pu for pus in node.pus for pu in pus])
+        if text is not None and from_synthetic(text).sha256 == node.sha256:
+            return text
     return None
+
+
+def _text(levels: list[tuple[str, int]], threads: int, order: list[int]) -> str | None:
+    """Levels with how many of each a node has, as hwloc wants them: how many each has of the next."""
+    words, above = [], 1
+    for name, count in levels:
+        if count % above:
+            return None
+        words.append(f"{name}:{count // above}")
+        above = count
+    indexes = "" if order == list(range(len(order))) else f"(indexes={','.join(map(str, order))})"
+    return " ".join([*words, f"pu:{threads}{indexes}"])

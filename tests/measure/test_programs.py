@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The microbenchmarks themselves, on every MPI at hand."""
+
+import subprocess
+
+import pytest
+
+from rankwise.measure.samples import Launch
+from rankwise.site_build import source_room
+
+pytestmark = pytest.mark.mpi
+
+STEPS = [
+    "census",
+    "pingpong:pairs=0-1:sizes=1,1000,70000:most=9:budget_s=0.5",
+    "pingpong:pairs=1-0:sizes=1000:most=9:budget_s=0.5:rotate_bytes=100000",
+    "send_overhead:pairs=0-1:sizes=1,70000:most=9:budget_s=0.5",
+    "receive_overhead:pairs=0-1:sizes=1,70000:most=9:budget_s=0.5",
+    "stream:pairs=0-1:sizes=1,1000:most=9:budget_s=0.5:messages=20",
+    "eager:pairs=0-1:sizes=1,1000000:most=3:budget_s=0.5:batch_s=1e-6",
+    "cache_line:pairs=0-1:sizes=0:most=9:budget_s=0.5",
+    "share:pairs=0-1,2-3:sizes=1000:most=2:batch_s=0.05:messages=16",
+]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    built = {}
+
+    def build(mpi):
+        if mpi.name not in built:
+            sources = sorted(source_room("measure").glob("*.c"))
+            output = tmp_path_factory.mktemp(mpi.name) / "rankwise-measure"
+            flags = ["-D_GNU_SOURCE", "-std=c11", "-Wall", "-Werror", *map(str, sources[1:]), "-lm"]
+            built[mpi.name] = mpi.compile(sources[0], output, *flags)
+        return built[mpi.name]
+
+    return build
+
+
+def test_every_test_answers_and_its_messages_arrive(mpi, program):
+    # GIVEN four ranks, of which two sleep most of the time
+    ran = mpi.run(4, program(mpi), *STEPS)
+    assert ran.returncode == 0, ran.stderr
+    launch = Launch(channels={n: "any" for n in range(1, len(STEPS) + 1)})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    # THEN the census knows all ranks and the library
+    assert launch.complete
+    assert launch.world == 4
+    assert sorted(launch.ranks) == [0, 1, 2, 3]
+    assert launch.library
+    # THEN every step has samples at every size, all of them possible
+    table = launch.frame()
+    points = {(step, size) for step, size in zip(table["step"], table["bytes"], strict=True)}
+    asked = {(n, int(s)) for n, text in enumerate(STEPS, 1) for s in sizes_of(text)}
+    assert points == asked
+    assert (table["value1"] >= 0).all()
+    trips = table.filter((table["test"] == "pingpong") & (table["step"] == 2))
+    assert (trips["value1"] > 1e-8).all()
+    # THEN both pairs of the shared step were seen in both windows
+    shared = table.filter(table["test"] == "share")
+    assert sorted(zip(shared["source"], shared["destination"], strict=True)) == [(0, 1)] * 2 + [(2, 3)] * 2
+
+
+def sizes_of(step: str) -> list[str]:
+    return next((w[6:].split(",") for w in step.split(":") if w.startswith("sizes=")), [])
+
+
+def test_damaged_messages_are_noticed(mpi, program, compiled):
+    # GIVEN a library that flips a bit of messages of 1000 bytes
+    flip = compiled(mpi, "flip_a_bit.c", "-shared", "-fPIC")
+    ran = mpi.run(
+        2, program(mpi), "pingpong:pairs=0-1:sizes=8,1000:most=9", environment={"LD_PRELOAD": str(flip)}
+    )
+    assert ran.returncode != 0
+    launch = Launch(channels={1: "any"})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    assert launch.wrong == (1, 0, 1, 1000)
+    assert set(launch.frame()["bytes"]) == {8}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "nothing:pairs=0-1:sizes=1",
+        "pingpong:sizes=1",
+        "pingpong:pairs=0-0:sizes=1",
+        "pingpong:pairs=0-7:sizes=1",
+        "pingpong:pairs=0-1:sizes=-1",
+        "pingpong:pairs=0-1:sizes=1:most=x",
+        "pingpong:pairs=0-1:sizes=1:least=0",
+        "",
+    ],
+)
+def test_a_bad_step_is_refused(mpi, program, step):
+    if mpi.family == "openmpi":
+        pytest.skip("parsing is the same on every MPI; one of each family's launchers is enough")
+    ran = mpi.run(2, program(mpi), step)
+    assert "bad step" in ran.stderr
+    assert ran.returncode == 2
+
+
+def test_a_core_that_a_rank_may_not_use_is_refused(mpi, program):
+    if mpi.family == "openmpi":
+        pytest.skip("binding is the kernel's, the same on every MPI")
+    ran = mpi.run(2, program(mpi), "pingpong:pairs=0-1:cores=0-1000:sizes=1")
+    assert ran.returncode != 0
+    assert "core 1000" in ran.stderr
+
+
+def test_the_work_of_the_overhead_tests_is_not_optimised_away(tmp_path):
+    # GIVEN the compiler at its most eager
+    (tmp_path / "main.c").write_text(
+        '#include "measure.h"\n#include <stdio.h>\n'
+        "double measure_median(double *v, long n) { return v[n / 2]; }\n"
+        "int main(void) { double t = measure_now(); measure_work(20000000);"
+        'printf("%.9f", measure_now() - t); return 0; }\n'
+    )
+    # what measure.h needs of <mpi.h> where nothing is sent
+    (tmp_path / "mpi.h").write_text("typedef int MPI_Comm;\n")
+    room = source_room("measure")
+    flags = ["-O3", "-flto", "-std=c11", "-D_GNU_SOURCE", f"-I{tmp_path}", f"-I{room}"]
+    subprocess.run(["cc", *flags, tmp_path / "main.c", room / "clock.c", "-o", tmp_path / "work"], check=True)
+    # THEN 20 million iterations take longer than any core could do them ten at a time in one cycle
+    assert float(subprocess.run([tmp_path / "work"], capture_output=True, check=True).stdout) > 4e-4
