@@ -21,7 +21,7 @@ void measure_bind(const struct measure_step *step, int pair, int role)
     if (sched_getaffinity(0, sizeof launched, &launched) || !CPU_ISSET(core, &launched) ||
         sched_setaffinity(0, sizeof one, &one)) {
         fprintf(stderr, "rankwise-measure: core %d is not one this rank may use\n", core);
-        MPI_Abort(MPI_COMM_WORLD, 5);
+        measure_die(5);
     }
     moved = 1;
 }

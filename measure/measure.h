@@ -120,6 +120,7 @@ void measure_report_sample(const struct measure_step *step, int from, int to, lo
                            const struct measure_sample *sample);
 void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason);
 void measure_flush(void);                 /* collective over the world */
+void measure_die(int status);             /* end all ranks, after what was said has been passed on */
 void measure_wrong(const struct measure_step *step, int from, int to, long bytes); /* does not return */
 
 /* bind.c: run on the core that the step names, then wherever the launcher allowed again */

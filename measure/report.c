@@ -71,12 +71,18 @@ void measure_flush(void)
     used = 0;
 }
 
+void measure_die(int status)
+{
+    fflush(stdout);
+    fflush(stderr);
+    /* Some launchers end at once when a rank aborts, and drop what it said last. */
+    const struct timespec pause = {0, 500000000};
+    nanosleep(&pause, NULL);
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
 void measure_wrong(const struct measure_step *step, int from, int to, long bytes)
 {
     printf(MEASURE_MARK "wrong %d %s %d %d %d %ld\n", step->number, step->test->name, step->pairs, from, to, bytes);
-    fflush(stdout);
-    /* Some launchers end at once when a rank aborts and drop what it said last. */
-    const struct timespec pause = {0, 500000000};
-    nanosleep(&pause, NULL);
-    MPI_Abort(MPI_COMM_WORLD, 3);
+    measure_die(3);
 }
