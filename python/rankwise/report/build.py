@@ -18,6 +18,9 @@ from rankwise.report.gaps import gaps, notes
 from rankwise.report.layouts import Placed, recorded_placement
 from rankwise.report.matrix import comm_matrix
 
+# A rank's time is from the end of the first to the start of the last.
+_OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Session_finalize", "MPI_Finalize")
+
 
 def build(
     recording: Recording, asked: Sequence[Placed] = (), ranges: Sequence[int] = DEFAULT_RANGES
@@ -113,15 +116,16 @@ def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float) -> list[data.Call]:
     summed = (
         calls.group_by("call")
         .agg(pl.col("count", "time_s", "bytes").sum(), pl.col("max_s").max())
-        .sort(["time_s", "call"], descending=[True, False])
+        .with_columns(pl.col("call").is_in(_OUTSIDE).alias("outside"))
+        .sort(["outside", "time_s", "call"], descending=[False, True, False])
     )
     return [
         data.Call(
             call=row["call"],
             count=row["count"],
             time_s=row["time_s"],
-            share=_share(row["time_s"], time_s),
-            share_of_mpi=_share(row["time_s"], mpi_s),
+            share=None if row["outside"] else _share(row["time_s"], time_s),
+            share_of_mpi=None if row["outside"] else _share(row["time_s"], mpi_s),
             max_s=row["max_s"],
             bytes=row["bytes"],
         )

@@ -96,14 +96,14 @@ class Ranks(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One MPI function.
+    """One MPI function. Starting and ending MPI is no part of the ranks' time, so it has no share.
 
     Attributes:
         call: Its name.
         count: Calls of all ranks.
         time_s: Time of all ranks inside it.
-        share: Of the time of all ranks.
-        share_of_mpi: Of their time inside MPI.
+        share: Of the time of all ranks; `null` for MPI_Init, MPI_Finalize and their like.
+        share_of_mpi: Of their time inside MPI; `null` for the same.
         max_s: The longest call.
         bytes: Sent by its callers; received, for receives.
     """
@@ -196,7 +196,7 @@ class ReportData(msgspec.Struct, frozen=True):
         summary: The first line.
         gaps: What is not in the recording, and why.
         ranks: Time by rank.
-        calls: Time by MPI function, the longest first.
+        calls: Time by MPI function, the longest first; MPI_Init and its like behind them.
         collectives: Collective operations by algorithm, the longest first.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.

@@ -55,11 +55,11 @@ def traffic(report: ReportData) -> str:
     text = f"{plural(summary.mpi_calls, 'MPI call')}; {plural(summary.messages, 'message')} "
     text += f"with {bytes_text(summary.bytes)}"
     if summary.collective_messages:
-        share = summary.collective_messages / summary.messages
-        volume = (
-            f", {percent(summary.collective_bytes / summary.bytes)} of the bytes" if summary.bytes else ""
+        text += (
+            f", inside collectives {percent(summary.collective_messages / summary.messages)} of the messages"
         )
-        text += f", {percent(share)} of them{volume} inside collectives"
+        if summary.bytes:
+            text += f" and {percent(summary.collective_bytes / summary.bytes)} of the bytes"
     return text
 
 
@@ -106,21 +106,21 @@ def placed_notes(placed: PlacedDistribution) -> list[str]:
     if distribution.unbound_ranks and not certain:
         found.append(
             f"{distribution.unbound_ranks} of {distribution.ranks} ranks had several cores to run on: "
-            "where the channel inside a node is not certain, it is `not known`"
+            "channels inside a node that are not certain are not known."
         )
     if distribution.shared_cores:
-        found.append("several ranks share a core")
+        found.append("Several ranks share a core.")
     nodes = distribution.nodes_used
     if placed.allocation != "recorded" and not placed.layout.startswith(f"{nodes} node"):
-        found.append(f"only {nodes} of the nodes have ranks")
+        found.append(f"Only {nodes} of the nodes have ranks.")
     if distribution.self_messages:
         found.append(
             f"{plural(distribution.self_messages, 'message')} to self "
-            f"({bytes_text(distribution.self_bytes)}) left out of all shares"
+            f"({bytes_text(distribution.self_bytes)}) left out of all shares."
         )
     if distribution.unknown_messages:
         found.append(
-            f"{plural(distribution.unknown_messages, 'message')} of unknown destination left out of all shares"
+            f"{plural(distribution.unknown_messages, 'message')} of unknown destination left out of all shares."
         )
     return found
 
