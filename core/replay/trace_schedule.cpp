@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/trace_schedule.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
@@ -17,8 +18,8 @@ using collectives::Collective;
 using trace::CallClass;
 using trace::Event;
 
-/// Below this a sample of schedstat says too little: its counters move in steps of a scheduler tick.
-constexpr double shortest_sample_ns = 1e6;
+/// A gap shorter than this was not interrupted: no scheduler lets another thread run for less than about this.
+constexpr double shortest_interruption_s = 1e-3;
 
 /// Between failed tests a program either does something else or spins; below this per test it spins.
 constexpr double spinning_gap_s = 1e-6;
@@ -31,11 +32,14 @@ bool sizes_are_needed_of_all(std::uint16_t kind) {
     return collective_of(kind) == Collective::alltoallv || collective_of(kind) == Collective::alltoallw;
 }
 
+/// The gaps between failed tests are many short ones, summed up.
+bool is_long(const Event &event, double gap_s) {
+    return gap_s >= shortest_interruption_s && event.call_class != CallClass::poll;
+}
+
 /// What is known only after all ranks have been read once.
 struct Survey {
-    /// Part of each interval between two samples in which a runnable rank had a core, by rank and sample.
-    std::vector<std::vector<double>> on_core;
-    std::vector<double> on_core_overall;
+    std::vector<std::vector<double>> on_core; ///< by rank and sample, as `on_core_parts`
     /// Bytes to each member, of the k-th alltoallv or alltoallw of a communicator, by member.
     std::unordered_map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> sizes;
 
@@ -49,20 +53,64 @@ std::uint32_t rank_in(const Communicator &communicator, std::uint32_t world_rank
     return any;
 }
 
+/// What happened between two samples of schedstat, in seconds.
+struct Interval {
+    double short_gaps = 0, long_gaps = 0, mpi = 0, cpu = 0, wait = 0;
+};
+
+/// @brief Which part of the long gaps of each interval the rank had a core.
+///
+/// Time in the run queue is not told apart by where it was spent, and ranks that wait inside MPI give way more often than
+/// ranks that compute. So the share of MPI time on a core is taken from the intervals that have only MPI and short gaps;
+/// what is left of the other intervals' core time is their long gaps'. A gap loses at most the interval's time in the
+/// run queue. The last entry is for what comes after the last sample.
+std::vector<double> on_core_parts(const std::vector<Interval> &intervals) {
+    Interval all, quiet;
+    for (const Interval &each : intervals)
+        for (Interval *sum : {&all, &quiet})
+            if (sum == &all || each.long_gaps == 0) {
+                sum->short_gaps += each.short_gaps;
+                sum->long_gaps += each.long_gaps;
+                sum->mpi += each.mpi;
+                sum->cpu += each.cpu;
+            }
+    const Interval &from = quiet.mpi > 0 ? quiet : all;
+    const double total = from.mpi + (quiet.mpi > 0 ? 0 : from.short_gaps + from.long_gaps);
+    const double core = from.cpu - (quiet.mpi > 0 ? from.short_gaps : 0);
+    const double mpi_on_core = total > 0 ? std::clamp(core / total, 0.0, 1.0) : 1.0;
+    std::vector<double> parts;
+    double solo_sum = 0;
+    for (const Interval &each : intervals) {
+        const double left = each.cpu - each.short_gaps - mpi_on_core * each.mpi;
+        const double solo = std::clamp(left, std::max(0.0, each.long_gaps - each.wait), each.long_gaps);
+        parts.push_back(each.long_gaps > 0 ? solo / each.long_gaps : 1.0);
+        solo_sum += solo;
+    }
+    parts.push_back(all.long_gaps > 0 ? solo_sum / all.long_gaps : 1.0);
+    return parts;
+}
+
 Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators) {
     Survey out;
     out.on_core.resize(ranks.size());
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
         std::unordered_map<std::uint32_t, std::uint32_t> calls;
-        double run_ns = 0, wait_ns = 0;
+        const double seconds_per_tick = ranks[rank]->seconds_per_tick;
+        std::vector<Interval> intervals;
+        Interval interval;
         trace::EventReader reader(ranks[rank]->trace);
         for (Event event; reader.next(event);) {
             if (event.call_class == CallClass::sched) {
-                const auto run = static_cast<double>(event.cpu_ns), wait = static_cast<double>(event.runqueue_wait_ns);
-                out.on_core[rank].push_back(run + wait < shortest_sample_ns ? -1.0 : run / (run + wait));
-                run_ns += run;
-                wait_ns += wait;
-            } else if (sizes_are_needed_of_all(event.kind)) {
+                interval.cpu = static_cast<double>(event.cpu_ns) * 1e-9;
+                interval.wait = static_cast<double>(event.runqueue_wait_ns) * 1e-9;
+                intervals.push_back(interval);
+                interval = {};
+                continue;
+            }
+            const double gap = static_cast<double>(event.gap_ticks) * seconds_per_tick;
+            (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;
+            interval.mpi += static_cast<double>(event.duration_ticks) * seconds_per_tick;
+            if (sizes_are_needed_of_all(event.kind)) {
                 const Communicator *c = communicators.find(rank, event.comm);
                 if (c == nullptr)
                     continue;
@@ -73,10 +121,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
                     sizes[own].assign(event.collective.sizes.begin(), event.collective.sizes.end());
             }
         }
-        const double overall = run_ns + wait_ns > 0 ? run_ns / (run_ns + wait_ns) : 1.0;
-        out.on_core_overall.push_back(overall);
-        for (double &part : out.on_core[rank])
-            part = part < 0 ? overall : part;
+        out.on_core[rank] = on_core_parts(intervals);
     }
     return out;
 }
@@ -199,9 +244,9 @@ class RankReader {
     double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * record_.seconds_per_tick; }
 
     void compute(const Event &event) {
-        const auto &samples = survey_.on_core[rank_];
-        const double on_core = sample_ < samples.size() ? samples[sample_] : survey_.on_core_overall[rank_];
         const double gap_s = seconds(event.gap_ticks);
+        const auto &parts = survey_.on_core[rank_];
+        const double on_core = is_long(event, gap_s) ? parts[std::min(sample_, parts.size() - 1)] : 1.0;
         if (event.call_class == CallClass::poll && gap_s < spinning_gap_s * static_cast<double>(event.count))
             return;
         // Rest is carried on, so that many short gaps keep their sum.
