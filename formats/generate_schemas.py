@@ -7,10 +7,17 @@ Usage: python formats/generate_schemas.py
 import json
 from pathlib import Path
 
+from rankwise.machine.file import json_schema as machine_schema
 from rankwise.placement.file import json_schema as placement_schema
+from rankwise.replay.document import json_schema as prediction_schema
 from rankwise.report.data import json_schema as report_schema
 
-SCHEMAS = {"placement.schema.json": placement_schema, "report.schema.json": report_schema}
+SCHEMAS = {
+    "machine.schema.json": machine_schema,
+    "placement.schema.json": placement_schema,
+    "prediction.schema.json": prediction_schema,
+    "report.schema.json": report_schema,
+}
 
 
 def text_of(schema: dict) -> str:

@@ -79,7 +79,9 @@ def find_mpicc(launcher: str | None = None) -> Path:
             return candidate
     found = shutil.which("mpicc")
     if found is None:
-        raise RankwiseError("no `mpicc` on PATH, so the programs that travel as source cannot be built", MODULE_HINT)
+        raise RankwiseError(
+            "no `mpicc` on PATH, so the programs that travel as source cannot be built", MODULE_HINT
+        )
     return Path(found)
 
 

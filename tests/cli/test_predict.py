@@ -4,12 +4,14 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rankwise.cli import main
 from rankwise.machine.topology import from_synthetic
 from rankwise.placement.file import save
 from rankwise.placement.simple import allocate
+from rankwise.replay.document import Document
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 NODE = "package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)"
@@ -35,6 +37,7 @@ def predicted(capsys, *words):
 def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     document = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2")
     assert document["schema"] == "rankwise.prediction/1"
+    assert msgspec.to_builtins(msgspec.convert(document, Document)) == document
     assert document["input"] | {"path": ""} == {
         "path": "", "kind": "goal", "ranks": 4, "operations": 12, "messages": 4, "bytes": 400000,
         "collective_algorithms": None, "omitted": [],

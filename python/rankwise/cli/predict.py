@@ -83,8 +83,10 @@ def run(args: argparse.Namespace) -> int:
         Path(args.goal).write_text(source.schedule.write_goal(), encoding="utf-8")
         terminal.wrote(args.goal)
     if terminal.as_json:
-        machine_file = {"file": args.machine, "sha256": fingerprint(args.machine)}
-        terminal.json(document(args.input, source, machine, machine_file, args.set, switches, predictions))
+        sha256 = fingerprint(args.machine)
+        terminal.json(
+            document(args.input, source, machine, args.machine, sha256, args.set, switches, predictions)
+        )
         return 0
     _show(terminal, source, machine.name, predictions)
     terminal.next(f"rankwise place {args.input} --machine {args.machine}")
@@ -150,15 +152,13 @@ def _show(terminal: Terminal, source: Source, machine: str, predictions: dict[st
 
 def _show_one(terminal: Terminal, name: str, prediction: Prediction) -> None:
     from rankwise.quantities import bytes_text, count_text, seconds_text
-    from rankwise.replay.document import PARTS, summary
+    from rankwise.replay.document import PARTS, OverRanks
 
     terminal.result(f"{name}: {seconds_text(prediction.makespan_s)}\n")
     rows = []
     for part in PARTS:
-        over_ranks = summary(getattr(prediction, f"{part}_s"))
-        rows.append(
-            [part.replace("_", "-"), *(seconds_text(over_ranks[f"{m}_s"]) for m in ("min", "mean", "max"))]
-        )
+        over = OverRanks.of(getattr(prediction, f"{part}_s"))
+        rows.append([part.replace("_", "-"), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
     terminal.table(["a rank's time", "min", "mean", "max"], rows)
     rows = [
         [channel, count_text(messages), bytes_text(total)]

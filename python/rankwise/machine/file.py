@@ -270,6 +270,11 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def json_schema() -> dict:
+    """JSON schema of what the TOML holds, as kept in formats/machine.schema.json."""
+    return msgspec.json.schema(Machine)
+
+
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a machine file's bytes: what a frozen machine file is known by."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A prediction as a JSON document, schema `rankwise.prediction/1`."""
+"""The result of `rankwise predict` as JSON: schema `rankwise.prediction/1`, kept in formats/prediction.schema.json."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Literal
 
+import msgspec
 import numpy as np
 
 from rankwise.machine.file import Machine
@@ -16,65 +18,139 @@ SCHEMA = "rankwise.prediction/1"
 PARTS = ("computation", "overhead", "time_shared", "waiting")
 
 
-def summary(values: np.ndarray) -> dict[str, float]:
+class Omitted(msgspec.Struct):
+    """Something of the input that the schedule does not have, and how often."""
+
+    what: str
+    count: int
+
+
+class Input(msgspec.Struct):
+    """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already."""
+
+    path: str
+    kind: Literal["recording", "goal"]
+    ranks: int
+    operations: int
+    messages: int
+    bytes: int
+    collective_algorithms: str | None
+    omitted: list[Omitted]
+
+
+class MachineUsed(msgspec.Struct):
+    """The machine file, its SHA-256, and what `--set` changed."""
+
+    name: str
+    file: str
+    sha256: str
+    settings: list[str]
+
+
+class OverRanks(msgspec.Struct):
     """Least, mean and largest over ranks."""
-    return {"min_s": float(values.min()), "mean_s": float(values.mean()), "max_s": float(values.max())}
+
+    min_s: float
+    mean_s: float
+    max_s: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> OverRanks:
+        """Of an array over ranks."""
+        return cls(float(values.min()), float(values.mean()), float(values.max()))
 
 
-def one(name: str, prediction: Prediction) -> dict:
-    """One placement's outcome."""
-    parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PARTS)}
-    return {
-        "name": name,
-        "allocation": prediction.placement.allocation,
-        "makespan_s": prediction.makespan_s,
-        "ranks": {part: summary(values) for part, values in parts.items()},
-        "rank": {f"{part}_s": values.tolist() for part, values in parts.items()},
-        "interfaces": {
-            direction: [
-                {
-                    "node": node,
-                    "messages": int(loads["messages"][at]),
-                    "bytes": int(loads["bytes"][at]),
-                    "busy_s": float(loads["busy_s"][at]),
-                    "queued_s": float(loads["queued_s"][at]),
-                }
-                for at, node in enumerate(prediction.placement.node_names[: len(loads["bytes"])])
-            ]
-            for direction, loads in prediction.interfaces.items()
-        },
-        "channels": [
-            {"channel": channel, "messages": messages, "bytes": total}
-            for channel, (messages, total) in prediction.channels.items()
-        ],
-    }
+class InterfaceLoad(msgspec.Struct):
+    """One direction of one node's interface; `queued_s` sums what each message waited there for others."""
+
+    node: str
+    messages: int
+    bytes: int
+    busy_s: float
+    queued_s: float
+
+
+class ChannelLoad(msgspec.Struct):
+    """Messages by the channel whose link class they used."""
+
+    channel: str
+    messages: int
+    bytes: int
+
+
+class PlacementOutcome(msgspec.Struct):
+    """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank)."""
+
+    name: str
+    allocation: str
+    makespan_s: float
+    ranks: dict[str, OverRanks]
+    rank: dict[str, list[float]]
+    interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
+    channels: list[ChannelLoad]
+
+
+class Document(msgspec.Struct):
+    """The whole result. `model` says which parts of the model were on."""
+
+    schema: Literal["rankwise.prediction/1"]
+    input: Input
+    machine: MachineUsed
+    model: dict[str, bool]
+    resources_not_modelled: list[str]
+    placements: list[PlacementOutcome]
 
 
 def document(
     path: str,
     source: Source,
     machine: Machine,
-    machine_file: Mapping[str, str],
+    machine_file: str,
+    sha256: str,
     settings: Sequence[str],
     switches: Switches,
     predictions: Mapping[str, Prediction],
 ) -> dict:
-    """The whole result of `rankwise predict`; times of a rank are listed in order of ranks."""
-    first = next(iter(predictions.values()))
-    return {
-        "schema": SCHEMA,
-        "input": {
-            "path": path,
-            "kind": source.kind,
-            "ranks": source.schedule.ranks,
-            "operations": source.schedule.operations,
-            "messages": source.schedule.messages,
-            "bytes": source.schedule.bytes,
-            "collective_algorithms": source.library,
-            "omitted": [{"what": what, "count": count} for what, count in source.omitted.items()],
+    """The JSON-able result of `rankwise predict`."""
+    schedule = source.schedule
+    omitted = [Omitted(what, count) for what, count in source.omitted.items()]
+    read = Input(
+        path,
+        source.kind,
+        schedule.ranks,
+        schedule.operations,
+        schedule.messages,
+        schedule.bytes,
+        source.library,
+        omitted,
+    )
+    used = MachineUsed(machine.name, machine_file, sha256, list(settings))
+    not_modelled = list(next(iter(predictions.values())).not_modelled)
+    placements = [_outcome(name, prediction) for name, prediction in predictions.items()]
+    return msgspec.to_builtins(Document(SCHEMA, read, used, asdict(switches), not_modelled, placements))
+
+
+def json_schema() -> dict:
+    """JSON schema of the document."""
+    return msgspec.json.schema(Document)
+
+
+def _outcome(name: str, prediction: Prediction) -> PlacementOutcome:
+    parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PARTS)}
+    return PlacementOutcome(
+        name=name,
+        allocation=prediction.placement.allocation,
+        makespan_s=prediction.makespan_s,
+        ranks={part: OverRanks.of(values) for part, values in parts.items()},
+        rank={f"{part}_s": values.tolist() for part, values in parts.items()},
+        interfaces={
+            direction: _interfaces(prediction.placement.node_names, loads)
+            for direction, loads in prediction.interfaces.items()
         },
-        "machine": {"name": machine.name, **machine_file, "settings": list(settings)},
-        "model": asdict(switches),
-        "resources_not_modelled": list(first.not_modelled),
-        "placements": [one(name, prediction) for name, prediction in predictions.items()],
-    }
+        channels=[ChannelLoad(channel, *counts) for channel, counts in prediction.channels.items()],
+    )
+
+
+def _interfaces(names: Sequence[str], loads: Mapping[str, np.ndarray]) -> list[InterfaceLoad]:
+    columns = (loads[key].tolist() for key in ("messages", "bytes", "busy_s", "queued_s"))
+    return [InterfaceLoad(name, *row) for name, *row in zip(names, *columns, strict=False)]
