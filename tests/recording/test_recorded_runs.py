@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real programs, recorded and collected, on every MPI at hand: known answers from both sides."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rankwise.recording import Recording
+
+LAPS = 23
+
+
+def record(mpi, directory, ranks, *command):
+    """Run under `rankwise record` and open what it left."""
+    line = [
+        sys.executable,
+        "-m",
+        "rankwise",
+        "record",
+        "-o",
+        directory,
+        "--trace",
+        "--",
+        *mpi.launch(ranks, *command),
+    ]
+    run = subprocess.run(
+        list(map(str, line)), env=mpi.environment(), capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    return Recording.open(directory)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_ring_of_23_laps_is_counted_exactly(mpi, compiled, tmp_path, size):
+    recording = record(mpi, tmp_path / "ring.rw", size, compiled(mpi, "ring.c"), LAPS)
+    expected = sorted((me, (me + 1) % size, LAPS, LAPS * 1000) for me in range(size))
+    for table in (recording.messages, recording.received):
+        assert table.select("source", "destination", "messages", "bytes").rows() == expected
+        assert set(table["bytes_up_to"]) == {1024}
+    assert recording.ranks["rank"].to_list() == list(range(size))
+    assert not recording.ranks["partial"].any()
+    assert (recording.ranks["time_s"] >= recording.ranks["mpi_s"]).all()
+    # AND the trace has the same messages in program order
+    events = recording.events(0)
+    assert events["problem"] == "" and (events["send_bytes"] == 1000).sum() == LAPS
+    assert recording.context["missing_ranks"] == recording.context["partial_ranks"] == []
+    assert recording.context["mpi"]["family"] == ("openmpi" if mpi.family == "openmpi" else "mpich")
+
+
+@pytest.mark.mpi
+def test_collectives_are_recorded_as_calls_and_expanded(mpi, compiled, tmp_path):
+    recording = record(
+        mpi, tmp_path / "allreduce.rw", 4, compiled(mpi, "one_collective.c"), "allreduce", 8, 10
+    )
+    assert recording.collectives.filter(call="MPI_Allreduce").select("rank", "count", "bytes").rows() == [
+        (rank, 10, 8) for rank in range(4)
+    ]
+    messages = recording.messages.filter(call="MPI_Allreduce")
+    # Recursive doubling of 4 ranks: two partners each.
+    assert set(messages["algorithm"]) == {"recursive_doubling"}
+    assert messages["messages"].to_list() == [10] * 8 and messages["bytes"].sum() == 8 * 10 * 8
