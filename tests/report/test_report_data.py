@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's data and its terminal view, on recordings with known answers."""
 
+import io
+
 import jsonschema
 import msgspec
 import pytest
+from rich.console import Console
 
 from rankwise.errors import RankwiseError
 from rankwise.placement import file as placement_file
@@ -13,7 +16,7 @@ from rankwise.report import data
 from rankwise.report.build import build
 from rankwise.report.layouts import Asked, asked_placements
 from rankwise.report.matrix import coarser, comm_matrix
-from rankwise.report.text import render
+from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
 
 
@@ -146,6 +149,7 @@ def test_the_terminal_view_keeps_to_80_columns(record, ranks):
     report = report_of(record(ranks, per_node=4, bound=False), node="package:2 l3:2 core:4")
     text = render(report)
     assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
     assert "\033[" not in text
     assert "\033[" in render(report, colour=True)
 
@@ -172,3 +176,36 @@ def test_many_ranks_are_aggregated(record):
     matrix = comm_matrix(MessageColumns(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
     assert (matrix.groups, matrix.ranks_per_group) == (250, 4)
     assert sum(matrix.messages) == 1000
+
+
+def test_the_widest_distribution_is_not_cut():
+    # GIVEN two cache channels and ranks that are not bound
+    import numpy as np
+
+    from rankwise.machine.topology import Topology, from_synthetic
+    from rankwise.placement.distribution import MessageColumns, message_distribution
+    from rankwise.placement.placement import Placement
+
+    nodes = Topology.of(from_synthetic("package:2 l3:2 l2:2 core:2"), 2)
+    placement = Placement.from_bindings(nodes, [0, 0, 0, 1], [[0], [1], range(16), [0]])
+    source, destination = (each.ravel() for each in np.indices((4, 4)))
+    sizes = np.full(16, 262144)
+    messages = MessageColumns(source, destination, sizes, source + 1, sizes * (source + 1))
+    found = message_distribution(messages, placement.locations(nodes), unbound_ranks=1)
+    placed = data.PlacedDistribution("as it ran", "recorded", "2 nodes", None, found)
+    # WHEN shown
+    console = Console(width=80, file=io.StringIO(), highlight=False)
+    for part in distribution.one(placed):
+        console.print(part)
+    text = console.file.getvalue()
+    # THEN every number is whole, and ranks together are given where averages differ from them
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for words in (
+        "by L2 by L3",
+        "not known",
+        "64-256 KiB",
+        "ranks together",
+        "1 of 4 ranks had several cores",
+    ):
+        assert words in text

@@ -85,12 +85,13 @@ def size_text(size: int) -> str:
 
 
 def range_text(part: SizeRange) -> str:
-    """`0 B to 256 B`, `4 KiB to 64 KiB`, `over 256 KiB`, `all sizes`."""
+    """`0-256 B`, `256 B-4 KiB`, `4-64 KiB`, `over 256 KiB`, `all sizes`."""
     if part.over_bytes is None and part.up_to_bytes is None:
         return "all sizes"
     if part.up_to_bytes is None:
         return f"over {size_text(part.over_bytes)}"
-    return f"{size_text(part.over_bytes or 0)} to {size_text(part.up_to_bytes)}"
+    low, high = size_text(part.over_bytes or 0).split(), size_text(part.up_to_bytes)
+    return f"{low[0]}-{high}" if high.endswith(f" {low[1]}") else f"{' '.join(low)}-{high}"
 
 
 def placed_text(placed: PlacedDistribution) -> str:
@@ -142,3 +143,16 @@ def sizes_text(collective: Collective) -> str:
 def even_shares(distribution: MessageDistribution) -> dict[str, float]:
     """The even distribution by channel."""
     return {each.channel: each.share for each in distribution.even}
+
+
+def together(part: SizeRange, key: str) -> list[float] | None:
+    """Shares of all ranks together by channel, where they differ visibly from the averages over ranks.
+
+    Table 1 of Chai, Gao & Panda (2007) has these, "the total message distribution"; their figures have averages.
+
+    Args:
+        part: A size range, or all sizes.
+        key: `message_share` or `byte_share`.
+    """
+    pairs = [(getattr(share, key) or 0.0, getattr(share, f"{key}_of_all") or 0.0) for share in part.channels]
+    return [total for _, total in pairs] if any(abs(a - b) >= 0.001 for a, b in pairs) else None

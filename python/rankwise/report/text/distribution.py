@@ -12,7 +12,7 @@ from rich.text import Text
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.data import PlacedDistribution, ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text
+from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text, together
 
 
 def view(report: ReportData) -> list[RenderableType]:
@@ -28,11 +28,12 @@ def view(report: ReportData) -> list[RenderableType]:
     for placed in report.distributions:
         if parts:
             parts.append(Text(""))
-        parts += _one(placed)
+        parts += one(placed)
     return parts
 
 
-def _one(placed: PlacedDistribution) -> list[RenderableType]:
+def one(placed: PlacedDistribution) -> list[RenderableType]:
+    """The table of one placement, and what to know about it."""
     distribution = placed.distribution
     parts: list[RenderableType] = [
         Text("\n".join(textwrap.wrap(f"Message distribution, {placed_text(placed)}", 78)), style="bold")
@@ -47,16 +48,26 @@ def _one(placed: PlacedDistribution) -> list[RenderableType]:
 
 def _table(distribution: MessageDistribution) -> Table:
     channels = distribution.total.channels
+    # With caches or unknown channels 80 columns only hold numbers without their unit.
+    tight = len(channels) > 3
+    text = _number if tight else percent
     even = even_shares(distribution)
-    rows = [("  if even", *(percent(even.get(share.channel, 0.0)) for share in channels), "")]
-    for what, key, whole in (("messages", "message_share", "messages"), ("bytes", "byte_share", "bytes")):
-        if not getattr(distribution.total, whole):
+    rows = [("  if even", *(text(even.get(share.channel, 0.0)) for share in channels), "")]
+    for what, key in (("messages", "message_share"), ("bytes", "byte_share")):
+        if not getattr(distribution.total, what):
             continue
         for part in (distribution.total, *distribution.ranges):
-            if not getattr(part, whole):
+            if not getattr(part, what):
                 continue
             label = f"  {what}, all" if part is distribution.total else f"    {range_text(part)}"
-            shares = (percent(getattr(share, key)) for share in part.channels)
-            rows.append((label, *shares, percent(getattr(part, key))))
-    names = [f"(by {share.channel})" if share.part_of else share.name for share in channels]
-    return table(("  averages over ranks", *names, "of all"), rows)
+            shares = (text(getattr(share, key)) for share in part.channels)
+            rows.append((label, *shares, text(getattr(part, key))))
+            if part is distribution.total and (totals := together(part, key)):
+                rows.append(("    ranks together", *(text(share) for share in totals), ""))
+    names = [f"by {share.channel}" if share.part_of else share.name for share in channels]
+    title = "  rank averages, %" if tight else "  averages over ranks"
+    return table((title, *names, "of all"), rows, gap=1 if tight else 2)
+
+
+def _number(share: float | None) -> str:
+    return percent(share).removesuffix(" %").replace("< ", "<")

@@ -9,22 +9,24 @@ from rich.table import Table
 from rich.text import Text
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Table:
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,), gap: int = 2
+) -> Table:
     """A table.
 
     Args:
         headings: Column headings; the first is the title.
-        rows: Texts; a row is dim as a whole if its first text starts with a space.
+        rows: Texts.
         left: Columns of text, aligned to the left; the others hold numbers.
+        gap: Spaces between columns.
     """
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for at, heading in enumerate(headings):
         made.add_column(
             heading,
             justify="left" if at in left else "right",
             no_wrap=True,
             overflow="ellipsis",
-            ratio=None,
         )
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
