@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -101,6 +102,7 @@ void measure_census(void)
 {
     int rank, world, length;
     char host[256] = "", boot[64], cores[2048], load[128];
+    const char *lab = getenv("RANKWISE_LAB_CORES"); /* cores of an emulated node; the kernel knows the machine's only */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     gethostname(host, sizeof host - 1);
@@ -117,6 +119,6 @@ void measure_census(void)
         measure_line("library %.900s", version);
         eager_variables();
     }
-    measure_line("rank %d host=%s boot=%s pid=%ld cpu=%d allowed=%s load=%.5s clock_ns=%.1f", rank, host, boot,
-                 (long)getpid(), sched_getcpu(), cores, load, measure_clock_cost() * 1e9);
+    measure_line("rank %d host=%s boot=%s pid=%ld cpu=%d allowed=%s load=%.5s clock_ns=%.1f lab_cores=%.200s", rank, host, boot,
+                 (long)getpid(), sched_getcpu(), cores, load, measure_clock_cost() * 1e9, lab ? lab : "-");
 }

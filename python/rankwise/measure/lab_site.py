@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The nodes of a lab: emulated hosts on this machine, whose cores stand for the machine's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rankwise import site_build
+from rankwise.lab import run as lab_run
+from rankwise.lab.state import Lab
+from rankwise.machine.topology import NodeTopology, from_synthetic
+from rankwise.measure.site import Site, build, numbers
+
+
+class LabSite(Site):
+    """A lab that is up, one rank on each of its cores.
+
+    Args:
+        lab: The lab.
+        words: First word of a launcher line that says which MPI; none for the `mpicc` on PATH.
+        family: `mpich` or `openmpi`, where the user says it.
+    """
+
+    waiting = "yield"  # the lab sets the libraries so
+
+    def __init__(self, lab: Lab, words: Sequence[str] = (), family: str | None = None):
+        super().__init__(words)
+        self.lab = lab
+        self.family = family
+        self._environment: dict[str, str] | None = None
+
+    @property
+    def description(self) -> str:
+        """The lab, for people."""
+        return f"lab {self.lab.name}, one rank a core"
+
+    def prepare(self) -> None:
+        """Compile the microbenchmarks for the MPI that was asked for."""
+        launcher = self.words[0] if self.words else f"mpiexec.{self.family}" if self.family else None
+        self.program = build(site_build.find_mpicc(launcher))
+
+    @contextmanager
+    def command(self, arguments: Sequence[str]) -> Iterator[list[str]]:
+        """The whole command of one launch; the launcher's host file is there inside the `with`."""
+        placement = lab_run.place(self.lab, None, "blocked")
+        prepared = lab_run.prepare(self.lab, [str(self.program), *arguments], placement, self.family)
+        with lab_run.launching(prepared) as launch:
+            self._environment = launch.environment_of_first(os.environ)
+            yield launch.words
+
+    def environment(self) -> dict[str, str] | None:
+        """Ours, less what belongs to another job, with the lab's settings of the library."""
+        return self._environment
+
+    def topology(self, about: dict[str, str]) -> tuple[NodeTopology, bool]:
+        """The topology that the lab's nodes are meant to have."""
+        return from_synthetic(self.lab.node_topology), True
+
+    def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The rank's virtual core, and the PU of this machine behind it."""
+        return tuple(numbers(about["lab_cores"]))[:1], tuple(numbers(about["allowed"]))[:1]
+
+    def same_machine(self, one: str, other: str) -> bool:
+        """All nodes of a lab are this machine."""
+        return True
+
+    def node_text(self) -> str | None:
+        """As the lab was asked for."""
+        return self.lab.node_topology

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise measure` from the command line to the machine file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mpis
+import polars as pl
+import pytest
+
+from rankwise.cli import main
+from rankwise.machine.file import load
+
+
+def launcher_line(mpi) -> list[str]:
+    """A launcher line without a program."""
+    return [word for word in mpi.launch(2, "program") if word != "program"]
+
+
+def rankwise(*words: str, **keywords) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "rankwise", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **keywords)
+
+
+FAMILIES = list({mpi.family: mpi for mpi in mpis.installed()}.values())
+
+
+@pytest.fixture(params=FAMILIES, ids=lambda mpi: mpi.name)
+def one_of_each(request) -> mpis.Mpi:
+    """One MPI of each family: what differs between versions is tested on the programs themselves."""
+    return request.param
+
+
+@pytest.fixture
+def refused(capsys, tmp_path, monkeypatch):
+    """Function: run a command line that must be refused at once; returns (status, what stderr says)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        before = sorted(tmp_path.rglob("*"))
+        status = main(["measure", *words])
+        assert sorted(tmp_path.rglob("*")) == before
+        return status, capsys.readouterr().err
+
+    return run
+
+
+def test_no_launcher_line(refused):
+    assert refused() == refused("--")
+    status, said = refused()
+    assert status == 2
+    assert said.startswith("error: no launcher line\n\nhint: put it after `--`")
+
+
+def test_a_word_that_launches_nothing(refused):
+    status, said = refused("--", "frobnicate", "-n", "2")
+    assert status == 2
+    assert "`frobnicate` is no launcher" in said
+
+
+@pytest.fixture
+def hydra(tmp_path, monkeypatch):
+    """A launcher that says it is MPICH's and must not be started for anything else."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    script = bin_ / "mpiexec"
+    script.write_text(
+        "#!/bin/sh\necho 'HYDRA build details:'\necho '    Version:    4.0'\n[ $1 = --version ]\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(bin_), prepend=os.pathsep)
+    return script
+
+
+def test_one_rank(refused, hydra):
+    status, said = refused("--", "mpiexec", "-n", "1")
+    assert status == 2
+    assert "1 rank has nobody to talk to" in said
+
+
+def test_a_program_after_the_launcher_line(refused, hydra):
+    status, said = refused("--", "mpiexec", "-n", "2", "./app", "x")
+    assert status == 2
+    assert "`./app` is more than a launcher line" in said
+
+
+def test_an_output_that_exists_is_not_touched(refused, hydra, tmp_path):
+    (tmp_path / "x.machine.toml").write_text("mine")
+    status, said = refused("-o", "x.machine.toml", "--", "mpiexec", "-n", "2")
+    assert status == 1
+    assert "`x.machine.toml` exists" in said
+    assert "--force" in said
+    # THEN the same holds for the samples beside it
+    (tmp_path / "y.samples.parquet").write_text("mine")
+    assert "`y.samples.parquet` exists" in refused("-o", "y.machine.toml", "--", "mpiexec", "-n", "2")[1]
+
+
+def test_an_output_that_cannot_be_written(refused, hydra):
+    status, said = refused("-o", "nowhere/x.machine.toml", "--", "mpiexec", "-n", "2")
+    assert status == 1
+    assert "the directory `nowhere` does not exist" in said
+
+
+def test_no_compiler_wrapper(refused, hydra, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(hydra.parent))
+    status, said = refused("--", "mpiexec", "-n", "2")
+    assert status == 1
+    assert "no `mpicc` on PATH" in said
+    assert "module load" in said
+
+
+def test_a_budget_needs_a_unit(refused):
+    status, said = refused("--budget", "10", "--", "mpiexec", "-n", "2")
+    assert status == 2
+    assert "is not a time with a unit" in said
+
+
+@pytest.mark.mpi
+def test_a_machine_file_comes_out(one_of_each, tmp_path):
+    mpi = one_of_each
+    # GIVEN little time
+    output = tmp_path / "here.machine.toml"
+    environment = mpi.environment() | {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "RANKWISE_MPICC": str(mpi.mpicc),
+    }
+    chosen = {"MPICH_CC": "cc", "OMPI_CC": "cc"}
+    words = ["measure", "--quick", "--budget", "8s", "--json", "-o", output, "--", *launcher_line(mpi)]
+    ran = rankwise(*words, env=environment | chosen)
+    assert ran.returncode == 0, ran.stderr
+    # THEN stdout is one JSON object
+    document = json.loads(ran.stdout)
+    assert document["schema"] == "rankwise.measure/1"
+    assert document["complete"] is True
+    # THEN the file loads, and one way through it at 1 byte is near what the samples say
+    machine = load(output)
+    channel, said = next(iter(document["channels"].items()))
+    first = machine.link_class(channel).segments[0]
+    latency = first.L_s.value + first.o_s.value + first.o_receive_s.value
+    table = pl.read_parquet(document["samples_file"])
+    trips = table.filter(
+        (pl.col("test") == "pingpong") & (pl.col("bytes") == 1) & (pl.col("channel") == channel)
+    )
+    assert 0.7 * trips["value1"].min() <= latency <= 1.3 * trips["value1"].max()
+    assert said["latency_s"]["low"] <= said["latency_s"]["value"] <= said["latency_s"]["high"]
+    # THEN what could not be measured is named
+    assert "network" in document["not_measured"]
+    assert "network" in machine.notes
+    assert machine.node.count == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_measured(one_of_each, tmp_path):
+    mpi = one_of_each
+    output = tmp_path / "here.machine.toml"
+    environment = mpi.environment() | {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "RANKWISE_MPICC": str(mpi.mpicc),
+    }
+    words = ["measure", "--budget", "120s", "-o", str(output), "--", *launcher_line(mpi)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rankwise", *words],
+        env=environment | {"MPICH_CC": "cc", "OMPI_CC": "cc"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(15)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    # THEN the samples are there, and either a machine file or the reason why there is none
+    assert len(pl.read_parquet(tmp_path / "here.samples.parquet")) > 0
+    assert process.returncode == 130 or "no channel could be fitted" in said
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path).encode() in _content(p)]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.mpi
+def test_the_wrong_mpi_is_noticed(one_of_each, tmp_path):
+    mpi = one_of_each
+    # GIVEN a launcher, and the mpicc of the other family
+    other = next((m for m in mpis.installed() if m.family != mpi.family), None)
+    if other is None:
+        pytest.skip("one family of MPI only")
+    environment = mpi.environment() | {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "RANKWISE_MPICC": str(other.mpicc),
+    }
+    ran = rankwise(
+        "measure", "--quick", "-o", tmp_path / "x.machine.toml", "--", *launcher_line(mpi),
+        env=environment | {"MPICH_CC": "cc", "OMPI_CC": "cc"},
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: ")
+    assert not (tmp_path / "x.machine.toml").exists()
