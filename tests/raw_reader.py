@@ -11,29 +11,14 @@ CALLS = [line.split("\t")[0] for line in (TOP / "formats" / "mpi_calls.txt").rea
 CLASSES = dict(line.split("\t")[:2] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines())
 FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64}
 RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s")
+# fmt: off
 RANK_FIELDS = [
-    "world_rank",
-    "world_size",
-    "pid",
-    "thread",
-    "flavour",
-    "flags",
-    "thread_level",
-    "cpu_at_start",
-    "first_ticks",
-    "first_monotonic_ns",
-    "first_realtime_ns",
-    "last_ticks",
-    "last_monotonic_ns",
-    "last_realtime_ns",
-    "init_ticks",
-    "finalize_ticks",
-    "mpi_ticks",
-    "runqueue_wait_ns",
-    "cpu_ns",
-    "schedstat_samples",
+    "world_rank", "world_size", "pid", "thread", "flavour", "flags", "thread_level", "cpu_at_start",
+    "first_ticks", "first_monotonic_ns", "first_realtime_ns", "last_ticks", "last_monotonic_ns", "last_realtime_ns",
+    "init_ticks", "finalize_ticks", "mpi_ticks", "runqueue_wait_ns", "cpu_ns", "schedstat_samples",
     "unrecorded_messages",
 ]
+# fmt: on
 TEXT_FIELDS = ["job", "host", "mpi_library", "mpi_version", "executable", "note"]
 UNKNOWN = 0xFFFFFFFE
 
@@ -83,7 +68,7 @@ def read_node(path: Path) -> list[Thread]:
         number += chunks
     threads = {owner: read_rank(data, at) for kind, owner, _, _, at, _ in runs if kind == 1}
     newest = {}
-    for kind, owner, sequence, used, at, _ in sorted(runs, key=lambda run: run[2]):
+    for kind, owner, _, used, at, _ in sorted(runs, key=lambda run: run[2]):
         if kind in (2, 3):
             newest[kind, owner] = (used, at)
         elif kind == 4:
