@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs run under the recorder, and what it wrote."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import mpis
+import pytest
+import raw_reader
+
+from rankwise.record.library import library_directory
+
+
+@dataclass
+class Recorded:
+    """How a recorded program ended and what was recorded, by world rank and thread."""
+
+    run: subprocess.CompletedProcess
+    directory: Path
+    threads: list[raw_reader.Thread]
+
+    def rank(self, number: int) -> raw_reader.Thread:
+        """The first thread of a rank."""
+        return next(t for t in self.threads if t.info["world_rank"] == number and t.info["thread"] == 0)
+
+
+def environment_for(directory: Path, **more: str) -> dict[str, str]:
+    """Variables that make a rank record into `directory`."""
+    preload = str(library_directory() / "librankwise_record.so")
+    return {"LD_PRELOAD": preload, "RANKWISE_DIR": str(directory)} | more
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    """Environment that makes a rank record into `tmp_path`."""
+    return environment_for(tmp_path)
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Function (mpi, ranks, command..., trace=, expect=, environment=) -> Recorded."""
+
+    def run(mpi: mpis.Mpi, ranks: int, *command, trace=False, expect=0, environment=None) -> Recorded:
+        chosen = environment_for(tmp_path, **({"RANKWISE_TRACE": "1"} if trace else {}), **(environment or {}))
+        done = mpi.run(ranks, *command, environment=chosen)
+        if expect is not None:
+            assert (done.returncode, done.stderr) == (expect, ""), done.stdout
+        return Recorded(done, tmp_path, raw_reader.read(tmp_path))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def record_once(mpi, compiled, tmp_path_factory):
+    """Function (source, ranks, trace=) -> threads of a program that several tests look at."""
+
+    def run(source: str, ranks: int, trace=False) -> list[raw_reader.Thread]:
+        directory = tmp_path_factory.mktemp("recording")
+        environment = environment_for(directory, **({"RANKWISE_TRACE": "1"} if trace else {}))
+        done = mpi.run(ranks, compiled(mpi, source), environment=environment)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        return raw_reader.read(directory)
+
+    return run
