@@ -152,3 +152,92 @@ def matrix(threads: list[Thread], what: str = "sent") -> dict[tuple[int, int], i
         for (peer, _), value in getattr(thread, what).items():
             table[thread.info["world_rank"], peer] += value
     return dict(table)
+
+
+POLL, SCHED, LOST = 2048, 2049, 2050
+TAKES_NUMBER = {"isend", "irecv", "isendrecv", "send_init", "recv_init", "icollective", "collective_init"}
+
+
+class Numbers:
+    """LEB128 varints, taken one after the other."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0
+
+    def u(self) -> int:
+        """Unsigned."""
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def z(self) -> int:
+        """Signed, zigzag."""
+        value = self.u()
+        return value >> 1 ^ -(value & 1)
+
+
+def events(trace: bytes) -> list[dict]:
+    """The events of one thread's trace, requests by number."""
+    numbers, found, taken = Numbers(trace), [], 0
+    while numbers.at < len(trace):
+        kind = numbers.u()
+        event = {"gap": numbers.u(), "ticks": numbers.u()}
+        if kind >= POLL:
+            event["call"] = {POLL: "poll", SCHED: "sched", LOST: "lost"}[kind]
+            event["values"] = [numbers.u() for _ in range(2 if kind == SCHED else 1)]
+        else:
+            event["call"] = CALLS[kind]
+            event["class"] = CLASSES[CALLS[kind]]
+            if event["class"] in TAKES_NUMBER:
+                event["request"] = taken
+                taken += 1
+            event |= payload(numbers, event["class"], event["call"], taken)
+        found.append(event)
+    return found
+
+
+def payload(numbers: Numbers, kind: str, call: str, taken: int) -> dict:
+    """What follows kind, gap and duration, by class of call."""
+
+    def sent() -> dict:
+        return {"comm": numbers.u(), "to": numbers.z(), "tag": numbers.z(), "bytes": numbers.u()}
+
+    def posted() -> dict:
+        return {"comm": numbers.u(), "posted_from": numbers.z(), "posted_tag": numbers.z()}
+
+    def came() -> dict:
+        return {"from": numbers.z(), "came_tag": numbers.z(), "received": numbers.u()}
+
+    if kind in ("send", "isend", "send_init"):
+        return sent()
+    if kind in ("recv", "probe"):
+        return posted() | came()
+    if kind in ("irecv", "recv_init"):
+        return posted() | {"capacity": numbers.u()}
+    if kind == "sendrecv":
+        return sent() | posted() | came()
+    if kind == "isendrecv":
+        return sent() | posted() | {"capacity": numbers.u()}
+    if kind == "start":
+        return {"started": [taken - numbers.u() for _ in range(numbers.u())]}
+    if kind == "complete":
+        completed = []
+        for _ in range(numbers.u()):
+            number = taken - numbers.u()
+            completed.append({"request": number} | (came() if numbers.u() else {}))
+        return {"completed": completed}
+    if kind in ("cancel", "request_free"):
+        back = numbers.u()
+        return {"of": taken - back if back else None}
+    if kind.endswith(("collective", "collective_init")):
+        names = ("comm", "root", "flags", "datatype_bytes", "bytes", "bytes2")
+        fields = {name: numbers.z() if name == "root" else numbers.u() for name in names}
+        to_neighbours = "eighbor" in call
+        sizes = [(numbers.z(), numbers.u()) if to_neighbours else numbers.u() for _ in range(numbers.u())]
+        return fields | {"sizes": sizes}
+    return {}

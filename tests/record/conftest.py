@@ -42,7 +42,9 @@ def record(tmp_path):
     """Function (mpi, ranks, command..., trace=, expect=, environment=) -> Recorded."""
 
     def run(mpi: mpis.Mpi, ranks: int, *command, trace=False, expect=0, environment=None) -> Recorded:
-        chosen = environment_for(tmp_path, **({"RANKWISE_TRACE": "1"} if trace else {}), **(environment or {}))
+        chosen = environment_for(
+            tmp_path, **({"RANKWISE_TRACE": "1"} if trace else {}), **(environment or {})
+        )
         done = mpi.run(ranks, *command, environment=chosen)
         if expect is not None:
             assert (done.returncode, done.stderr) == (expect, ""), done.stdout

@@ -23,7 +23,9 @@ def entries(thread, call: str, comm: int | None = 0) -> list[tuple]:
 
 
 def sends(thread, call: str) -> dict[int, tuple[int, int]]:
-    return {peer: (n, thread.sent_bytes[peer, call]) for (peer, name), n in thread.sent.items() if name == call}
+    return {
+        peer: (n, thread.sent_bytes[peer, call]) for (peer, name), n in thread.sent.items() if name == call
+    }
 
 
 def test_rooted_collectives_read_only_what_is_significant(called):
