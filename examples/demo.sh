@@ -18,8 +18,9 @@ export PATH="$bin:$PATH"
 
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 
-say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj"
-rankwise record --force -o demo.rw -- mpiexec -n 16 lmp -in "$work/in.lj" -log none
+say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj -log none"
+here=$PWD
+(cd "$work" && rankwise record --force -o "$here/demo.rw" -- mpiexec -n 16 lmp -in in.lj -log none)
 
 say "rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'"
-rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2' --force -o demo.report.html
+rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'
