@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads machines 2>/dev/null)
 
-.PHONY: demo demo-short test test-all lint clean dev
+.PHONY: bench-replay demo demo-short test test-all lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,9 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
 	$(BIN)/python -m pytest
+
+bench-replay: $(VENV)/.installed
+	$(BIN)/python bench/replay.py
 
 lint: $(VENV)/.test
 	$(BIN)/python -m ruff check

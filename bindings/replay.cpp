@@ -4,9 +4,9 @@
 #include <string>
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,8 +19,8 @@
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
 #include "replay/trace_schedule.hpp"
-#include "trace/node_file.hpp"
 #include "rooms.hpp"
+#include "trace/node_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,10 +30,15 @@ namespace {
 
 template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-Picoseconds picoseconds(double seconds) { return std::llround(seconds * 1e12); }
+Picoseconds picoseconds(double seconds) {
+    return std::llround(seconds * 1e12);
+}
 
-/// Per byte, in picoseconds; rounded far below one, so that 6 ns/byte, which is no binary fraction, is exactly 6000.
-double picoseconds_per_byte(double seconds) { return std::round(seconds * 1e18) / 1e6; }
+/// Per byte, in picoseconds; rounded far below one, so that 6 ns/byte, which is no binary fraction, is
+/// exactly 6000.
+double picoseconds_per_byte(double seconds) {
+    return std::round(seconds * 1e18) / 1e6;
+}
 
 /// A schedule with its messages matched, which all replays of it share.
 struct MatchedSchedule {
@@ -46,7 +51,8 @@ template <class Field> nb::object seconds(const Prediction &prediction, Field fi
     std::vector<double> out;
     out.reserve(prediction.ranks.size());
     for (const RankTime &rank : prediction.ranks)
-        out.push_back(static_cast<double>(rank.*field) / 1e12); // a division is exact to the last bit, a product is not
+        out.push_back(static_cast<double>(rank.*field) /
+                      1e12); // a division is exact to the last bit, a product is not
     return to_numpy(std::move(out));
 }
 
@@ -97,7 +103,8 @@ rankwise::machine::LinkClass link_class(const nb::dict &from) {
 }
 
 rankwise::machine::Interface interface(const nb::dict &from) {
-    return {picoseconds(nb::cast<double>(from["per_message_s"])), picoseconds_per_byte(nb::cast<double>(from["s_per_byte"]))};
+    return {picoseconds(nb::cast<double>(from["per_message_s"])),
+            picoseconds_per_byte(nb::cast<double>(from["s_per_byte"]))};
 }
 
 rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &tx, const nb::dict &rx,
@@ -137,17 +144,20 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
     };
     const std::size_t ranks = schedule.ranks(), link_classes = machine.link_classes.size();
     if (layout.node.size() != ranks || layout.place.size() != ranks || layout.processor.size() != ranks ||
-        layout.place_link.size() != std::size_t{layout.places} * layout.places || layout.network_link >= link_classes ||
-        layout.self_link >= link_classes || !all_below(layout.place_link, link_classes) ||
-        !all_below(layout.place, layout.places) || !all_below(layout.processor, layout.capacity.size()))
-        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) + "` ranks");
+        layout.place_link.size() != std::size_t{layout.places} * layout.places ||
+        layout.network_link >= link_classes || layout.self_link >= link_classes ||
+        !all_below(layout.place_link, link_classes) || !all_below(layout.place, layout.places) ||
+        !all_below(layout.processor, layout.capacity.size()))
+        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) +
+                              "` ranks");
     return layout;
 }
 
-std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank, Array<std::uint8_t> kind,
-                                             Array<std::uint64_t> value, Array<std::uint32_t> peer,
-                                             Array<std::uint32_t> tag, Array<std::uint32_t> later,
-                                             Array<std::uint32_t> earlier, Array<std::uint8_t> at_start) {
+std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank,
+                                             Array<std::uint8_t> kind, Array<std::uint64_t> value,
+                                             Array<std::uint32_t> peer, Array<std::uint32_t> tag,
+                                             Array<std::uint32_t> later, Array<std::uint32_t> earlier,
+                                             Array<std::uint8_t> at_start) {
     const std::size_t size = kind.size();
     std::size_t total = 0;
     for (std::size_t r = 0; r < operations_of_rank.size(); ++r)
@@ -182,7 +192,8 @@ std::pair<std::shared_ptr<MatchedSchedule>, Omissions>
 from_trace(const std::vector<const rankwise::trace::ThreadRecord *> &ranks, const std::string &library) {
     nb::gil_scoped_release unlocked;
     Omissions omitted;
-    const auto follow = library == "openmpi" ? rankwise::collectives::Library::openmpi : rankwise::collectives::Library::mpich;
+    const auto follow = library == "openmpi" ? rankwise::collectives::Library::openmpi
+                                             : rankwise::collectives::Library::mpich;
     auto schedule = schedule_from_trace(ranks, follow, omitted);
     return {std::make_shared<MatchedSchedule>(std::move(schedule)), omitted};
 }
@@ -193,7 +204,8 @@ void bind_replay(nb::module_ &module) {
     auto room = module.def_submodule("replay");
 
     nb::class_<Prediction>(room, "Prediction")
-        .def_prop_ro("makespan_s", [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
+        .def_prop_ro("makespan_s",
+                     [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
         .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p, &RankTime::finish); })
         .def_prop_ro("computation_s", [](const Prediction &p) { return seconds(p, &RankTime::computation); })
         .def_prop_ro("overhead_s", [](const Prediction &p) { return seconds(p, &RankTime::overhead); })
@@ -201,8 +213,10 @@ void bind_replay(nb::module_ &module) {
         .def_prop_ro("waiting_s", [](const Prediction &p) { return seconds(p, &RankTime::waiting); })
         .def_prop_ro("tx", [](const Prediction &p) { return interface_loads(p.tx); })
         .def_prop_ro("rx", [](const Prediction &p) { return interface_loads(p.rx); })
-        .def_prop_ro("channel_messages", [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
-        .def_prop_ro("channel_bytes", [](const Prediction &p) { return counts(p.channels, &ChannelLoad::bytes); });
+        .def_prop_ro("channel_messages",
+                     [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
+        .def_prop_ro("channel_bytes",
+                     [](const Prediction &p) { return counts(p.channels, &ChannelLoad::bytes); });
 
     nb::class_<MatchedSchedule>(room, "Schedule")
         .def_static(
@@ -212,8 +226,8 @@ void bind_replay(nb::module_ &module) {
                 return std::make_shared<MatchedSchedule>(read_goal(text, name));
             },
             "text"_a, "name"_a)
-        .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a, "tag"_a,
-                    "later"_a, "earlier"_a, "at_start"_a)
+        .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a,
+                    "tag"_a, "later"_a, "earlier"_a, "at_start"_a)
         .def_static("from_trace", &from_trace, "ranks"_a, "library"_a)
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
         .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
@@ -222,11 +236,15 @@ void bind_replay(nb::module_ &module) {
         .def_prop_ro("bytes", [](const MatchedSchedule &s) { return s.schedule.messages().second; })
         .def(
             "replay_loggops",
-            [](const MatchedSchedule &s, double L_s, double o_s, double g_s, double G_s_per_byte, double O_s_per_byte,
-               std::uint64_t S_bytes) {
+            [](const MatchedSchedule &s, double L_s, double o_s, double g_s, double G_s_per_byte,
+               double O_s_per_byte, std::uint64_t S_bytes) {
                 nb::gil_scoped_release unlocked;
-                const LogGOPS parameters{picoseconds(L_s),      picoseconds(o_s), picoseconds(g_s), picoseconds_per_byte(G_s_per_byte),
-                                         picoseconds_per_byte(O_s_per_byte), S_bytes};
+                const LogGOPS parameters{picoseconds(L_s),
+                                         picoseconds(o_s),
+                                         picoseconds(g_s),
+                                         picoseconds_per_byte(G_s_per_byte),
+                                         picoseconds_per_byte(O_s_per_byte),
+                                         S_bytes};
                 return replay_loggops(s.schedule, s.matching, parameters);
             },
             "L_s"_a, "o_s"_a, "g_s"_a, "G_s_per_byte"_a, "O_s_per_byte"_a, "S_bytes"_a)

@@ -9,7 +9,8 @@
 
 namespace rankwise::machine {
 
-/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of all numbers.
+/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of
+/// all numbers.
 using Picoseconds = std::int64_t;
 
 /// LogGOPS parameters for messages of one range of sizes.
@@ -32,9 +33,9 @@ struct Segment {
 struct LinkClass {
     std::vector<Segment> segments; ///< ascending, the last takes the rest
     std::uint64_t eager_limit = std::numeric_limits<std::uint64_t>::max();
-    bool in_call = false;  ///< a rendezvous advances only while its ranks are inside MPI
-    bool overlap = true;   ///< false: the core moves the bytes
-    bool network = false;  ///< passes the nodes' interfaces
+    bool in_call = false; ///< a rendezvous advances only while its ranks are inside MPI
+    bool overlap = true;  ///< false: the core moves the bytes
+    bool network = false; ///< passes the nodes' interfaces
 
     const Segment &segment(std::uint64_t bytes) const {
         const auto found = std::find_if(segments.begin(), segments.end() - 1,
@@ -72,12 +73,13 @@ struct Machine {
 
 /// Where the ranks are, and which link class connects two places.
 struct Layout {
-    std::vector<std::uint32_t> node;       ///< of each rank
-    std::vector<std::uint32_t> place;      ///< of each rank, within its node: a core, or a set of cores it may use
-    std::uint32_t places = 1;              ///< of a node
-    std::vector<std::uint32_t> processor;  ///< what each rank computes on; ranks with the same number share it
-    std::vector<std::uint32_t> capacity;   ///< of each processor: how many ranks run on it at full speed
-    std::vector<std::uint8_t> place_link;  ///< link class between places a and b of one node at [a * places + b]
+    std::vector<std::uint32_t> node;  ///< of each rank
+    std::vector<std::uint32_t> place; ///< of each rank, within its node: a core, or a set of cores it may use
+    std::uint32_t places = 1;         ///< of a node
+    std::vector<std::uint32_t> processor; ///< what each rank computes on; ranks with the same number share it
+    std::vector<std::uint32_t> capacity;  ///< of each processor: how many ranks run on it at full speed
+    std::vector<std::uint8_t>
+        place_link; ///< link class between places a and b of one node at [a * places + b]
     std::uint8_t network_link = 0;
     std::uint8_t self_link = 0;
 

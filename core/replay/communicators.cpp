@@ -12,8 +12,9 @@ Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) 
         for (const trace::CommunicatorDefinition &own : ranks[rank]->communicators) {
             const rw_comm &comm = own.definition;
             // Every rank's MPI_COMM_SELF is another one, though it is the first with its group everywhere.
-            const auto [found, is_new] = by_group.try_emplace(std::tuple(comm.group_hash, comm.instance, comm.size),
-                                                              static_cast<std::uint32_t>(all_.size()));
+            const auto [found, is_new] =
+                by_group.try_emplace(std::tuple(comm.group_hash, comm.instance, comm.size),
+                                     static_cast<std::uint32_t>(all_.size()));
             if (is_new) {
                 all_.emplace_back();
                 all_.back().number = found->second;
@@ -23,8 +24,8 @@ Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) 
             if (shared.members.empty() && !own.runs.empty())
                 for (const rw_rank_run &run : own.runs)
                     for (std::uint32_t i = 0; i < run.count; ++i)
-                        shared.members.push_back(
-                            static_cast<std::uint32_t>(static_cast<std::int64_t>(run.first) + std::int64_t{run.stride} * i));
+                        shared.members.push_back(static_cast<std::uint32_t>(
+                            static_cast<std::int64_t>(run.first) + std::int64_t{run.stride} * i));
             auto &numbers = number_of_[rank];
             if (numbers.size() <= comm.index)
                 numbers.resize(comm.index + std::size_t{1}, unknown);

@@ -29,7 +29,8 @@ class Communicators {
 
   private:
     std::vector<Communicator> all_;
-    std::vector<std::vector<std::uint32_t>> number_of_; ///< by world rank and index; `unknown` where there is none
+    std::vector<std::vector<std::uint32_t>>
+        number_of_; ///< by world rank and index; `unknown` where there is none
     static constexpr std::uint32_t unknown = ~0u;
 };
 

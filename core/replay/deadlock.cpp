@@ -6,9 +6,11 @@
 namespace rankwise::replay {
 namespace {
 
-/// What an operation that has not ended waits for: its partner once it has begun, an operation of its own rank before.
+/// What an operation that has not ended waits for: its partner once it has begun, an operation of its own
+/// rank before.
 std::vector<std::uint32_t> blockers(const Schedule &schedule, const std::vector<std::uint8_t> &done,
-                                    const std::vector<std::uint8_t> &posted, const std::vector<std::uint32_t> &partner) {
+                                    const std::vector<std::uint8_t> &posted,
+                                    const std::vector<std::uint32_t> &partner) {
     std::vector<std::uint32_t> blocker(schedule.operations.size(), any);
     for (std::uint32_t i = 0; i < blocker.size(); ++i)
         if (!done[i] && posted[i])
@@ -24,8 +26,8 @@ std::vector<std::uint32_t> blockers(const Schedule &schedule, const std::vector<
 
 } // namespace
 
-Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done, const std::vector<std::uint8_t> &posted,
-               const std::vector<std::uint32_t> &partner) {
+Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
+               const std::vector<std::uint8_t> &posted, const std::vector<std::uint32_t> &partner) {
     const std::vector<std::uint32_t> blocker = blockers(schedule, done, posted, partner);
     std::vector<std::uint32_t> visit(blocker.size(), 0);
     std::uint32_t lonely = any;
@@ -53,7 +55,8 @@ Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done, 
         if (count > 8)
             text += " and " + std::to_string(count - 8) + " more";
         return Error("deadlock: " + text + " waits for the first",
-                     "ranks that send to each other need a receive posted first, or messages of at most the eager limit "
+                     "ranks that send to each other need a receive posted first, or messages of at most the "
+                     "eager limit "
                      "(`eager_limit_bytes`)");
     }
     const std::uint32_t op = lonely == any ? 0 : lonely;

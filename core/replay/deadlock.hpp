@@ -14,7 +14,7 @@ namespace rankwise::replay {
 /// @param[in] posted  for each operation, whether it has begun
 /// @param[in] partner from `Matching` or as met so far
 /// @return an error that names a circle of operations and ranks, or an operation that nobody answers
-Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done, const std::vector<std::uint8_t> &posted,
-               const std::vector<std::uint32_t> &partner);
+Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
+               const std::vector<std::uint8_t> &posted, const std::vector<std::uint32_t> &partner);
 
 } // namespace rankwise::replay

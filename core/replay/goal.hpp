@@ -8,7 +8,8 @@
 
 namespace rankwise::replay {
 
-/// @brief Read a schedule in GOAL text (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP 2009).
+/// @brief Read a schedule in GOAL text (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP
+/// 2009).
 ///
 /// The grammar is in formats/loggops.md. A `calc` counts nanoseconds.
 ///

@@ -34,7 +34,8 @@ class Scanner {
     }
     void expect(std::string_view word) {
         if (!take_if(word))
-            fail("expected " + (word == end_of_line ? std::string("the end of the line") : "`" + std::string(word) + "`"));
+            fail("expected " +
+                 (word == end_of_line ? std::string("the end of the line") : "`" + std::string(word) + "`"));
     }
     std::uint64_t number(std::string_view what, std::uint64_t most) {
         std::uint64_t value = 0;
@@ -47,8 +48,9 @@ class Scanner {
         return value;
     }
     [[noreturn]] void fail(const std::string &what) const {
-        const std::string found = at_end() ? "the end of the file" : token_ == end_of_line ? "the end of the line"
-                                                                                            : "`" + std::string(token_) + "`";
+        const std::string found = at_end()                ? "the end of the file"
+                                  : token_ == end_of_line ? "the end of the line"
+                                                          : "`" + std::string(token_) + "`";
         fail_at(line_, what + ", found " + found);
     }
     [[noreturn]] void fail_at(std::uint32_t line, const std::string &what) const {
@@ -57,8 +59,10 @@ class Scanner {
     }
 
   private:
+    /// Letters, digits, and what belongs to a character beyond ASCII, so that none is cut in a message.
     static bool is_word(char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+        return static_cast<unsigned char>(c) >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
     }
     void skip_blanks() {
         for (;; ++at_) {
@@ -132,7 +136,8 @@ class GoalReader {
         const std::uint32_t line = in_.line();
         rank_ = static_cast<std::uint32_t>(in_.number("a rank", any - 1));
         if (rank_ >= ranks_)
-            in_.fail_at(line, "rank `" + std::to_string(rank_) + "`, but `num_ranks` is " + std::to_string(ranks_));
+            in_.fail_at(line,
+                        "rank `" + std::to_string(rank_) + "`, but `num_ranks` is " + std::to_string(ranks_));
         if (seen[rank_])
             in_.fail_at(line, "rank `" + std::to_string(rank_) + "` for the second time");
         seen[rank_] = true;
@@ -154,7 +159,8 @@ class GoalReader {
     std::uint32_t labelled(std::string_view label, std::uint32_t line) const {
         const auto found = labels_.find(label);
         if (found == labels_.end())
-            in_.fail_at(line, "label `" + std::string(label) + "` is not defined in rank `" + std::to_string(rank_) + "`");
+            in_.fail_at(line, "label `" + std::string(label) + "` is not defined in rank `" +
+                                  std::to_string(rank_) + "`");
         return found->second;
     }
 
@@ -178,7 +184,8 @@ class GoalReader {
     void read_operation(ScheduleBuilder &builder, std::string_view word, std::uint32_t line) {
         if (word == "calc") {
             const auto time = in_.number("nanoseconds", Operation::mask / (4 * picoseconds_per_nanosecond));
-            const Operation calc = Operation::calc(static_cast<Picoseconds>(time) * picoseconds_per_nanosecond);
+            const Operation calc =
+                Operation::calc(static_cast<Picoseconds>(time) * picoseconds_per_nanosecond);
             builder.add(rank_, calc, read_lane(nullptr), line);
             return;
         }
@@ -190,12 +197,14 @@ class GoalReader {
         const std::uint32_t peer_line = in_.line();
         const std::uint32_t peer = read_or_any("a rank", !is_send);
         if (peer >= ranks_ && peer != any)
-            in_.fail_at(peer_line, "rank `" + std::to_string(peer) + "`, but `num_ranks` is " + std::to_string(ranks_));
+            in_.fail_at(peer_line,
+                        "rank `" + std::to_string(peer) + "`, but `num_ranks` is " + std::to_string(ranks_));
         std::uint32_t tag = 0;
         const Lane lane = read_lane(&tag);
         if (is_send && tag == any)
             in_.fail_at(line, "a send with any tag");
-        builder.add(rank_, is_send ? Operation::send(peer, bytes, tag) : Operation::receive(peer, bytes, tag), lane, line);
+        builder.add(rank_, is_send ? Operation::send(peer, bytes, tag) : Operation::receive(peer, bytes, tag),
+                    lane, line);
     }
 
     /// `10b` or `10 b`
@@ -240,6 +249,8 @@ class GoalReader {
 
 } // namespace
 
-Schedule read_goal(std::string_view text, const std::string &name) { return GoalReader(text, name).read(); }
+Schedule read_goal(std::string_view text, const std::string &name) {
+    return GoalReader(text, name).read();
+}
 
 } // namespace rankwise::replay

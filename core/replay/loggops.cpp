@@ -18,8 +18,9 @@ struct List {
     std::uint32_t head = any, tail = any;
 };
 
-/// Operations of one kind that wait for the same processor and interface of a rank, by `order_`. Only the first of
-/// them has an event, so that an operation is looked at once and not each time the processor gets free.
+/// Operations of one kind that wait for the same processor and interface of a rank, by `order_`. Only the
+/// first of them has an event, so that an operation is looked at once and not each time the processor gets
+/// free.
 struct Waiting {
     List list;
 };
@@ -27,11 +28,12 @@ struct Waiting {
 class Engine {
   public:
     Engine(const Schedule &schedule, const Matching &matching, const LogGOPS &parameters)
-        : schedule_(schedule), matching_(matching), p_(parameters), cpus_(schedule.cpus), nics_(schedule.nics),
-          cpu_(schedule.ranks() * cpus_), tx_(schedule.ranks() * nics_), rx_(schedule.ranks() * nics_),
-          waiting_(schedule.ranks() * cpus_ * (1 + 2 * nics_)), streams_(matching.streams),
-          next_(schedule.operations.size(), any), order_(schedule.operations.size()), left_(schedule.waits_for),
-          begun_(schedule.operations.size()), done_(schedule.operations.size()), rank_(schedule.operations.size()) {
+        : schedule_(schedule), matching_(matching), p_(parameters), cpus_(schedule.cpus),
+          nics_(schedule.nics), cpu_(schedule.ranks() * cpus_), tx_(schedule.ranks() * nics_),
+          rx_(schedule.ranks() * nics_), waiting_(schedule.ranks() * cpus_ * (1 + 2 * nics_)),
+          streams_(matching.streams), next_(schedule.operations.size(), any),
+          order_(schedule.operations.size()), left_(schedule.waits_for), begun_(schedule.operations.size()),
+          done_(schedule.operations.size()), rank_(schedule.operations.size()) {
         result_.ranks.resize(schedule.ranks());
         result_.partner = matching.partner;
         if (schedule.wildcards) {
@@ -74,12 +76,13 @@ class Engine {
     Picoseconds &tx(std::uint32_t rank, Lane lane) { return tx_[rank * nics_ + lane.nic]; }
     Picoseconds &rx(std::uint32_t rank, Lane lane) { return rx_[rank * nics_ + lane.nic]; }
 
-    /// (s - 1) times a cost per byte; a message of 0 bytes takes it off, as LogGOPSim's unsigned arithmetic does.
+    /// (s - 1) times a cost per byte; a message of 0 bytes takes it off, as LogGOPSim's unsigned arithmetic
+    /// does.
     static Picoseconds per_byte(std::uint64_t bytes, double cost) {
         return std::llround((static_cast<double>(bytes) - 1.0) * cost);
     }
-    /// The larger of both costs per byte; for 0 bytes LogGOPSim compares them as unsigned numbers, where -x is large
-    /// and -0 is not.
+    /// The larger of both costs per byte; for 0 bytes LogGOPSim compares them as unsigned numbers, where -x
+    /// is large and -0 is not.
     Picoseconds larger_per_byte(std::uint64_t bytes) const {
         const Picoseconds a = per_byte(bytes, p_.O), b = per_byte(bytes, p_.G);
         return bytes == 0 && (a == 0 || b == 0) ? std::min(a, b) : std::max(a, b);
@@ -88,7 +91,8 @@ class Engine {
     /// A message of 0 bytes never puts a clock back.
     static Picoseconds at_least_0(Picoseconds cost) { return std::max<Picoseconds>(cost, 0); }
 
-    // The kinds of waiting of a rank: computations by processor; sends, then messages, by processor and interface.
+    // The kinds of waiting of a rank: computations by processor; sends, then messages, by processor and
+    // interface.
     Waiting &computations(std::uint32_t rank, Lane lane) {
         return waiting_[rank * cpus_ * (1 + 2 * nics_) + lane.cpu];
     }
@@ -124,7 +128,8 @@ class Engine {
     /// Whether an operation whose event came up may run; if the processor was taken since, it waits on.
     bool turn(Waiting &waiting, std::uint32_t op, Picoseconds free, std::uint32_t flag) {
         if (waiting.list.head != op)
-            return false; // an operation of a lower order came before it; it gets a new event when it is first again
+            return false; // an operation of a lower order came before it; it gets a new event when it is
+                          // first again
         if (free > now_) {
             queue_.push({free, order_[op], op | flag});
             return false;
@@ -176,7 +181,8 @@ class Engine {
         if (order != order_[op])
             return;
         const std::uint32_t rank = operation(op).peer;
-        const Lane lane = schedule_.lane(op); // the sender's numbers of processor and interface, as in LogGOPSim
+        const Lane lane =
+            schedule_.lane(op); // the sender's numbers of processor and interface, as in LogGOPSim
         const std::uint64_t bytes = operation(op).bytes();
         const Picoseconds free = std::max(cpu(rank, lane), rx(rank, lane));
         Waiting &waiting = messages(rank, lane);
@@ -196,7 +202,8 @@ class Engine {
         result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
         if (waited)
             wake_next(waiting, std::max(cpu(rank, lane), rx(rank, lane)), message_flag);
-        const std::uint32_t receive = schedule_.wildcards ? take_posted(op) : take(matching_.stream[op], op, true);
+        const std::uint32_t receive =
+            schedule_.wildcards ? take_posted(op) : take(matching_.stream[op], op, true);
         if (receive == any)
             return;
         meet(op, receive);
@@ -207,7 +214,8 @@ class Engine {
 
     void post(std::uint32_t op) {
         begin(op);
-        const std::uint32_t message = schedule_.wildcards ? take_unexpected(op) : take(matching_.stream[op], op, false);
+        const std::uint32_t message =
+            schedule_.wildcards ? take_unexpected(op) : take(matching_.stream[op], op, false);
         if (message == any)
             return;
         meet(message, op);
@@ -216,7 +224,8 @@ class Engine {
         end(op);
     }
 
-    /// A rendezvous send ends when it has met its receive; the sender's clocks are put forward to that moment.
+    /// A rendezvous send ends when it has met its receive; the sender's clocks are put forward to that
+    /// moment.
     void let_sender_go(std::uint32_t op, Lane lane) {
         const std::uint32_t rank = rank_[op];
         cpu(rank, lane) = std::max(cpu(rank, lane), now_);
@@ -229,7 +238,8 @@ class Engine {
         result_.partner[receive_op] = send_op;
     }
 
-    /// The first of the other side of a stream; if there is none, `op` waits in it. A stream never holds both sides.
+    /// The first of the other side of a stream; if there is none, `op` waits in it. A stream never holds both
+    /// sides.
     std::uint32_t take(std::uint32_t stream, std::uint32_t op, bool is_message) {
         Stream &s = streams_[stream];
         if (s.list.head == any || s.holds_messages == is_message) {
@@ -249,12 +259,13 @@ class Engine {
 
     bool fits(std::uint32_t receive, std::uint32_t message) const {
         const Operation &r = operation(receive);
-        return (r.peer == any || r.peer == rank_[message]) && (r.tag == any || r.tag == operation(message).tag);
+        return (r.peer == any || r.peer == rank_[message]) &&
+               (r.tag == any || r.tag == operation(message).tag);
     }
     std::uint32_t take_posted(std::uint32_t message) {
         auto &posted = posted_[operation(message).peer];
-        const auto found =
-            std::find_if(posted.begin(), posted.end(), [&](std::uint32_t receive) { return fits(receive, message); });
+        const auto found = std::find_if(posted.begin(), posted.end(),
+                                        [&](std::uint32_t receive) { return fits(receive, message); });
         if (found == posted.end()) {
             unexpected_[operation(message).peer].push_back(message);
             return any;
@@ -333,7 +344,8 @@ class Engine {
                 time.finish = std::max(time.finish, cpu_[r * cpus_ + c]);
                 busy_processors += used[r * cpus_ + c];
             }
-            time.waiting = std::max<Picoseconds>(busy_processors, 1) * time.finish - time.computation - time.overhead;
+            time.waiting =
+                std::max<Picoseconds>(busy_processors, 1) * time.finish - time.computation - time.overhead;
         }
     }
 

@@ -7,13 +7,14 @@
 
 namespace rankwise::replay {
 
-/// Parameters of the LogGOPS model (Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010), one set for all messages.
+/// Parameters of the LogGOPS model (Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010), one set for all
+/// messages.
 struct LogGOPS {
-    Picoseconds L = 0; ///< latency
-    Picoseconds o = 0; ///< processor time of a message at each end
-    Picoseconds g = 0; ///< gap between messages of an interface
-    double G = 0;      ///< gap per byte, picoseconds
-    double O = 0;      ///< processor time per byte, picoseconds
+    Picoseconds L = 0;                   ///< latency
+    Picoseconds o = 0;                   ///< processor time of a message at each end
+    Picoseconds g = 0;                   ///< gap between messages of an interface
+    double G = 0;                        ///< gap per byte, picoseconds
+    double O = 0;                        ///< processor time per byte, picoseconds
     std::uint64_t S = ~std::uint64_t{0}; ///< largest eager message, bytes
 };
 

@@ -60,10 +60,11 @@ class Engine {
           nics_(schedule.nics), processors_(schedule.ranks() * cpus_), links_(schedule.ranks() * nics_),
           tx_(layout.nodes()), rx_(layout.nodes()), next_(partner.size(), any), left_(schedule.waits_for),
           begun_(partner.size()), done_(partner.size()), job_(partner.size()), message_(partner.size()),
-          first_byte_(partner.size()), last_byte_(partner.size()), rank_(partner.size()),
-          unfinished_(schedule.ranks()) {
+          link_(partner.size()), first_byte_(partner.size()), last_byte_(partner.size()),
+          rank_(partner.size()), unfinished_(schedule.ranks()) {
         if (partner.size() >= index_mask)
-            throw Error("the schedule has `" + std::to_string(partner.size()) + "` operations, more than 2^28",
+            throw Error("the schedule has `" + std::to_string(partner.size()) +
+                            "` operations, more than 2^28",
                         "replay fewer ranks or fewer steps");
         result_.ranks.resize(schedule.ranks());
         result_.tx.resize(layout.nodes());
@@ -72,6 +73,9 @@ class Engine {
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
             std::fill(rank_.begin() + schedule.first[r], rank_.begin() + schedule.first[r + 1], r);
             unfinished_[r] = schedule.first[r + 1] - schedule.first[r];
+            for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op)
+                if (operation(op).kind() == Kind::send)
+                    link_[op] = layout.link(r, operation(op).peer);
         }
         find_shared_cores();
     }
@@ -86,14 +90,30 @@ class Engine {
             now_ = event.time;
             const std::uint32_t index = event.what & index_mask;
             switch (static_cast<Phase>(event.what >> phase_shift)) {
-            case data_arrives: arrive(index); break;
-            case enters_rx: enter_rx(index); break;
-            case request_arrives: request(index); break;
-            case clear_arrives: clear(index); break;
-            case data_left: finish_send(index, has_left); break;
-            case enters_link: enter_tx(index); break;
-            case job_ends: end_job(processor_of(index)); break;
-            case core_ends: end_on_core(index); break;
+            case data_arrives:
+                arrive(index);
+                break;
+            case enters_rx:
+                enter_rx(index);
+                break;
+            case request_arrives:
+                request(index);
+                break;
+            case clear_arrives:
+                clear(index);
+                break;
+            case data_left:
+                finish_send(index, has_left);
+                break;
+            case enters_link:
+                enter_tx(index);
+                break;
+            case job_ends:
+                end_job(processor_of(index));
+                break;
+            case core_ends:
+                end_on_core(index);
+                break;
             }
             release();
         }
@@ -106,16 +126,16 @@ class Engine {
   private:
     const Operation &operation(std::uint32_t op) const { return schedule_.operations[op]; }
     std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * cpus_ + schedule_.lane(op).cpu; }
-    std::uint8_t link_of(std::uint32_t send) const { return layout_.link(rank_[send], operation(send).peer); }
-    const LinkClass &link(std::uint32_t send) const { return machine_.link_classes[link_of(send)]; }
+    const LinkClass &link(std::uint32_t send) const { return machine_.link_classes[link_[send]]; }
     bool in_call(const LinkClass &l) const { return machine_.progress && l.in_call; }
     void at(Picoseconds time, Phase phase, std::uint32_t index) {
         const std::uint32_t what = phase << phase_shift | index;
         queue_.push({time, what, what});
     }
 
-    /// One way of a rendezvous' request and answer: a small message's latency, and at most a third of the whole, so
-    /// that request, answer and data together take the L that was measured for messages of this size.
+    /// One way of a rendezvous' request and answer: a small message's latency, and at most a third of the
+    /// whole, so that request, answer and data together take the L that was measured for messages of this
+    /// size.
     Picoseconds control(const LinkClass &l, const Segment &s) const {
         return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
     }
@@ -134,7 +154,8 @@ class Engine {
         return op;
     }
 
-    // Processors ----------------------------------------------------------------------------------------------------
+    // Processors
+    // ----------------------------------------------------------------------------------------------------
 
     void find_shared_cores() {
         core_of_.assign(schedule_.ranks(), any);
@@ -227,10 +248,12 @@ class Engine {
         }
         case Job::receive: {
             const std::uint32_t send = partner_[op];
-            const Picoseconds o = link(send).segment(operation(send).bytes()).o_receive, bytes = bytes_on_core(send);
+            const Picoseconds o = link(send).segment(operation(send).bytes()).o_receive,
+                              bytes = bytes_on_core(send);
             time.overhead += o + bytes;
             // A processor that was idle has dealt with the bytes while they came in.
-            const Picoseconds idle = std::max<Picoseconds>(0, now_ - std::max(first_byte_[send], p.idle_since));
+            const Picoseconds idle =
+                std::max<Picoseconds>(0, now_ - std::max(first_byte_[send], p.idle_since));
             return o + std::max<Picoseconds>(0, bytes - idle);
         }
         case Job::clear:
@@ -285,7 +308,8 @@ class Engine {
             start_next(processor);
     }
 
-    // Messages ------------------------------------------------------------------------------------------------------
+    // Messages
+    // ------------------------------------------------------------------------------------------------------
 
     bool is_eager(std::uint32_t send) const { return operation(send).bytes() <= link(send).eager_limit; }
 
@@ -300,8 +324,8 @@ class Engine {
         const LinkClass &l = link(op);
         const std::uint64_t bytes = operation(op).bytes();
         const Segment &s = l.segment(bytes);
-        ++result_.channels[link_of(op)].messages;
-        result_.channels[link_of(op)].bytes += bytes;
+        ++result_.channels[link_[op]].messages;
+        result_.channels[link_[op]].bytes += bytes;
         result_.ranks[rank_[op]].overhead += s.o_send;
         return s.o_send;
     }
@@ -397,7 +421,8 @@ class Engine {
     }
 
     /// First in, first out. @return when the message begins to pass
-    Picoseconds pass(const Interface &interface, Picoseconds &free, InterfaceLoad &load, std::uint64_t bytes) {
+    Picoseconds pass(const Interface &interface, Picoseconds &free, InterfaceLoad &load,
+                     std::uint64_t bytes) {
         const Picoseconds start = std::max(now_, free), time = interface.time(bytes);
         free = start + time;
         count(load, bytes);
@@ -428,7 +453,8 @@ class Engine {
             end(send);
     }
 
-    // Order of a rank's operations ----------------------------------------------------------------------------------
+    // Order of a rank's operations
+    // ----------------------------------------------------------------------------------
 
     void begin(std::uint32_t op) {
         begun_[op] = true;
@@ -456,20 +482,29 @@ class Engine {
         }
     }
 
-    /// Operations that became ready together go on by rank, then sends, receives, computations, then by number.
+    /// Operations that became ready together go on by rank, then sends, receives, computations, then by
+    /// number.
     void release() {
         while (!freed_.empty()) {
             releasing_.swap(freed_);
             if (releasing_.size() > 1)
                 std::sort(releasing_.begin(), releasing_.end(), [&](std::uint32_t a, std::uint32_t b) {
-                    const auto key = [&](std::uint32_t op) { return std::tuple(rank_[op], operation(op).kind(), op); };
+                    const auto key = [&](std::uint32_t op) {
+                        return std::tuple(rank_[op], operation(op).kind(), op);
+                    };
                     return key(a) < key(b);
                 });
             for (const std::uint32_t op : releasing_)
                 switch (operation(op).kind()) {
-                case Kind::send: queue_job(op, Job::send); break;
-                case Kind::receive: post(op); break;
-                case Kind::calc: queue_job(op, Job::calc); break;
+                case Kind::send:
+                    queue_job(op, Job::send);
+                    break;
+                case Kind::receive:
+                    post(op);
+                    break;
+                case Kind::calc:
+                    queue_job(op, Job::calc);
+                    break;
                 }
             releasing_.clear();
         }
@@ -481,9 +516,10 @@ class Engine {
             used[processor_of(op)] = true;
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
             RankTime &time = result_.ranks[r];
-            const auto processors = std::count(used.begin() + r * cpus_, used.begin() + (r + 1) * cpus_, true);
-            time.waiting = std::max<Picoseconds>(processors, 1) * time.finish - time.computation - time.overhead -
-                           time.time_shared;
+            const auto processors =
+                std::count(used.begin() + r * cpus_, used.begin() + (r + 1) * cpus_, true);
+            time.waiting = std::max<Picoseconds>(processors, 1) * time.finish - time.computation -
+                           time.overhead - time.time_shared;
         }
         result_.partner = partner_;
     }
@@ -499,6 +535,7 @@ class Engine {
     std::vector<std::uint8_t> begun_, done_;
     std::vector<Job> job_;
     std::vector<std::uint8_t> message_;
+    std::vector<std::uint8_t> link_;                  ///< link class of each send
     std::vector<Picoseconds> first_byte_, last_byte_; ///< of messages, at the receiver
     std::vector<std::uint32_t> rank_, unfinished_;
     std::vector<std::uint32_t> core_of_; ///< shared core of each rank, `any` if it has its own

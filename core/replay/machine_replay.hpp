@@ -10,11 +10,12 @@ namespace rankwise::replay {
 
 /// @brief Replay on a machine: a LinkClass for each pair of ranks, and what they share.
 ///
-/// Section "On a machine" of formats/loggops.md. Wildcard receives take the messages that they take under plain LogGOPS
-/// with the network's parameters (a recording has none: there they are those that the program received).
+/// Section "On a machine" of formats/loggops.md. Wildcard receives take the messages that they take under
+/// plain LogGOPS with the network's parameters (a recording has none: there they are those that the program
+/// received).
 ///
 /// @throws Error deadlock, with the ranks and operations in the circle
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const machine::Machine &machine,
-                             const machine::Layout &layout);
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
+                             const machine::Machine &machine, const machine::Layout &layout);
 
 } // namespace rankwise::replay

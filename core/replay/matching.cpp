@@ -20,18 +20,21 @@ bool same_stream(const Entry &a, const Entry &b) {
 }
 
 Error unmatched(const Schedule &schedule, const Entry &entry, std::size_t count) {
-    const std::string what = entry.is_send ? "message that nobody receives" : "receive that nothing is sent to";
-    const std::string more = count > 1 ? " (and " + std::to_string(count - 1) + " more between these ranks)" : "";
+    const std::string what =
+        entry.is_send ? "message that nobody receives" : "receive that nothing is sent to";
+    const std::string more =
+        count > 1 ? " (and " + std::to_string(count - 1) + " more between these ranks)" : "";
     return Error("a " + what + " from rank `" + std::to_string(entry.source) + "` to rank `" +
-                     std::to_string(entry.destination) + "` with tag `" + std::to_string(entry.tag) + "`" + more + ", " +
-                     schedule.describe(entry.operation),
+                     std::to_string(entry.destination) + "` with tag `" + std::to_string(entry.tag) + "`" +
+                     more + ", " + schedule.describe(entry.operation),
                  "the schedule is incomplete; record the program to its end, or add the missing operation");
 }
 
 void check_peers(const Schedule &schedule) {
     for (std::uint32_t i = 0; i < schedule.operations.size(); ++i) {
         const Operation &op = schedule.operations[i];
-        if (op.kind() != Kind::calc && op.peer >= schedule.ranks() && !(op.peer == any && op.kind() == Kind::receive))
+        if (op.kind() != Kind::calc && op.peer >= schedule.ranks() &&
+            !(op.peer == any && op.kind() == Kind::receive))
             throw Error("rank `" + std::to_string(op.peer) + "` does not exist, " + schedule.describe(i),
                         "ranks are 0 to " + std::to_string(schedule.ranks() - 1));
     }
@@ -69,7 +72,8 @@ Matching match(const Schedule &schedule) {
         return a.position < b.position;
     });
     for (auto begin = entries.begin(); begin != entries.end();) {
-        const auto end = std::find_if(begin, entries.end(), [&](const Entry &e) { return !same_stream(*begin, e); });
+        const auto end =
+            std::find_if(begin, entries.end(), [&](const Entry &e) { return !same_stream(*begin, e); });
         const auto receives = std::find_if(begin, end, [](const Entry &e) { return !e.is_send; });
         const auto sends = receives - begin, receives_count = end - receives;
         if (sends != receives_count && !schedule.wildcards) {
@@ -87,7 +91,8 @@ Matching match(const Schedule &schedule) {
             if (schedule.operations[receive].bytes() < schedule.operations[send].bytes())
                 throw Error("a message of `" + std::to_string(schedule.operations[send].bytes()) +
                                 "` bytes meets a smaller receive, " + schedule.describe(receive),
-                            "a receive must be at least as large as its message (" + schedule.describe(send) + ")");
+                            "a receive must be at least as large as its message (" + schedule.describe(send) +
+                                ")");
         }
         begin = end;
     }

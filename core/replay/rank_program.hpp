@@ -36,7 +36,8 @@ class RankProgram {
             builder_.order(rank_, number, last_, at_start_);
         return number;
     }
-    /// @brief Begins when others have ended, the program goes on at once (later rounds of a nonblocking collective).
+    /// @brief Begins when others have ended, the program goes on at once (later rounds of a nonblocking
+    /// collective).
     std::uint32_t after(std::uint32_t earlier, Operation operation) {
         const std::uint32_t number = builder_.add(rank_, operation, {0, 0}, event);
         builder_.order(rank_, number, earlier);

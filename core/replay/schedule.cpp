@@ -17,17 +17,20 @@ std::string Schedule::describe(std::uint32_t operation) const {
     const Operation &op = operations[operation];
     const std::uint32_t rank = rank_of(operation);
     const std::uint32_t where = origin.empty() ? operation - first[rank] : origin[operation];
-    std::string text = "rank " + std::to_string(rank) + ", " + origin_word + " " + std::to_string(where) + ": `";
+    std::string text =
+        "rank " + std::to_string(rank) + ", " + origin_word + " " + std::to_string(where) + ": `";
     const auto number = [](std::uint32_t value) { return value == any ? "-1" : std::to_string(value); };
     switch (op.kind()) {
     case Kind::calc:
         return text + "calc " + std::to_string((op.time() + 500) / 1000) + "`";
     case Kind::send:
-        return text + "send " + std::to_string(op.bytes()) + "b to " + number(op.peer) + " tag " + number(op.tag) + "`";
+        return text + "send " + std::to_string(op.bytes()) + "b to " + number(op.peer) + " tag " +
+               number(op.tag) + "`";
     case Kind::receive:
         break;
     }
-    return text + "recv " + std::to_string(op.bytes()) + "b from " + number(op.peer) + " tag " + number(op.tag) + "`";
+    return text + "recv " + std::to_string(op.bytes()) + "b from " + number(op.peer) + " tag " +
+           number(op.tag) + "`";
 }
 
 std::pair<std::uint64_t, std::uint64_t> Schedule::messages() const {
@@ -75,7 +78,9 @@ Schedule ScheduleBuilder::finish() {
     for (Rank &rank : ranks_) {
         const auto base = static_cast<std::uint32_t>(schedule.operations.size());
         schedule.first.push_back(base);
-        const auto append = [](auto &all, const auto &part) { all.insert(all.end(), part.begin(), part.end()); };
+        const auto append = [](auto &all, const auto &part) {
+            all.insert(all.end(), part.begin(), part.end());
+        };
         append(schedule.operations, rank.operations);
         append(schedule.origin, rank.origin);
         if (has_lanes_)
@@ -102,9 +107,10 @@ Schedule ScheduleBuilder::finish() {
         schedule.cpus = std::max(schedule.cpus, lane.cpu + 1u);
         schedule.nics = std::max(schedule.nics, lane.nic + 1u);
     }
-    schedule.wildcards = std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation &op) {
-        return op.kind() == Kind::receive && (op.peer == any || op.tag == any);
-    });
+    schedule.wildcards =
+        std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation &op) {
+            return op.kind() == Kind::receive && (op.peer == any || op.tag == any);
+        });
     ranks_.clear();
     topological_order(schedule);
     return schedule;

@@ -45,7 +45,8 @@ class Operation {
 };
 static_assert(sizeof(Operation) == 16);
 
-/// What an operation sets free: `target` waits for its start (GOAL's `irequires`) or for its end (`requires`).
+/// What an operation sets free: `target` waits for its start (GOAL's `irequires`) or for its end
+/// (`requires`).
 struct Successor {
     std::uint32_t packed;
     std::uint32_t target() const noexcept { return packed >> 1; }
@@ -58,7 +59,8 @@ struct Lane {
     std::uint8_t nic;
 };
 
-/// @brief What every rank does: operations of all ranks, numbered rank after rank, and the edges between them.
+/// @brief What every rank does: operations of all ranks, numbered rank after rank, and the edges between
+/// them.
 ///
 /// Immutable once built; shared by any number of replays.
 struct Schedule {
@@ -68,7 +70,7 @@ struct Schedule {
     std::vector<std::uint32_t> edge_first; ///< operation i has successors[edge_first[i] .. edge_first[i + 1]]
     std::vector<Successor> successors;     ///< of one operation: those at its start first
     std::vector<Lane> lanes;               ///< empty if everything uses processor 0 and interface 0
-    std::vector<std::uint32_t> origin;     ///< line or event number of each operation for messages, may be empty
+    std::vector<std::uint32_t> origin; ///< line or event number of each operation for messages, may be empty
     std::string origin_word = "operation"; ///< "line", "event"
     std::uint32_t cpus = 1;                ///< processors of each rank
     std::uint32_t nics = 1;                ///< interfaces of each rank
@@ -76,7 +78,9 @@ struct Schedule {
 
     std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(first.size() - 1); }
     std::uint32_t rank_of(std::uint32_t operation) const;
-    Lane lane(std::uint32_t operation) const noexcept { return lanes.empty() ? Lane{0, 0} : lanes[operation]; }
+    Lane lane(std::uint32_t operation) const noexcept {
+        return lanes.empty() ? Lane{0, 0} : lanes[operation];
+    }
     /// @return for messages: "rank 3, line 12: `recv 10b from 4 tag 0`"
     std::string describe(std::uint32_t operation) const;
     /// @return number of sends, and their bytes
@@ -101,7 +105,9 @@ class ScheduleBuilder {
         return ranks_[rank].operations[number];
     }
 
-    std::uint32_t size(std::uint32_t rank) const { return static_cast<std::uint32_t>(ranks_[rank].operations.size()); }
+    std::uint32_t size(std::uint32_t rank) const {
+        return static_cast<std::uint32_t>(ranks_[rank].operations.size());
+    }
 
     /// @brief Number the operations, build the edges and check that no operation waits for itself.
     /// @throws Error a rank's operations wait for each other in a circle
@@ -123,7 +129,8 @@ class ScheduleBuilder {
     bool has_lanes_ = false;
 };
 
-/// @brief An order of all operations in which each comes after those it waits for; the given order where possible.
+/// @brief An order of all operations in which each comes after those it waits for; the given order where
+/// possible.
 /// @throws Error operations wait for each other in a circle
 std::vector<std::uint32_t> topological_order(const Schedule &schedule);
 

@@ -11,10 +11,12 @@
 
 namespace rankwise::replay {
 
-/// @brief A core (or several) that more ranks use: processor sharing, all jobs advance at the same part of full speed.
+/// @brief A core (or several) that more ranks use: processor sharing, all jobs advance at the same part of
+/// full speed.
 ///
-/// Kept in virtual time, the work that one job would have got since the beginning: a job that starts at virtual time v
-/// with work w ends at v + w, whatever comes and goes (Kleinrock, Queueing Systems II, processor-sharing).
+/// Kept in virtual time, the work that one job would have got since the beginning: a job that starts at
+/// virtual time v with work w ends at v + w, whatever comes and goes (Kleinrock, Queueing Systems II,
+/// processor-sharing).
 class SharedCore {
   public:
     /// @param[in] cores how many jobs run at full speed at once
@@ -22,7 +24,8 @@ class SharedCore {
 
     static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
 
-    /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the core
+    /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the
+    /// core
     void set_spinning(Picoseconds now, std::uint32_t spinning) {
         advance(now);
         spinning_ = spinning;

@@ -18,7 +18,8 @@ using collectives::Collective;
 using trace::CallClass;
 using trace::Event;
 
-/// A gap shorter than this was not interrupted: no scheduler lets another thread run for less than about this.
+/// A gap shorter than this was not interrupted: no scheduler lets another thread run for less than about
+/// this.
 constexpr double shortest_interruption_s = 1e-3;
 
 /// Between failed tests a program either does something else or spins; below this per test it spins.
@@ -43,7 +44,9 @@ struct Survey {
     /// Bytes to each member, of the k-th alltoallv or alltoallw of a communicator, by member.
     std::unordered_map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> sizes;
 
-    static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) { return std::uint64_t{communicator} << 32 | k; }
+    static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) {
+        return std::uint64_t{communicator} << 32 | k;
+    }
 };
 
 std::uint32_t rank_in(const Communicator &communicator, std::uint32_t world_rank) {
@@ -60,10 +63,11 @@ struct Interval {
 
 /// @brief Which part of the long gaps of each interval the rank had a core.
 ///
-/// Time in the run queue is not told apart by where it was spent, and ranks that wait inside MPI give way more often than
-/// ranks that compute. So the share of MPI time on a core is taken from the intervals that have only MPI and short gaps;
-/// what is left of the other intervals' core time is their long gaps'. A gap loses at most the interval's time in the
-/// run queue. The last entry is for what comes after the last sample.
+/// Time in the run queue is not told apart by where it was spent, and ranks that wait inside MPI give way
+/// more often than ranks that compute. So the share of MPI time on a core is taken from the intervals that
+/// have only MPI and short gaps; what is left of the other intervals' core time is their long gaps'. A gap
+/// loses at most the interval's time in the run queue. The last entry is for what comes after the last
+/// sample.
 std::vector<double> on_core_parts(const std::vector<Interval> &intervals) {
     Interval all, quiet;
     for (const Interval &each : intervals)
@@ -146,8 +150,8 @@ class RankReader {
     RankReader(std::uint32_t rank, const trace::ThreadRecord &record, collectives::Library library,
                const Communicators &communicators, const Survey &survey, Tags &tags, ScheduleBuilder &builder,
                Omissions &omitted)
-        : rank_(rank), record_(record), library_(library), communicators_(communicators), survey_(survey), tags_(tags),
-          omitted_(omitted), program_(builder, rank) {}
+        : rank_(rank), record_(record), library_(library), communicators_(communicators), survey_(survey),
+          tags_(tags), omitted_(omitted), program_(builder, rank) {}
 
     void read() {
         trace::EventReader reader(record_.trace);
@@ -220,12 +224,14 @@ class RankReader {
         }
         case CallClass::cancel:
         case CallClass::request_free:
-            ++omitted_[event.call_class == CallClass::cancel ? "cancelled requests, replayed as if they were not"
-                                                             : "requests freed before their end, nobody waits for them"];
+            ++omitted_[event.call_class == CallClass::cancel
+                           ? "cancelled requests, replayed as if they were not"
+                           : "requests freed before their end, nobody waits for them"];
             break;
         case CallClass::partitioned:
         case CallClass::rma:
-            ++omitted_["calls of the kind `" + std::string(trace::class_name(event.call_class)) + "`, taken as no time"];
+            ++omitted_["calls of the kind `" + std::string(trace::class_name(event.call_class)) +
+                       "`, taken as no time"];
             break;
         case CallClass::comm:
             ++omitted_["calls that make communicators, whose synchronisation is not replayed"];
@@ -241,7 +247,9 @@ class RankReader {
         }
     }
 
-    double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * record_.seconds_per_tick; }
+    double seconds(std::uint64_t ticks) const {
+        return static_cast<double>(ticks) * record_.seconds_per_tick;
+    }
 
     void compute(const Event &event) {
         const double gap_s = seconds(event.gap_ticks);
@@ -269,10 +277,12 @@ class RankReader {
         return tag == trace::any_tag ? any : tags_.number(c == nullptr ? any : c->number, tag);
     }
     Operation sent(std::uint32_t comm, const trace::Message &message) {
-        return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes, tag(comm, message.tag));
+        return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes,
+                               tag(comm, message.tag));
     }
     Operation received(std::uint32_t comm, const trace::Message &message) {
-        const std::uint32_t peer = message.peer == trace::any_source ? any : static_cast<std::uint32_t>(message.peer);
+        const std::uint32_t peer =
+            message.peer == trace::any_source ? any : static_cast<std::uint32_t>(message.peer);
         return Operation::receive(peer, message.bytes, tag(comm, message.tag));
     }
 
@@ -333,10 +343,13 @@ class RankReader {
             if (found == requests_.end())
                 continue;
             Request &request = found->second;
-            const bool wildcard = request.recv.posted_peer == trace::any_source || request.recv.posted_tag == trace::any_tag;
+            const bool wildcard =
+                request.recv.posted_peer == trace::any_source || request.recv.posted_tag == trace::any_tag;
             // An isendrecv's receive comes first.
-            if (completion.is_receive && wildcard && !request.operations.empty() && known_peer(completion.received.peer))
-                program_.resolve(request.operations.front(), static_cast<std::uint32_t>(completion.received.peer),
+            if (completion.is_receive && wildcard && !request.operations.empty() &&
+                known_peer(completion.received.peer))
+                program_.resolve(request.operations.front(),
+                                 static_cast<std::uint32_t>(completion.received.peer),
                                  tag(request.comm, completion.received.tag));
             operations.insert(operations.end(), request.operations.begin(), request.operations.end());
             request.operations.clear();
@@ -359,7 +372,8 @@ class RankReader {
         operation.collective = kind;
         operation.rank = rank_in(*c, rank_);
         operation.size = static_cast<std::uint32_t>(c->members.size());
-        operation.root = request.collective.root < 0 ? 0 : static_cast<std::uint32_t>(request.collective.root);
+        operation.root =
+            request.collective.root < 0 ? 0 : static_cast<std::uint32_t>(request.collective.root);
         operation.bytes = request.collective.bytes;
         operation.total_bytes = request.collective.bytes2;
         operation.element_bytes = request.collective.datatype_bytes;
@@ -377,7 +391,8 @@ class RankReader {
         return write_steps(*c);
     }
 
-    std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k, std::uint32_t own) const {
+    std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k,
+                                              std::uint32_t own) const {
         std::vector<std::uint64_t> incoming(c.members.size());
         if (const auto found = survey_.sizes.find(Survey::key(c.number, k)); found != survey_.sizes.end())
             for (std::size_t from = 0; from < incoming.size(); ++from)
@@ -399,7 +414,8 @@ class RankReader {
             const Operation operation = step.kind == collectives::StepKind::send
                                             ? Operation::send(peer, step.bytes, tag)
                                             : Operation::receive(peer, step.bytes, tag);
-            round.push_back(before.empty() ? program_.beside(operation) : program_.after(before.front(), operation));
+            round.push_back(before.empty() ? program_.beside(operation)
+                                           : program_.after(before.front(), operation));
         }
         return round;
     }

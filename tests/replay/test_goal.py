@@ -3,6 +3,7 @@
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from reference import goal
 from schedules import schedules
 
@@ -83,6 +84,50 @@ def test_what_is_wrong_is_named_with_its_line(text, expected):
         Schedule.read_goal(text, "x.goal")
     assert expected in caught.value.message
     assert caught.value.hint
+
+
+WORDS = [
+    "num_ranks",
+    "rank",
+    "{",
+    "}",
+    "send",
+    "recv",
+    "calc",
+    "10b",
+    "b",
+    "to",
+    "from",
+    "tag",
+    "cpu",
+    "nic",
+    ":",
+]
+WORDS += [
+    "requires",
+    "irequires",
+    "l1",
+    "l2",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "4294967295",
+    "99999999999999999999",
+    "//",
+    "/*",
+]
+WORDS += ["*/", "\n", "\r", "\0", "é"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=40), st.booleans())
+def test_anything_else_is_an_error_and_never_worse(words, headed):
+    text = ("num_ranks 2\nrank 0 {\n" if headed else "") + " ".join(words)
+    try:
+        Schedule.read_goal(text, "x.goal")
+    except RankwiseError as error:
+        assert "\n" not in error.message.replace("`\n`", "")
 
 
 def test_a_circle_of_edges_is_named():
