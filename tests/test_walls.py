@@ -68,3 +68,9 @@ def test_every_source_file_carries_its_licence_in_one_line():
         and "SPDX-License-Identifier: BSD-3-Clause" not in path.read_text()[:300]
     ]
     assert missing == []
+
+
+def test_no_two_test_files_have_the_same_name():
+    # pytest imports test files by their base name.
+    names = [path.name for path in (TOP / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
