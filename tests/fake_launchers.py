@@ -5,6 +5,7 @@ from pathlib import Path
 
 SAYS = {
     "hydra": "HYDRA build details:\n    Version:                                 4.2.1\n    CC: gcc",
+    "hydra5": "HYDRA build details:\n    Version:                                 5.0.2\n    CC: gcc",
     "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 20250513\nCopyright 2003-2025",
     "openmpi4": "mpirun (Open MPI) 4.1.8\n\nReport bugs to http://www.open-mpi.org/community/help/",
     "debian": "mpiexec (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/",

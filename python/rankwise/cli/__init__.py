@@ -27,6 +27,7 @@ COMMANDS: tuple[str, ...] = (
     "predict",
     "measure",
     "place",
+    "run",
     "workloads",
     "doctor",
     "completion",

@@ -24,10 +24,15 @@ SCHEMA = "rankwise.place/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json, add_output, seconds
+    from rankwise.cli.place_format import FORMATS
 
     parser.add_argument("input", metavar="REC", help="a recording made with --trace")
     parser.add_argument("--machine", "-m", required=True, metavar="FILE", help="the machine file")
     add_output(parser, "where the placement goes; default: beside the recording, NAME.placement.json")
+    parser.add_argument(
+        "--format", choices=tuple(FORMATS), help="write the files of this launcher too, and its launch line"
+    )
+    parser.add_argument("--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format`")
     parser.add_argument(
         "--budget", type=seconds, default=10.0, metavar="TIME", help="for the search, as 30s; default 10s"
     )
@@ -39,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Search, write the best placement, say why it is best."""
     from pathlib import Path
 
+    from rankwise.cli.place_format import Format
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.file import save
@@ -52,6 +58,11 @@ def run(args: argparse.Namespace) -> int:
     output = _output(args)
     machine = load(args.machine)
     topology = topology_of(machine, Path(args.machine).parent)
+    launcher = None
+    if args.format:
+        launcher = Format.prepare(args.format, args.hosts, machine, topology, output, args.force)
+    elif args.hosts:
+        raise RankwiseError("`--hosts` says whom a launcher starts", "name the launcher with `--format`")
     if not os.path.isdir(args.input):
         raise RankwiseError(
             f"`{args.input}` is not a recording directory",
@@ -64,10 +75,13 @@ def run(args: argparse.Namespace) -> int:
         predictor.predict, _current(source.recorded, topology), seed=args.seed, budget_s=args.budget
     )
     save(candidates[-1].placement, output)
+    words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        terminal.json(_document(args, output, candidates))
+        terminal.json(_document(args, output, candidates) | {"launch": words})
     else:
         _show(terminal, candidates)
+        if words:
+            terminal.result(f"\n{words}")
         terminal.wrote(output)
         terminal.next(f"rankwise run --placement {output} -- mpiexec -n {source.schedule.ranks} ./app")
     return 0

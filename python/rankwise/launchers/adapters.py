@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The adapters by kind of launcher, and the two things asked of them."""
+"""The adapters by kind of launcher, and what is asked of them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import hydra, openmpi, singleton, slurm
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
 from rankwise.launchers.scan import scan
+
+if TYPE_CHECKING:
+    from rankwise.machine.topology import NodeTopology
+    from rankwise.placement.placement import Placement
 
 _ADAPTERS: dict[str, ModuleType] = {
     "hydra": hydra,
@@ -63,6 +69,38 @@ def emit_environment(
     """
     inherited = os.environ if inherited is None else inherited
     return _ADAPTERS[line.launcher.kind].emit_environment(line, variables, inherited)
+
+
+def emit_placement(
+    line: LaunchLine,
+    placement: Placement,
+    nodes: Sequence[NodeTopology],
+    stem: Path,
+    inherited: Mapping[str, str] | None = None,
+) -> Launch:
+    """The line again, with the launcher's own files and options that put each rank on its cores.
+
+    Args:
+        line: A parsed line; hosts on it are replaced by those of the placement.
+        placement: Where each rank runs; its node names are hosts, as of `rankwise.launchers.hosts.on_hosts`.
+        nodes: The topology of each of its nodes.
+        stem: Path of the files to write, without their suffixes; what is there is replaced.
+        inherited: The environment the launcher will have; ours by default.
+
+    Raises:
+        RankwiseError: The launcher cannot place ranks, or the line places or binds them itself.
+    """
+    from rankwise.launchers import place_hydra, place_openmpi
+
+    inherited = os.environ if inherited is None else inherited
+    placing = {"hydra": place_hydra, "orterun": place_openmpi, "prterun": place_openmpi}
+    if line.launcher.kind not in placing:
+        word = line.launcher.word or line.program
+        raise RankwiseError(
+            f"placing ranks with `{word}` is not supported",
+            "use mpiexec of MPICH or Open MPI, inside the same allocation",
+        )
+    return placing[line.launcher.kind].emit_placement(line, placement, nodes, stem, inherited)
 
 
 def _pieces(words: Sequence[str]) -> list[list[str]]:

@@ -9,6 +9,7 @@ import rankwise
 from rankwise.errors import RankwiseError
 
 PRELOADED = "librankwise_record.so"
+BINDING = "librankwise_binding.so"
 
 
 def library_directory() -> Path:

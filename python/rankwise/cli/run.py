@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise run`: run a program with its ranks where a placement says, and check that they are there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.launchers.execute import Ended
+    from rankwise.run.session import Session
+
+HELP = "run a program with its ranks where a placement says"
+COMMAND = "mpiexec -n 16 ./app args"
+FAILURE_STATUS = 125
+_EXAMPLE = "`rankwise run --placement P.placement.json -- mpiexec -n 16 ./app`"
+# Of all that Rankwise says while a program runs.
+_MOST_LINES = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
+    parser.add_argument(
+        "--hosts",
+        metavar="A,B,...",
+        help="the hosts of its nodes; default: those on the launch line, of the allocation, or this one",
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--machine", "-m", metavar="FILE", help="the machine, if its nodes differ from this one"
+    )
+    kind.add_argument("--node", metavar="TOPOLOGY", help="the same as an hwloc XML file or synthetic string")
+    parser.add_argument("--record", metavar="DIR", help="record the run as well")
+    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run; returns the program's own exit status."""
+    from rankwise.launchers.execute import execute, pass_on
+    from rankwise.record import session as recorder
+    from rankwise.run.session import Recorded, prepare
+
+    if not args.command:
+        hint = f"put it after `--`, for example {_EXAMPLE}"
+        raise RankwiseError("no program to run", hint=hint, status=FAILURE_STATUS)
+    if args.record is None and (args.trace or args.force):
+        option = "--trace" if args.trace else "--force"
+        raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
+    recorded = Recorded(args.record, args.force, args.trace) if args.record is not None else None
+    session = prepare(args.command, args.placement, args.hosts, args.machine, args.node, recorded)
+    try:
+        try:
+            ended = execute(session.launch)
+        except RankwiseError:
+            if session.recording is not None:
+                recorder.abandon(session.recording)
+            raise
+        for line in _lines(session, ended, args)[:_MOST_LINES]:
+            print(f"rankwise: {line}", file=sys.stderr)
+    finally:
+        session.close()
+    return pass_on(ended)
+
+
+def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
+    """What there is to say, the most important first; what fails here is said, never raised."""
+    from rankwise.cli.record_end import tell
+
+    try:
+        lines = _verified(session, ended, args)
+    except Exception as error:
+        lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
+    if session.recording is not None:
+        lines += tell(session.recording, ended, args.quiet)
+    return lines
+
+
+def _verified(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
+    astray, unknown = session.verify()
+    ranks, name = session.placement.ranks, args.placement
+    if astray:
+        first = astray[0]
+        more = f"; so do {len(astray) - 1} more ranks" if len(astray) > 2 else ""
+        more = "; so does 1 more rank" if len(astray) == 2 else more
+        wanted, got = (f"{_pus(bound.pus)} of `{bound.host}`" for bound in (first.wanted, first.got))
+        return [f"rank {first.rank} should run on {wanted}, but runs on {got}{more}"]
+    if len(unknown) == ranks and ended.status:
+        return []  # The launcher has said why it started none.
+    if len(unknown) == ranks:
+        why = "no rank said where it is; is the working directory the same on all hosts?"
+        return [f"where the ranks ran could not be verified: {why}"]
+    if unknown:
+        count = f"{len(unknown)} of {ranks} ranks" if len(unknown) > 1 else f"rank {unknown[0]}"
+        return [f"where {count} ran could not be verified; the others ran as `{name}` says"]
+    hosts = len(set(session.placement.node.tolist()))
+    where = f"{hosts} hosts" if hosts > 1 else "1 host"
+    return [] if args.quiet else [f"verified: {ranks} ranks on {where} ran as {name} says"]
+
+
+def _pus(pus: frozenset[int]) -> str:
+    """`PU 3`, `PUs 0-3,8`."""
+    runs: list[list[int]] = []
+    for pu in sorted(pus):
+        if runs and runs[-1][1] + 1 == pu:
+            runs[-1][1] = pu
+        else:
+            runs.append([pu, pu])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return f"PU {text}" if len(pus) == 1 else f"PUs {text}"

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What placing ranks with Hydra and with Open MPI has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.launchers.hosts import FILE_OPTIONS, LIST_OPTIONS
+from rankwise.launchers.line import LaunchLine, Option, Segment
+from rankwise.placement.placement import Placement
+
+
+@dataclass(frozen=True)
+class Seats:
+    """The hosts that have ranks, in the order of the placement's nodes.
+
+    Attributes:
+        hosts: Their names.
+        nodes: Their indices in the placement.
+        ranks: The ranks of each, ascending; their order on the host is that of the launcher's local ranks.
+        of_rank: For each rank, an index into `hosts`.
+    """
+
+    hosts: tuple[str, ...]
+    nodes: tuple[int, ...]
+    ranks: tuple[tuple[int, ...], ...]
+    of_rank: tuple[int, ...]
+
+    @classmethod
+    def of(cls, placement: Placement) -> Seats:
+        """The seats of a placement."""
+        by_node: dict[int, list[int]] = {}
+        for rank, node in enumerate(placement.node.tolist()):
+            by_node.setdefault(node, []).append(rank)
+        nodes = tuple(sorted(by_node))
+        index = {node: at for at, node in enumerate(nodes)}
+        return cls(
+            tuple(placement.node_names[node] for node in nodes),
+            nodes,
+            tuple(tuple(by_node[node]) for node in nodes),
+            tuple(index[node] for node in placement.node.tolist()),
+        )
+
+
+def prepared(line: LaunchLine, placement: Placement, conflicting: Collection[str]) -> list[Segment]:
+    """The segments of a line without its hosts and with its number of ranks, ready for more options.
+
+    Args:
+        line: The line.
+        placement: The placement.
+        conflicting: Names of options that would place or bind ranks otherwise.
+
+    Raises:
+        RankwiseError: The line and the placement do not go together.
+    """
+    for option in (option for segment in line.segments for option in segment.options):
+        if option.name in conflicting:
+            words = " ".join(option.words)
+            raise conflict(words)
+    if any(segment.program is None for segment in line.segments):
+        raise RankwiseError(
+            f"no program in the launch line `{' '.join(line.words())}`",
+            "ranks are placed by the launch line, so each program has to be on it",
+        )
+    segments = [_without_hosts(segment) for segment in line.segments]
+    if len(segments) == 1 and line.ranks is None:
+        count = ("-n", str(placement.ranks))
+        segments[0] = replace(segments[0], options=(*segments[0].options, Option("n", count[1:], count)))
+    elif line.ranks is None:
+        raise RankwiseError(
+            "the launch line does not say how many ranks each program has", "give each program its `-n`"
+        )
+    elif line.ranks != placement.ranks:
+        raise RankwiseError(
+            f"the launch line has {line.ranks} ranks, the placement {placement.ranks}",
+            f"use `-n {placement.ranks}`, or make a placement for {line.ranks} ranks",
+        )
+    return segments
+
+
+def conflict(words: str) -> RankwiseError:
+    """The error for something that would place or bind ranks otherwise."""
+    return RankwiseError(
+        f"`{words}` and the placement both say where ranks run", "leave it out: the placement decides"
+    )
+
+
+def with_options(line: LaunchLine, segments: list[Segment], words: list[list[str]]) -> list[str]:
+    """The line's words with options before those of its first segment; each option is a list of words."""
+    ours = tuple(Option(each[0].lstrip("-"), tuple(each[1:]), tuple(each)) for each in words)
+    first = replace(segments[0], options=(*ours, *segments[0].options))
+    return line.words([first, *segments[1:]])
+
+
+def write(path: Path, lines: list[str]) -> None:
+    """Write a launcher's file."""
+    try:
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RankwiseError(f"`{path}` cannot be written: {reason}", f"check `{path.parent}`") from None
+
+
+def _without_hosts(segment: Segment) -> Segment:
+    names = (*FILE_OPTIONS, *LIST_OPTIONS)
+    return replace(segment, options=tuple(o for o in segment.options if o.name not in names))

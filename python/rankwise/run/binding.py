@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where ranks really ran, as `record/binding.c` left it, beside where they should have run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.machine.topology import NodeTopology
+from rankwise.placement.placement import Placement
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Where one rank ran: `pus` are OS indices."""
+
+    host: str
+    pus: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Astray:
+    """A rank that ran elsewhere than planned."""
+
+    rank: int
+    wanted: Bound
+    got: Bound
+
+
+def read(directory: Path) -> dict[int, Bound]:
+    """Where each rank ran.
+
+    Of a rank's processes (a shell that starts the program, what the program starts) the first that uses MPI
+    counts, else the first; of a process that became another program, the last line.
+    """
+    lines = []
+    for file in sorted(directory.iterdir()):
+        for line in file.read_text(encoding="ascii", errors="replace").splitlines():
+            words = line.split()
+            if len(words) == 5 and all(word.isdigit() for word in words[:4]):
+                rank, pid, time_ns, mpi = map(int, words[:4])
+                lines.append((time_ns, rank, mpi, (file.name, pid), words[4]))
+    lines.sort(key=lambda line: line[0])
+    chosen: dict[int, tuple[int, tuple[str, int], str]] = {}
+    for _, rank, mpi, process, pus in lines:
+        before = chosen.get(rank)
+        if before is None or mpi > before[0] or (mpi == before[0] and process == before[1]):
+            chosen[rank] = (mpi, process, pus)
+    return {rank: Bound(process[0], _pus(pus)) for rank, (_, process, pus) in chosen.items()}
+
+
+def compare(
+    placement: Placement, nodes: Sequence[NodeTopology], found: Mapping[int, Bound]
+) -> tuple[list[Astray], list[int]]:
+    """Ranks that ran elsewhere than planned, and ranks of which nothing is known.
+
+    Args:
+        placement: Where they should run; its node names are hosts.
+        nodes: The topology of each of its nodes.
+        found: Where they ran.
+    """
+    astray, unknown = [], []
+    aliases = _aliases(placement, found)
+    for rank, node in enumerate(placement.node.tolist()):
+        pus = frozenset(pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core])
+        wanted = Bound(placement.node_names[node], pus)
+        got = found.get(rank)
+        if got is None:
+            unknown.append(rank)
+        elif got.pus != pus or got.host != aliases[wanted.host]:
+            astray.append(Astray(rank, wanted, got))
+    return astray, unknown
+
+
+def _aliases(placement: Placement, found: Mapping[int, Bound]) -> dict[str, str]:
+    """What each host of a placement calls itself.
+
+    A launch line may know it by an address or the name of another interface, so a host that no name fits is the
+    one where the first of its ranks ran, if no other name fits that.
+    """
+    said = {bound.host for bound in found.values()}
+    short = {_short(host): host for host in said}
+    names = {name: short[_short(name)] for name in placement.node_names if _short(name) in short}
+    for rank, node in enumerate(placement.node.tolist()):
+        name = placement.node_names[node]
+        if name not in names and rank in found and found[rank].host not in names.values():
+            names[name] = found[rank].host
+    return {name: names.get(name, name) for name in placement.node_names}
+
+
+def _short(host: str) -> str:
+    """A host name without its domain; an address as it is."""
+    return host if host.replace(".", "").isdigit() else host.partition(".")[0]
+
+
+def _pus(text: str) -> frozenset[int]:
+    ranges = (part.partition("-") for part in text.split(","))
+    return frozenset(pu for first, dash, last in ranges for pu in range(int(first), int(last or first) + 1))

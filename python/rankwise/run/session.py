@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One placed run from the typed line to the comparison of where its ranks were."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placement, parse
+from rankwise.launchers.detect import find_program
+from rankwise.launchers.hosts import on_hosts
+from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
+from rankwise.placement.file import load
+from rankwise.placement.placement import Placement
+from rankwise.record import session as recorder
+from rankwise.record.library import BINDING, library_directory
+from rankwise.run.binding import Astray, compare, read
+
+
+@dataclass(frozen=True)
+class Session:
+    """A placed run, about to start or ended.
+
+    Attributes:
+        line: As typed.
+        placement: On hosts.
+        nodes: The topology of each of its nodes.
+        launch: What to execute.
+        scratch: Holds the launcher's files, and what the ranks say of themselves; removed by `close`.
+        recording: The recording made meanwhile, if one was asked for.
+    """
+
+    line: LaunchLine
+    placement: Placement
+    nodes: list[NodeTopology]
+    launch: Launch
+    scratch: Path
+    recording: recorder.Session | None
+
+    def verify(self) -> tuple[list[Astray], list[int]]:
+        """Ranks that ran elsewhere than planned, and ranks of which nothing is known."""
+        return compare(self.placement, self.nodes, read(self.scratch / "ranks"))
+
+    def close(self) -> None:
+        """Remove the files of this run."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What `rankwise record` would be asked for."""
+
+    output: str
+    force: bool
+    trace: bool
+
+
+def prepare(
+    words: list[str],
+    path: str,
+    hosts: str | None,
+    machine: str | None,
+    node: str | None,
+    recorded: Recorded | None,
+) -> Session:
+    """Check everything that can be checked, write the launcher's files, and say what to execute.
+
+    Args:
+        words: The launch line, not empty.
+        path: The placement file.
+        hosts: Hosts of the placement's nodes, separated by commas, where they are not found rightly.
+        machine: The machine file that the placement was made for, if its nodes differ from this one.
+        node: The same as an hwloc XML file or synthetic description.
+        recorded: Make a recording as well.
+
+    Raises:
+        RankwiseError: It cannot be run so; nothing was started, and nothing is left.
+    """
+    line = parse(words)
+    placement = on_hosts(load(path), line, hosts, os.environ)
+    nodes = topologies(placement, machine, node)
+    placement.check(Topology(tuple(nodes)))
+    _check_this_host(placement, nodes)
+    for segment in line.segments:
+        moved = segment.last("wdir", "wd")
+        if segment.program is not None:
+            find_program(segment.program, moved.values[0] if moved and moved.values else None)
+    scratch = _scratch()
+    try:
+        launch = emit_placement(line, placement, nodes, scratch / "placement")
+        recording = None
+        if recorded is not None:
+            recording = recorder.prepare(
+                launch.words, recorded.output, recorded.force, recorded.trace, flavour=None
+            )
+            launch = recording.launch
+        variables = {
+            "LD_PRELOAD": str(library_directory() / BINDING),
+            "RANKWISE_BINDING": str(scratch / "ranks"),
+        }
+        launch = emit_environment(parse(launch.words), variables)
+        if recording is not None:
+            recording = replace(recording, launch=launch)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return Session(line, placement, nodes, launch, scratch, recording)
+
+
+def topologies(placement: Placement, machine: str | None, node: str | None) -> list[NodeTopology]:
+    """The topology of each node of a placement: that of the machine it was made for, or of this host.
+
+    Raises:
+        RankwiseError: The placement was made for nodes of another kind.
+    """
+    if machine is not None:
+        from rankwise.machine.file import load as load_machine
+        from rankwise.replay.layout import topology_of
+
+        described = load_machine(machine)
+        if described.node.host_cores is not None:
+            raise RankwiseError(
+                f"`{machine}` describes an emulated machine, whose nodes exist in the lab only",
+                "run it there: `rankwise lab run --placement ... -- ./app`",
+            )
+        known, called = topology_of(described, Path(machine).parent).nodes[0], f"those of `{machine}`"
+    elif node is not None:
+        known, called = describe(node), f"`{node}`"
+    else:
+        known, called = from_this_machine(), "this host"
+    for name, wanted in zip(placement.node_names, placement.topology_sha256, strict=True):
+        if wanted != known.sha256:
+            raise RankwiseError(
+                f"the placement was made for another kind of node for `{name}` than {called} "
+                f"(topology {wanted[:12]}, here {known.sha256[:12]})",
+                "name the machine file it was made for with `--machine FILE`",
+            )
+    return [known] * len(placement.node_names)
+
+
+def _check_this_host(placement: Placement, nodes: list[NodeTopology]) -> None:
+    """A placement that uses this host must find its cores here, and be allowed to use them."""
+    here = socket.gethostname()
+    if here not in placement.node_names:
+        return
+    index = placement.node_names.index(here)
+    usable = from_this_machine().allowed
+    for rank in (placement.node == index).nonzero()[0].tolist():
+        for core in placement.cores_of(rank):
+            lacking = [pu for pu in nodes[index].pus[core] if usable and pu not in usable]
+            if lacking:
+                raise RankwiseError(
+                    f"rank {rank} is placed on core {core}, whose PU {lacking[0]} `{here}` does not have "
+                    "or this job may not use",
+                    "ask the batch system for whole nodes, or make a placement for what there is",
+                )
+
+
+def _scratch() -> Path:
+    """A directory that the ranks of other hosts see too, as they see the working directory."""
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=".rankwise-run-", dir="."))
+    except OSError:
+        scratch = Path(tempfile.mkdtemp(prefix="rankwise-run-"))
+    (scratch / "ranks").mkdir()
+    return scratch.resolve()
