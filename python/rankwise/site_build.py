@@ -152,7 +152,7 @@ def build_program(
     files = [directory / s for s in sources] if sources is not None else sorted(directory.glob("*.c"))
     rooms = [directory, *(source_room(r) for r in include_rooms)]
     flags = tuple(flags)
-    home = _cache_home() / _key(toolchain, flags, files, rooms)
+    home = cache_home() / _key(toolchain, flags, files, rooms)
     program = home / name
     if os.access(program, os.X_OK):
         return program
@@ -170,7 +170,8 @@ def build_program(
     return program
 
 
-def _cache_home() -> Path:
+def cache_home() -> Path:
+    """Where compiled programs are kept; all nodes must see it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankwise" / "programs"
 
 

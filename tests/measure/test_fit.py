@@ -44,10 +44,10 @@ def test_parameters_come_back_from_bimodal_samples_with_a_protocol_switch():
 
 
 def test_intervals_hold_the_truth():
-    # GIVEN 20 machines, without the slower regime's influence
+    # GIVEN 12 machines, without the slower regime's influence
     truth = Truth()
     held = []
-    for seed in range(20):
+    for seed in range(12):
         fit = fit_channel(
             collect(samples(truth, Noise(tail=0.0, interrupted=0.0), seed=seed, each=15)), replicates=100
         )
@@ -58,7 +58,7 @@ def test_intervals_hold_the_truth():
             (eager.g_s, truth.g),
         ):
             held.append(estimate.low <= value <= estimate.high)
-    # THEN at least 85 % of the 95 % intervals do (60 draws; the bootstrap of few launches is a little narrow)
+    # THEN at least 85 % of the 95 % intervals do (36 draws; the bootstrap of few launches is a little narrow)
     assert np.mean(held) >= 0.85
 
 

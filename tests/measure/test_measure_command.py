@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,9 @@ import pytest
 
 from rankwise.cli import main
 from rankwise.machine.file import load
+from rankwise.machine.topology import from_this_machine
+from rankwise.measure import site
+from rankwise.measure.samples import Launch
 
 
 def launcher_line(mpi) -> list[str]:
@@ -27,7 +31,7 @@ def rankwise(*words: str, **keywords) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **keywords)
 
 
-FAMILIES = list({mpi.family: mpi for mpi in mpis.installed()}.values())
+FAMILIES = list({mpi.family: mpi for mpi in reversed(mpis.installed())}.values())
 
 
 @pytest.fixture(params=FAMILIES, ids=lambda mpi: mpi.name)
@@ -130,7 +134,7 @@ def test_a_machine_file_comes_out(one_of_each, tmp_path):
         "RANKWISE_MPICC": str(mpi.mpicc),
     }
     chosen = {"MPICH_CC": "cc", "OMPI_CC": "cc"}
-    words = ["measure", "--quick", "--budget", "8s", "--json", "-o", output, "--", *launcher_line(mpi)]
+    words = ["measure", "--quick", "--budget", "5s", "--json", "-o", output, "--", *launcher_line(mpi)]
     ran = rankwise(*words, env=environment | chosen)
     assert ran.returncode == 0, ran.stderr
     # THEN stdout is one JSON object
@@ -152,6 +156,25 @@ def test_a_machine_file_comes_out(one_of_each, tmp_path):
     assert "network" in document["not_measured"]
     assert "network" in machine.notes
     assert machine.node.count == 1
+
+
+@pytest.mark.mpi
+def test_the_topology_of_other_nodes_is_seen_there(one_of_each, tmp_path, monkeypatch):
+    # GIVEN this node taken for another one, because it says it was booted another time
+    for name, value in (one_of_each.environment() | {"XDG_CACHE_HOME": str(tmp_path)}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(site, "boot_id", lambda: "another")
+    here = site.Site(launcher_line(one_of_each))
+    here.prepare()
+    ranks = {0: {"host": socket.gethostname(), "boot": "this"}}
+    # THEN its topology is what the recorder saved on it
+    found, assumed = here.topologies(Launch(ranks=ranks))
+    assert assumed == []
+    assert found[socket.gethostname()].sha256 == from_this_machine().sha256
+    assert found[socket.gethostname()].description.endswith(".topology.tar")
+    # THEN a host that did not answer is assumed to be as this one, and said to be
+    found, assumed = here.topologies(Launch(ranks={0: {"host": "elsewhere", "boot": "this"}}))
+    assert assumed == ["elsewhere"]
 
 
 @pytest.mark.mpi

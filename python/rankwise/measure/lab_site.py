@@ -11,6 +11,7 @@ from rankwise import site_build
 from rankwise.lab import run as lab_run
 from rankwise.lab.state import Lab
 from rankwise.machine.topology import NodeTopology, from_synthetic
+from rankwise.measure.samples import Launch
 from rankwise.measure.site import Site, build, numbers
 
 
@@ -54,9 +55,10 @@ class LabSite(Site):
         """Ours, less what belongs to another job, with the lab's settings of the library."""
         return self._environment
 
-    def topology(self, about: dict[str, str]) -> tuple[NodeTopology, bool]:
+    def topologies(self, census: Launch) -> tuple[dict[str, NodeTopology], list[str]]:
         """The topology that the lab's nodes are meant to have."""
-        return from_synthetic(self.lab.node_topology), True
+        node = from_synthetic(self.lab.node_topology)
+        return {about["host"]: node for about in census.ranks.values()}, []
 
     def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The rank's virtual core, and the PU of this machine behind it."""

@@ -102,6 +102,7 @@ def run(
             timer.cancel()
             if process.poll() is None:
                 _stop(process)
+            process.stdout.close()
         complaints.seek(0)
         said = [*(line.strip() for line in complaints if line.strip()), *other]
     _judge(command, launch, status, late.is_set(), patience_s, said)

@@ -135,6 +135,8 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
     }
     if session.unbound:
         told["unbound_ranks"] = len(session.unbound)
+    if len({node.sha256 for node in session.topologies.values()}) > 1:
+        told["nodes_differ"] = "the topology is that of the first host; machine files have one for all nodes"
     if session.assumed_hosts:
         told["topology_assumed_for"] = ", ".join(session.assumed_hosts)
     for channel, pair in session.plan.pairs.items():

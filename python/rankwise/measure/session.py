@@ -66,13 +66,10 @@ class Session:
             raise RankwiseError(
                 "the launcher line started one rank, which has nobody to talk to", "add `-n 2`"
             )
+        self.topologies, self.assumed_hosts = self.site.topologies(self.census)
         ranks = []
         for number, about in sorted(self.census.ranks.items()):
             host = about["host"]
-            if host not in self.topologies:
-                self.topologies[host], seen = self.site.topology(about)
-                if not seen:
-                    self.assumed_hosts.append(host)
             cores, pus = self.site.cores(self.topologies[host], about)
             if not cores:
                 raise RankwiseError(

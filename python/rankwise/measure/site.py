@@ -9,7 +9,11 @@ from pathlib import Path
 
 from rankwise import site_build
 from rankwise.machine.topology import NodeTopology, from_this_machine
+from rankwise.measure import remote
 from rankwise.measure.launch import PROGRAM
+from rankwise.measure.samples import Launch
+
+PATIENCE_S = 120.0
 
 
 class Site:
@@ -39,9 +43,14 @@ class Site:
         """Environment of the launcher; `None` for ours."""
         return None
 
-    def topology(self, about: dict[str, str]) -> tuple[NodeTopology, bool]:
-        """Topology of a rank's node by what the rank said of itself, and whether it was seen or only assumed."""
-        return from_this_machine(), about.get("boot") == boot_id()
+    def topologies(self, census: Launch) -> tuple[dict[str, NodeTopology], list[str]]:
+        """Topology by host, and the hosts whose topology could not be seen and is assumed to be as here."""
+        hosts = {about["host"]: about.get("boot") == boot_id() for about in census.ranks.values()}
+        seen = {host: from_this_machine() for host, here in hosts.items() if here}
+        if len(seen) < len(hosts):
+            seen |= remote.topologies(self.words, self.program, PATIENCE_S)
+        assumed = [host for host in hosts if host not in seen]
+        return {host: seen[host] if host in seen else from_this_machine() for host in hosts}, assumed
 
     def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Logical cores that a rank may use, and for each the OS index to bind to."""

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topologies of nodes that are not this one: the recorder saves what hwloc needs of each node it runs on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankwise import site_build
+from rankwise.errors import RankwiseError
+from rankwise.machine.topology import NodeTopology, from_saved_files
+from rankwise.measure import launch as launching
+from rankwise.measure.samples import Launch
+from rankwise.record import session
+
+SUFFIX = ".topology.tar"
+
+
+def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[str, NodeTopology]:
+    """Topology by host, seen on the nodes themselves.
+
+    Args:
+        words: The launcher line.
+        program: The microbenchmarks, of which one more census is recorded.
+        patience_s: After this long the launch is stopped.
+
+    Returns:
+        The hosts that could be read; none where programs cannot be recorded.
+    """
+    # Beside the compiled programs, because all nodes must see that file system anyway.
+    home = site_build.cache_home()
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="census-", dir=home) as scratch:
+        path = Path(scratch, "census.rw")
+        try:
+            recording = session.prepare([*words, str(program), "census"], str(path), False, False, None)
+            environment = recording.launch.environment_of_first(os.environ)
+            launching.run(recording.launch.words, Launch(), patience_s, environment=environment)
+            saved = sorted(path.glob(f"raw/*{SUFFIX}"))
+            return {tar.name.removesuffix(SUFFIX): from_saved_files(tar) for tar in saved}
+        except RankwiseError:
+            return {}
