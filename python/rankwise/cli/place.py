@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankwise.cli.terminal import Terminal
+    from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate
@@ -82,9 +83,28 @@ def run(args: argparse.Namespace) -> int:
         _show(terminal, candidates)
         if words:
             terminal.result(f"\n{words}")
+            if " -rankmap " in words:
+                terminal.note("`-rankmap` is followed by MPICH 5.0.2 and newer")
         terminal.wrote(output)
-        terminal.next(f"rankwise run --placement {output} -- mpiexec -n {source.schedule.ranks} ./app")
+        terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
     return 0
+
+
+def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: Topology, ranks: int) -> str:
+    """The command that runs with the placement, with what it cannot find out by itself."""
+    from rankwise.launchers.hosts import allocation
+    from rankwise.machine.topology import from_this_machine
+
+    if machine.node.host_cores is not None:
+        return f"rankwise lab run --placement {output} -- ./app"
+    words = f"rankwise run --placement {output}"
+    if topology.nodes[0].sha256 != from_this_machine().sha256:
+        words += f" --machine {args.machine}"
+    if args.hosts:
+        words += f" --hosts {args.hosts}"
+    elif len(topology.nodes) > 1 and not allocation(os.environ):
+        words += " --hosts HOST,HOST,..."
+    return f"{words} -- mpiexec -n {ranks} ./app"
 
 
 def _output(args: argparse.Namespace) -> Path:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise place --format`: a launcher's own files of the best placement."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.cli import main
+from rankwise.machine.file import load as load_machine
+from rankwise.placement.file import load
+from rankwise.replay.layout import topology_of
+
+pytestmark = pytest.mark.mpi
+MACHINE = Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml"
+
+
+@pytest.fixture(scope="module")
+def recording(compiled, tmp_path_factory):
+    """The trace of a ring of four ranks."""
+    mpi = mpis.installed()[0]
+    path = tmp_path_factory.mktemp("recording") / "ring.rw"
+    line = mpi.launch(4, compiled(mpi, "ring.c"), "3")
+    command = [sys.executable, "-m", "rankwise", "record", "--trace", "-q", "-o", str(path), "--", *line]
+    subprocess.run(command, env=mpi.environment(), check=True, timeout=60, stdin=subprocess.DEVNULL)
+    return path
+
+
+@pytest.fixture
+def place(recording, tmp_path, monkeypatch):
+    """Function: `rankwise place` of the ring on four nodes with options, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("SLURM_JOB_NODELIST", "PBS_NODEFILE"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["place", str(recording), "-m", str(MACHINE), "--budget", "1s", "-o", "best.placement.json"]
+    return lambda *options: main([*words, *options])
+
+
+@pytest.mark.parametrize("launcher", ["hydra", "openmpi4", "openmpi5"])
+def test_the_launchers_files_say_what_the_placement_says(place, capsys, launcher):
+    assert place("--format", launcher, "--hosts", "w,x,y,z", "--json") == 0
+    words = shlex.split(json.loads(capsys.readouterr().out)["launch"])
+    best = load("best.placement.json")
+    node = topology_of(load_machine(MACHINE), MACHINE.parent).nodes[0]
+    seats = [("wxyz"[best.node[rank]], *best.cores_of(rank)) for rank in range(4)]
+    if launcher == "hydra":
+        assert words[:3] == ["mpiexec", "-f", "best.hosts"]
+        lines = [line.split(":") for line in Path("best.hosts").read_text().splitlines()]
+        local = {host: iter(pus.split(",")) for host, _, pus in lines}
+        assert [next(local[host]) for host, _ in seats] == [str(node.pus[core][0]) for _, core in seats]
+    else:
+        assert "best.rankfile" in " ".join(words)
+        lines = Path("best.rankfile").read_text().splitlines()
+        assert lines == [f"rank {rank}={host} slot={core}" for rank, (host, core) in enumerate(seats)]
+    assert words[-3:] == ["-n", "4", "./app"]
+
+
+def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place, capsys):
+    assert place("--format", "openmpi4", "--hosts", "w,x,y,z") == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == "mpiexec --hostfile best.hosts -rf best.rankfile -n 4 ./app"
+    options = f"--placement best.placement.json --machine {MACHINE} --hosts w,x,y,z"
+    assert err.splitlines()[-1] == f"next: rankwise run {options} -- mpiexec -n 4 ./app"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--format", "hydra"], "nothing says which hosts the placement's 4 nodes are"),
+        (["--format", "hydra", "--hosts", "w,x"], "the placement has 4 nodes, `--hosts` 2 hosts"),
+        (["--hosts", "w,x,y,z"], "`--hosts` says whom a launcher starts"),
+        (["--format", "rankfile"], "`rankfile` is not a value of `--format`"),
+        (["--format", "openmpi4", "--hosts", "w,x,y,z"], "`best.rankfile` is there already"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_search(place, capsys, options, sentence):
+    Path("best.rankfile").write_text("mine\n")
+    assert place(*options) in (1, 2)
+    assert f"error: {sentence}" in capsys.readouterr().err
+    assert [each.name for each in Path().iterdir()] == ["best.rankfile"]
+    assert Path("best.rankfile").read_text() == "mine\n"
