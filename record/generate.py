@@ -3,7 +3,7 @@
 
 Usage: generate.py formats/mpi_calls.txt > calls_generated.h
 
-For every function: its number RW_CALL_Name, RW_PARAMETERS_Name and RW_ARGUMENTS_Name. For every class of function a
+For every function: its number RW_CALL_Name, RW_PARAMETER_COUNT_Name, RW_PARAMETERS_Name and RW_ARGUMENTS_Name. For every class of function a
 list macro RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the
 blocking function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c), `large` is 1 where
 counts are MPI_Count.
@@ -50,6 +50,7 @@ def main() -> None:
         lists[""].append(entry)
         lists.setdefault("generic" if kind in GENERIC else kind, []).append(entry)
         print(f"#define RW_CALL_{name} {number}")
+        print(f"#define RW_PARAMETER_COUNT_{name} {len(arguments)}")
         if kind not in GENERIC:
             print(f"#define RW_PARAMETERS_{name} {parameters.strip()[1:-1]}")
             print(f"#define RW_ARGUMENTS_{name} {', '.join(arguments)}")

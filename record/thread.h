@@ -81,13 +81,22 @@ static inline struct rw_thread *rw_current(void) {
     return RW_LIKELY(thread != 0) ? thread : rw_current_slow();
 }
 
+/* Parameters beyond these are passed on the stack. */
+#if defined(__x86_64__)
+#define RW_REGISTER_PARAMETERS 6
+#else
+#define RW_REGISTER_PARAMETERS 8
+#endif
+
 /**
  * @brief Whether this call comes from inside another MPI call of the thread, which then stands for it.
  *
- * A frame above the outermost call's means that the call was left by longjmp or an exception.
+ * Stacks grow downwards, so a nested call's frame and its stack parameters lie below the outermost call's frame. If
+ * they do not, that call was left by longjmp or an exception and never came back.
  */
-static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame) {
-    return thread->busy != 0 && frame < thread->busy;
+static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame, unsigned parameters) {
+    const unsigned stacked = parameters > RW_REGISTER_PARAMETERS ? parameters - RW_REGISTER_PARAMETERS : 0;
+    return thread->busy != 0 && frame + sizeof(uintptr_t) * stacked < thread->busy;
 }
 
 static inline uint64_t rw_enter(struct rw_thread *thread, uintptr_t frame) {

@@ -26,7 +26,7 @@
 #define RW_BEGIN(entry, name)                                                                                         \
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                                    \
     struct rw_thread *const thread = rw_current();                                                                    \
-    if (RW_UNLIKELY(rw_nested(thread, frame)))                                                                        \
+    if (RW_UNLIKELY(rw_nested(thread, frame, RW_PARAMETER_COUNT_##name)))                                             \
         return RW_CONTINUE(entry, name);                                                                              \
     const uint64_t begin = rw_enter(thread, frame)
 

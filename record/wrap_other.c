@@ -10,7 +10,7 @@
             (intptr_t(*)(RW_NEUTRAL_TYPES_##parameters))rw_next[RW_ENTRY_##entry][call];                              \
         const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                                \
         struct rw_thread *const thread = rw_current();                                                                \
-        if (RW_UNLIKELY(rw_nested(thread, frame)))                                                                    \
+        if (RW_UNLIKELY(rw_nested(thread, frame, parameters)))                                                        \
             return next(RW_NEUTRAL_ARGUMENTS_##parameters);                                                           \
         const uint64_t begin = rw_enter(thread, frame);                                                               \
         const intptr_t result = next(RW_NEUTRAL_ARGUMENTS_##parameters);                                              \
