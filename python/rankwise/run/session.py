@@ -10,6 +10,8 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from rankwise.errors import RankwiseError
 from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placement, parse
 from rankwise.launchers.detect import find_program
@@ -105,7 +107,9 @@ def prepare(
         }
         launch = emit_environment(parse(launch.words), variables)
         if recording is not None:
-            recording = replace(recording, launch=launch)
+            # The files on the emitted line are gone afterwards.
+            typed = msgspec.structs.replace(recording.manifest, command=words)
+            recording = replace(recording, launch=launch, manifest=typed)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
