@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of all kinds: Fortran, Python, sessions, with tools of their own, without MPI, static."""
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import mpis
+import pytest
+import raw_reader
+
+from rankwise.machine import topology
+from rankwise.record.library import library_directory
+
+PROGRAMS = mpis.PROGRAMS
+PLAIN = {"PATH": "/usr/bin:/bin"}
+
+
+@pytest.mark.mpi
+def test_a_pairwise_exchange_of_16_ranks_is_even(mpi, compiled, record):
+    recorded = record(mpi, 16, compiled(mpi, "exchange16.c"))
+    assert raw_reader.matrix(recorded.threads) == {(a, b): 1 for a in range(16) for b in range(16) if a != b}
+    assert set(raw_reader.matrix(recorded.threads, "received_bytes").values()) == {1000}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
+def test_every_fortran_binding_is_seen_exactly_once(mpi, compiled, record, binding):
+    if mpi.mpifort is None:
+        pytest.skip("this MPI has no Fortran bindings here")
+    flags = ["-cpp", f"-D{binding}"] + (["-fallow-argument-mismatch"] if binding == "MPIFH" else [])
+    recorded = record(mpi, 4, compiled(mpi, "ring.f90", *flags))
+    assert recorded.run.stdout.strip() == "6"
+    for rank in range(4):
+        thread, successor, predecessor = recorded.rank(rank), (rank + 1) % 4, (rank - 1) % 4
+        assert thread.sent == {(successor, "MPI_Isend"): 23, (successor, "MPI_Sendrecv"): 23}
+        assert thread.received_bytes == {
+            (predecessor, "MPI_Irecv"): 9200,
+            (predecessor, "MPI_Sendrecv"): 920,
+        }
+        assert [(c["call"], c["bytes"], c["flags"]) for c in thread.collectives] == [("MPI_Allreduce", 4, 2)]
+        assert thread.count("MPI_Waitall") == 23
+        assert thread.has("finalized")
+
+
+@pytest.mark.mpi
+def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
+    try:
+        program = compiled(mpi, "session.c")
+    except subprocess.CalledProcessError:
+        pytest.skip("this MPI has no sessions")
+    if mpi.run(3, program).returncode != 0:
+        pytest.skip("this MPI's sessions do not work here")
+    recorded = record(mpi, 3, program)
+    for rank in range(3):
+        assert recorded.rank(rank).sent == {((rank + 1) % 3, "MPI_Sendrecv"): 7}
+        assert recorded.rank(rank).has("finalized")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("how", ["linked", "in the program", "preloaded"])
+def test_a_profiling_tool_works_on_and_counts_as_the_program(mpi, compiled, record, tmp_path_factory, how):
+    # GIVEN a tool that counts MPI_Send and adds a barrier, as users have it
+    directory = tmp_path_factory.mktemp("tool")
+    tool, environment = directory / "libtool.so", {}
+    mpi.compile("pmpi_tool.c", tool, "-shared", "-fPIC")
+    if how == "linked":
+        ring = compiled(
+            mpi, "ring.c", f"-L{directory}", "-Wl,--no-as-needed", "-ltool", f"-Wl,-rpath,{directory}"
+        )
+    elif how == "in the program":
+        ring = compiled(mpi, "ring.c", str(PROGRAMS / "pmpi_tool.c"))
+    else:
+        ring = compiled(mpi, "ring.c")
+        environment = {"LD_PRELOAD": f"{library_directory() / 'librankwise_record.so'}:{tool}"}
+    # WHEN the program is recorded
+    recorded = record(mpi, 2, ring, environment=environment)
+    # THEN the tool has seen what it would have seen, and each message is recorded once
+    assert recorded.run.stdout == "23 laps\ntool: 23 sends\n"
+    for rank in range(2):
+        assert recorded.rank(rank).sent == {(1 - rank, "MPI_Send"): 23}
+        assert recorded.rank(rank).has("finalized")
+
+
+@pytest.mark.mpi
+def test_mpi4py_is_recorded_with_large_counts(mpi, record):
+    if mpi.flavour == "standard_abi" or mpi.name.startswith("debian"):
+        pytest.skip("mpi4py's wheel takes MPICH's or Open MPI's own ABI, from the wheels")
+    # GIVEN mpi4py, which loads MPI late and privately, and asks by weak references what it has
+    library = next((mpi.mpicc.parent.parent / "lib").glob("libmpi.so.[14]*"))
+    environment = {"MPI4PY_LIBMPI": str(library), "RANKWISE_MPI": str(library)}
+    command = [sys.executable, PROGRAMS / "halo.py"]
+    # WHEN each rank sends 1000 bytes to its successor 5 times, and all reduce 8 bytes
+    recorded = record(mpi, 3, *command, environment=environment)
+    # THEN it is all there; by the large-count functions where the library has them
+    large = "_c" if mpi.family == "mpich" else ""
+    assert recorded.run.stdout.strip() == "3.0"
+    for rank in range(3):
+        thread = recorded.rank(rank)
+        assert thread.sent == {((rank + 1) % 3, f"MPI_Sendrecv{large}"): 5}
+        assert thread.received_bytes == {((rank - 1) % 3, f"MPI_Sendrecv{large}"): 5000}
+        assert (f"MPI_Allreduce{large}", 8) in [(c["call"], c["bytes"]) for c in thread.collectives]
+        assert thread.info["executable"] == str(Path(sys.executable).resolve())
+
+
+@pytest.mark.mpi
+def test_mpi4py_runs_where_its_mpi_is_not_known_beforehand(mpi, record):
+    if mpi.flavour == "standard_abi" or mpi.name.startswith("debian"):
+        pytest.skip("mpi4py's wheel takes MPICH's or Open MPI's own ABI, from the wheels")
+    library = next((mpi.mpicc.parent.parent / "lib").glob("libmpi.so.[14]*"))
+    environment = {"MPI4PY_LIBMPI": str(library)}
+    recorded = record(mpi, 2, sys.executable, PROGRAMS / "halo.py", environment=environment)
+    assert recorded.run.stdout.strip() == "2.0"
+    assert recorded.threads == []
+
+
+def test_programs_without_mpi_are_left_alone(recorder, tmp_path):
+    # GIVEN commands that never call MPI, one of them a setting-up shell that starts others
+    for command in (
+        ["true"],
+        ["bash", "-c", "ls / | sort | head -1; exit 3"],
+        [sys.executable, "-c", "print(1)"],
+    ):
+        plain = subprocess.run(command, env=PLAIN, capture_output=True, check=False)
+        # WHEN they are started with the recorder
+        done = subprocess.run(command, env=PLAIN | recorder, capture_output=True, check=False)
+        # THEN they do what they do without, and nothing is written
+        assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_static_program_runs_as_ever(recorder, tmp_path, tmp_path_factory):
+    source = tmp_path_factory.mktemp("static") / "static.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("static"); return 5; }\n')
+    program = source.with_suffix("")
+    if subprocess.run(["cc", "-static", source, "-o", program], capture_output=True, check=False).returncode:
+        pytest.skip("no static libc here")
+    done = subprocess.run([program], env=PLAIN | recorder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "static\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weak_references_and_dlsym_find_no_more_mpi_than_there_is(recorder, tmp_path_factory):
+    # GIVEN a plug-in that asks by weak references whether MPI is there
+    directory = tmp_path_factory.mktemp("weak")
+    plugin, program = directory / "weak.so", directory / "weak_main"
+    subprocess.run(["cc", "-shared", "-fPIC", PROGRAMS / "weak.c", "-o", plugin], check=True)
+    subprocess.run(["cc", PROGRAMS / "weak_main.c", "-o", program, "-ldl"], check=True)
+    # WHEN there is no MPI
+    done = subprocess.run(
+        [program, plugin], env=PLAIN | recorder, capture_output=True, text=True, check=False
+    )
+    # THEN the recorder does not seem to be one
+    assert (done.returncode, done.stdout, done.stderr) == (7, "0 0 0\n", "")
+
+
+@pytest.mark.mpi
+def test_weak_references_find_what_the_library_has(mpi, recorder, tmp_path_factory):
+    # GIVEN the same plug-in in a program that is linked with MPI
+    directory = tmp_path_factory.mktemp("weak")
+    plugin = directory / "weak.so"
+    subprocess.run(["cc", "-shared", "-fPIC", PROGRAMS / "weak.c", "-o", plugin], check=True)
+    program = mpi.compile("weak_main.c", directory / "weak_main", "-ldl", "-Wl,--no-as-needed")
+    plain = subprocess.run(
+        [program, plugin], env=mpi.environment(), capture_output=True, text=True, check=False
+    )
+    done = subprocess.run(
+        [program, plugin], env=mpi.environment() | recorder, capture_output=True, text=True, check=False
+    )
+    # THEN it sees the same with the recorder as without
+    assert (done.returncode, done.stdout, done.stderr) == (7, plain.stdout, "")
+
+
+@pytest.mark.mpi
+def test_without_a_directory_nothing_is_recorded(mpi, compiled, recorder, tmp_path):
+    environment = {"LD_PRELOAD": recorder["LD_PRELOAD"]}
+    done = mpi.run(2, compiled(mpi, "ring.c"), environment=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "23 laps\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.mpi
+def test_one_rank_of_a_node_saves_its_topology(mpi, compiled, record):
+    # WHEN a program is recorded
+    recorded = record(mpi, 3, compiled(mpi, "ring.c"))
+    # THEN there is one archive for the node, and hwloc sees in it what it sees here
+    (archive,) = (recorded.directory / "raw").glob("*.topology.tar")
+    assert tarfile.is_tarfile(archive)
+    saved, here = topology.from_saved_files(archive), topology.from_this_machine()
+    assert saved == here
+    host = recorded.rank(0).info["host"]
+    assert archive.name == f"{host}.topology.tar"
+    assert {t.info["host"] for t in recorded.threads} == {host}
