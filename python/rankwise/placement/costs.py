@@ -74,8 +74,8 @@ def link_class_of(machine: Machine, channel: str) -> LinkClass:
 def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
     """LogGOPS time in seconds of messages of these sizes, sender's and receiver's overheads included.
 
-    L + o + o_receive + (s-1) (G + 2 O), with one more exchange of an empty message above the eager limit
-    (formats/loggops.md).
+    L + o + o_receive + (s-1) (G + 2 O) (formats/loggops.md); the handshake of sizes beyond the eager limit is in
+    the L of their segment (formats/machine.md).
     """
     size = np.asarray(bytes_each, dtype=np.float64)
     limits = np.array([np.inf if s.up_to_bytes is None else s.up_to_bytes for s in link.segments])
@@ -90,10 +90,7 @@ def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
         ]
     )
     latency, overhead, per_byte = parameters[np.searchsorted(limits, size)].T
-    time = latency + overhead + np.maximum(size - 1, 0) * per_byte
-    if link.eager_limit_bytes is not None:
-        time += np.where(size > link.eager_limit_bytes.value, 2 * latency, 0)
-    return time
+    return latency + overhead + np.maximum(size - 1, 0) * per_byte
 
 
 def interface_time(resource: Resource | None, messages: np.ndarray, bytes_total: np.ndarray) -> np.ndarray:
