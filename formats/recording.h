@@ -180,7 +180,7 @@ struct rw_comm {
     uint32_t reserved;
 };
 
-/* World ranks first, first + stride, ..., count of them. */
+/* World ranks first, first + stride, ..., count of them; first = RW_PEER_UNKNOWN: processes outside this world (spawned). */
 struct rw_rank_run {
     uint32_t first;
     int32_t stride;

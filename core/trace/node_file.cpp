@@ -103,6 +103,9 @@ bool covers(const std::vector<rw_rank_run> &runs, std::uint32_t size) {
     std::uint64_t members = 0;
     for (const auto &run : runs) {
         members += run.count;
+        if (run.first == RW_PEER_UNKNOWN && run.count > 0) { // spawned processes: no rank in this world
+            continue;
+        }
         const std::int64_t last = std::int64_t{run.first} + (std::int64_t{run.count} - 1) * run.stride;
         if (run.count == 0 || last < 0 || last >= max_ranks || run.first >= max_ranks) {
             return false;
@@ -122,19 +125,21 @@ void read_communicators(std::span<const std::byte> log, ThreadRecord &record) {
         CommunicatorDefinition comm{read_at<rw_comm>(log, at), {}, {}};
         const rw_comm &definition = comm.definition;
         const std::size_t lists = (std::size_t{definition.runs} + definition.remote_runs) * sizeof(rw_rank_run);
-        bool sound = definition.size > 0 && definition.size <= max_ranks && definition.rank < definition.size &&
+        const bool sound = definition.size > 0 && definition.size <= max_ranks && definition.rank < definition.size &&
                      lists <= log.size() - at - sizeof(rw_comm);
         at += sizeof(rw_comm);
-        if (sound) {
-            take_runs(definition.runs, comm.runs);
-            take_runs(definition.remote_runs, comm.remote_runs);
-            sound = (comm.runs.empty() || covers(comm.runs, definition.size)) &&
-                    (comm.remote_runs.empty() || covers(comm.remote_runs, definition.remote_size));
-        }
-        if (!sound) {
+        if (!sound) { // where the next one begins is not known either
             record.problems.push_back("communicator " + std::to_string(definition.index) +
                                       " and those after it are damaged and were left out");
             return;
+        }
+        take_runs(definition.runs, comm.runs);
+        take_runs(definition.remote_runs, comm.remote_runs);
+        if ((!comm.runs.empty() && !covers(comm.runs, definition.size)) ||
+            (!comm.remote_runs.empty() && !covers(comm.remote_runs, definition.remote_size))) {
+            record.problems.push_back("communicator " + std::to_string(definition.index) +
+                                      " is damaged and was left out");
+            continue;
         }
         record.communicators.push_back(std::move(comm));
     }

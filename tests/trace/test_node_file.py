@@ -44,6 +44,22 @@ def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
     assert list(first.events()["gap_ticks"]) == list(range(10))
 
 
+def test_spawned_processes_have_no_world_rank_and_hide_no_later_communicator(tmp_path):
+    # GIVEN an intercommunicator with three spawned processes, a definition that cannot be, and a duplicate of world
+    unknown = 0xFFFFFFFE
+    rank = Rank(0, 2)
+    rank.comm(2, [0, 1], instance=1, remote=[unknown] * 3)
+    rank.comm(3, [0, 99_999_999], instance=0)
+    rank.comm(4, [0, 1], instance=2)
+    file = RawFile()
+    file.add(rank)
+    # WHEN read
+    (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
+    # THEN only the impossible one is missing
+    assert [struct.unpack_from("<I", comm[0])[0] for comm in thread.communicators] == [0, 1, 2, 4]
+    assert thread.problems == ["communicator 3 is damaged and was left out"]
+
+
 def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
     for content in (b"", bytes(100), bytes(HEADER_BYTES), bytes(HEADER_BYTES + 3 * CHUNK_BYTES)):
         path = tmp_path / "n0.rwn"
