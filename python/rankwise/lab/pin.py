@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Become one rank of a program, on its core: `pin.py RUN.json PROGRAM ARGUMENT...`.
+
+Run by its path with `python -I -S` once for each rank, so it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+_FAILED = 125
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+# Hydra (PMI), Open MPI 4, Open MPI 5 and other users of PMIx.
+_RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+
+
+def main(argv: list[str]) -> int:
+    """Bind this process, check that the kernel and the launcher did as planned, and become the program."""
+    with open(argv[1], encoding="utf-8") as file:
+        run = json.load(file)
+    rank = next((int(os.environ[name]) for name in _RANK_VARIABLES if name in os.environ), None)
+    if rank is None or rank >= len(run["ranks"]):
+        return _end_all(f"the launcher started rank `{rank}` of {len(run['ranks'])}")
+    wanted = run["ranks"][rank]
+    if socket.gethostname() != wanted["host"]:
+        return _end_all(f"rank {rank} was started on `{socket.gethostname()}`, not on `{wanted['host']}`")
+    try:
+        os.sched_setaffinity(0, wanted["host_pus"])
+    except OSError as error:
+        return _say(f"rank {rank} cannot run on host PUs {wanted['host_pus']}: {error.strerror}")
+    if os.sched_getaffinity(0) != set(wanted["host_pus"]):
+        return _say(f"rank {rank} is not bound to host PUs {wanted['host_pus']}")
+    for name, value in run["environment"].items():
+        if name == "LD_PRELOAD" and os.environ.get(name):
+            value = f"{value}:{os.environ[name]}"
+        os.environ[name] = value
+    os.environ["RANKWISE_LAB_NODE"] = str(wanted["node"])
+    os.environ["RANKWISE_LAB_CORES"] = ",".join(map(str, wanted["cores"]))
+    try:
+        os.execvp(argv[2], argv[2:])
+    except OSError as error:
+        _say(f"`{argv[2]}` cannot be started: {error.strerror}")
+        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+
+
+def _say(what: str) -> int:
+    sys.stderr.write(f"rankwise: {what}\n")
+    return _FAILED
+
+
+def _end_all(what: str) -> int:
+    # Hydra waits for the other ranks of one that exits, whatever its status, but not of one that a signal ended.
+    _say(what)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return _FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run in a lab that leaves a recording."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+import rankwise
+from rankwise.errors import RankwiseError
+from rankwise.lab.run import LabRun, RunResult, run
+from rankwise.launchers.line import Launch, LaunchLine, Segment
+from rankwise.placement.file import to_dict
+from rankwise.record import directory, library
+from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
+from rankwise.record.session import Session, abandon
+
+
+def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Session, RunResult]:
+    """Run with the recorder in each rank; the recording says where in the lab each rank was.
+
+    Args:
+        prepared: What to run.
+        path: The recording's directory.
+        trace: Keep every call in program order too.
+        force: Replace a recording that is there.
+
+    Returns:
+        The recording, to be finished with `rankwise.record.session.finish`, and how the run ended.
+    """
+    variables = library.variables(path, trace, None)
+    launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
+    segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
+    directory.create(path, force)
+    manifest = Manifest(
+        rankwise=rankwise.__version__,
+        command=["rankwise", "lab", "run", "--name", lab.name, "--", *prepared.words],
+        directory=os.getcwd(),
+        host=lab.front.host,
+        ranks=prepared.placement.ranks,
+        programs=[prepared.program],
+        launcher=LauncherUsed(launcher.kind, launcher.vendor, launcher.version, launcher.path),
+        mpi=MpiFound(mpi.flavour, mpi.library, mpi.path, mpi.reason),
+        trace=trace,
+        job=None,
+        start_s=time.time(),
+        lab=msgspec.to_builtins(lab),
+        placement=to_dict(prepared.placement),
+    )
+    write(manifest, path)
+    session = Session(LaunchLine(launcher, (segment,)), mpi, Launch(prepared.words), path, manifest)
+    try:
+        return session, run(prepared, variables)
+    except RankwiseError:
+        abandon(session)
+        raise

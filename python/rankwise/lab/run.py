@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a program in a lab: checked, placed, launched, counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from rankwise.errors import RankwiseError
+from rankwise.lab.choose_mpi import choose_launcher
+from rankwise.lab.counters import InterfaceCounters, difference, read_counters
+from rankwise.lab.launch import (
+    FOREIGN_VARIABLES,
+    check_launcher,
+    launch_words,
+    library_environment,
+    preloaded,
+)
+from rankwise.lab.state import Lab, is_alive, option_of
+from rankwise.launchers.detect import MpiOfProgram, find_program, mpi_of
+from rankwise.launchers.execute import Ended, execute
+from rankwise.launchers.line import Launch, Launcher
+from rankwise.launchers.preload import merge
+from rankwise.placement.placement import Placement
+from rankwise.placement.simple import allocate
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """A run that was checked and can be started."""
+
+    lab: Lab
+    words: list[str]
+    program: str
+    mpi: MpiOfProgram
+    launcher: Launcher
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended, and what its nodes' interfaces counted meanwhile."""
+
+    ended: Ended
+    counters: list[InterfaceCounters]
+
+
+def place(lab: Lab, ranks: int | None, allocation: str) -> Placement:
+    """A simple allocation of ranks, one a core, on the nodes of a lab.
+
+    Args:
+        lab: The lab.
+        ranks: How many; one for each core of the lab if `None`.
+        allocation: `blocked`, `cyclic` or `plane=K`.
+    """
+    ranks = lab.total_cores if ranks is None else ranks
+    if ranks < 1:
+        raise RankwiseError(f"a program has at least one rank, not `{ranks}`", hint="for example `-n 4`")
+    if ranks > lab.total_cores:
+        cores = f"{len(lab.nodes)} nodes of {lab.cores_per_node} cores"
+        raise RankwiseError(
+            f"`{ranks}` ranks do not fit on lab `{lab.name}`: {cores} have room for {lab.total_cores}",
+            hint=f"use `-n {lab.total_cores}`, or a lab with more nodes or cores",
+        )
+    placement, _ = allocate(ranks, len(lab.nodes), lab.cores_per_node, lab.topology().nodes[0], allocation)
+    return _named(placement, lab)
+
+
+def adopt(placement: Placement, lab: Lab, ranks: int | None) -> Placement:
+    """A placement from a file, checked against a lab; its nodes are the lab's by name, else in order."""
+    placement.check(lab.topology())
+    if ranks not in (None, placement.ranks):
+        raise RankwiseError(
+            f"the placement has {placement.ranks} ranks, but `-n {ranks}` was asked for",
+            hint="leave `-n` out: the placement says how many ranks there are",
+        )
+    hosts = [node.host for node in lab.nodes]
+    if sorted(placement.node_names) == sorted(hosts):
+        order = [hosts.index(name) for name in placement.node_names]
+        nodes = [order[node] for node in placement.node.tolist()]
+        cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
+        both = list(zip(nodes, cores, strict=True))
+        return Placement.explicit(lab.topology(), both, hosts, placement.allocation)
+    return _named(placement, lab)
+
+
+def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None = None) -> LabRun:
+    """Check that a program can be run in a lab; starts and writes nothing.
+
+    Args:
+        lab: A lab that is up.
+        words: The program and its arguments.
+        placement: Where its ranks go.
+        family: `mpich` or `openmpi` where the user says it.
+    """
+    program = find_program(words[0])
+    mpi = mpi_of(program, words[0])
+    launcher = choose_launcher(program, mpi, family)
+    check_launcher(launcher)
+    return LabRun(lab, words, program, mpi, launcher, placement)
+
+
+def run(prepared: LabRun, environment: dict[str, str] | None = None) -> RunResult:
+    """Run to the end with this process's streams.
+
+    Args:
+        prepared: What to run.
+        environment: Variables for the ranks alone; LD_PRELOAD goes before one that is set.
+    """
+    lab = prepared.lab
+    directory = Path(tempfile.mkdtemp(prefix="run-", dir=lab.directory))
+    try:
+        launch = _launch(prepared, directory, environment or {})
+        before = read_counters(lab)
+        ended = execute(launch)
+        if not is_alive(lab.directory):
+            raise RankwiseError(
+                f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
+                hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
+            )
+        return RunResult(ended, difference(before, read_counters(lab)))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> Launch:
+    lab, placement = prepared.lab, prepared.placement
+    nodes = placement.node.tolist()
+    ranks = []
+    for rank, at in enumerate(nodes):
+        cores = placement.cores_of(rank)
+        host_pus = sorted({lab.nodes[at].cores[core] for core in cores})
+        ranks.append({"host": lab.nodes[at].host, "node": at, "cores": cores, "host_pus": host_pus})
+    theirs = environment.get("LD_PRELOAD")
+    environment = {**environment, "LD_PRELOAD": f"{theirs}:{preloaded()}" if theirs else preloaded()}
+    plan = directory / "run.json"
+    plan.write_bytes(msgspec.json.encode({"ranks": ranks, "environment": environment}))
+    inherited = dict(os.environ)
+    python = [sys.executable, "-I", "-S"]
+    words = [*python, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
+    words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited.get('LD_PRELOAD'))}"]
+    words += launch_words(prepared.launcher, lab, nodes, directory)
+    words += [*python, str(HERE / "pin.py"), str(plan), *prepared.words]
+    family = prepared.launcher.family or "mpich"
+    foreign = tuple(name for name in inherited if name.startswith(FOREIGN_VARIABLES))
+    return Launch(words, library_environment(family, inherited), foreign)
+
+
+def _named(placement: Placement, lab: Lab) -> Placement:
+    return Placement(
+        node_names=tuple(node.host for node in lab.nodes),
+        topology_sha256=placement.topology_sha256,
+        node=placement.node,
+        core_start=placement.core_start,
+        cores=placement.cores,
+        allocation=placement.allocation,
+    )

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bring a lab up, and take it down."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from rankwise.errors import RankwiseError
+from rankwise.lab import state
+from rankwise.lab.addresses import data_address, management_address
+from rankwise.lab.cores import map_cores
+from rankwise.lab.permission import needs_user_namespace
+from rankwise.machine.topology import NodeTopology, from_synthetic
+
+MAX_NODES = 1000
+DEFAULT_MTU_BYTES = 1500
+_DOWN_TIMEOUT_S = 10.0
+
+
+def plan_lab(
+    name: str,
+    nodes: int,
+    cores: int,
+    rate_bytes_per_s: float,
+    *,
+    mapping: str = "round-robin",
+    irq_core: int | None = None,
+    node: NodeTopology | None = None,
+    mtu_bytes: int = DEFAULT_MTU_BYTES,
+) -> state.Lab:
+    """A lab that is not up yet; raises on what cannot be.
+
+    Args:
+        name: Part of the nodes' host names, `rw-NAME-node0` and so on.
+        nodes: Number of nodes.
+        cores: Virtual cores of each.
+        rate_bytes_per_s: What each node's interface carries in each direction.
+        mapping: How virtual cores are mapped onto the host's PUs, one of `rankwise.lab.cores.MAPPINGS`.
+        irq_core: Virtual core of each node that processes what its interface receives; `None`: the kernel's choice.
+        node: What each node looks like; one package of `cores` cores if `None`.
+        mtu_bytes: Largest IP packet.
+    """
+    state.check_name(name)
+    if not 1 <= nodes <= MAX_NODES:
+        raise RankwiseError(
+            f"a lab has 1 to {MAX_NODES} nodes, not `{nodes}`", hint="for example `--nodes 4`"
+        )
+    if not 1 <= cores <= 1024:
+        raise RankwiseError(f"a node has 1 to 1024 cores, not `{cores}`", hint="for example `--cores 4`")
+    if irq_core is not None and not 0 <= irq_core < cores:
+        raise RankwiseError(f"a node of {cores} cores has no core `{irq_core}`", hint="cores count from 0")
+    if node is None:
+        node = from_synthetic(f"package:1 core:{cores}")
+    elif node.cores != cores:
+        raise RankwiseError(
+            f"`{node.description}` has {node.cores} cores, but `--cores {cores}` was asked for",
+            hint=f"leave `--cores` out, or use `--cores {node.cores}`",
+        )
+    placed = map_cores(nodes, cores, sorted(os.sched_getaffinity(0)), mapping)
+    return state.Lab(
+        schema=state.SCHEMA,
+        name=name,
+        rate_bytes_per_s=rate_bytes_per_s,
+        mtu_bytes=mtu_bytes,
+        node=node.to_dict(),
+        mapping=mapping,
+        irq_core=irq_core,
+        receive_steering="off",
+        user_namespace=needs_user_namespace(),
+        front=state.Front(f"rw-{name}-front", management_address(-1), 0),
+        nodes=[
+            state.Node(f"rw-{name}-node{at}", data_address(at), management_address(at), 0, pus)
+            for at, pus in enumerate(placed)
+        ],
+    )
+
+
+def bring_up(lab: state.Lab) -> state.Lab:
+    """Start the keeper of a planned lab and wait until its network is there."""
+    lock = state.create(lab.name)
+    try:
+        _write_files(lab)
+        _start_keeper(lab.directory, lock)
+        return state.load(lab.name)
+    except BaseException:
+        shutil.rmtree(lab.directory, ignore_errors=True)
+        raise
+    finally:
+        os.close(lock)
+
+
+def take_down(name: str) -> None:
+    """End a lab with every process in it; returns when they are gone."""
+    lab = state.find(name)
+    os.kill(lab["front"]["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + _DOWN_TIMEOUT_S
+    while state.is_alive(state.directory_of(name)):
+        if time.monotonic() > deadline:
+            os.kill(lab["front"]["pid"], signal.SIGKILL)
+        time.sleep(0.01)
+    while any(_is_held(node) for node in lab["nodes"]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    state.remove_dead()
+
+
+def _is_held(node: dict) -> bool:
+    # The number may be another process's by now.
+    try:
+        return Path(f"/proc/{node['pid']}/comm").read_text().strip() == node["host"][:15]
+    except OSError:
+        return False
+
+
+def _write_files(lab: state.Lab) -> None:
+    hosts = ["127.0.0.1 localhost", f"{lab.front.address} {lab.front.host}"]
+    hosts += [f"{node.address} {node.host}" for node in lab.nodes]
+    (lab.directory / "hosts").write_text("\n".join(hosts) + "\n")
+    (lab.directory / "plan.json").write_bytes(msgspec.json.encode(lab))
+    enter = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(__file__).with_name("enter.py")),
+        str(lab.directory / "lab.json"),
+    ]
+    agent = lab.directory / "agent"
+    agent.write_text(f'#!/bin/sh\nexec {shlex.join(enter)} ssh "$@"\n')
+    agent.chmod(0o700)
+
+
+def _start_keeper(directory: Path, lock: int) -> None:
+    reader, writer = os.pipe()
+    words = ["-m", "rankwise.lab.keeper", str(directory), str(lock), str(writer)]
+    with open(directory / "keeper.log", "wb") as log:
+        subprocess.run(
+            [sys.executable, *words],
+            check=False,
+            pass_fds=(lock, writer),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+        )
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read().decode()
+    if answer != "up":
+        last = (directory / "keeper.log").read_text().strip().splitlines()[-1:]
+        raise RankwiseError(
+            "the lab could not be brought up",
+            hint="see what works here: `rankwise doctor`",
+            causes=(answer or "its keeper ended at once", *last),
+        )
