@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,6 +49,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         end_s: Null while it runs, and for ever if `rankwise record` was killed.
         exit_status: Of the launcher; 128 + signal if a signal ended it.
         signal: Number of that signal.
+        lab: The emulated cluster it ran in (`rankwise.lab.state.Lab`), null outside a lab.
+        placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
     """
 
     schema: Literal["rankwise.recording/1"] = "rankwise.recording/1"
@@ -66,6 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     end_s: float | None = None
     exit_status: int | None = None
     signal: int | None = None
+    lab: dict[str, Any] | None = None
+    placement: dict[str, Any] | None = None
 
 
 def write(manifest: Manifest, directory: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
 from rankwise.recording.expansion import Expansion, library_of
 from rankwise.recording.job import Job
 from rankwise.recording.raw import (
@@ -39,11 +40,12 @@ REASONS = {
 def describe(directory: Path, job: Job, expansion: Expansion, file_problems: list[str]) -> dict:
     """The content of context.json, but for what `collect` adds to find out whether it is current."""
     first = job.threads[0].rank
-    hosts = _hosts(directory, job)
+    run = _run(directory)
+    hosts = emulated_hosts(_hosts(directory, job), run)
     return {
         "schema": SCHEMA,
         "rankwise": rankwise.__version__,
-        "run": _run(directory),
+        "run": run,
         "world_size": job.world_size,
         "executables": sorted({thread.rank["executable"] for thread in job.threads}),
         "mpi": {
@@ -54,13 +56,18 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
             "thread_level": ("single", "funneled", "serialized", "multiple")[min(first["thread_level"], 3)],
         },
         "hosts": hosts,
-        "bindings": _bindings(job, hosts),
+        "bindings": emulated_bindings(_bindings(job, hosts), run),
         "missing_ranks": job.missing_ranks,
         "partial_ranks": _partial(job),
         "not_recorded": _not_recorded(job, expansion),
         "passed_through": _passed_through(job),
         "other_jobs": job.left_out,
-        "problems": [*job.problems, *file_problems, *_thread_problems(job.threads)],
+        "problems": [
+            *job.problems,
+            *file_problems,
+            *_thread_problems(job.threads),
+            *placement_problems(job, run),
+        ],
         "trace": {
             "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
             "bytes": sum(thread.record.trace_bytes for thread in job.threads),
