@@ -28,6 +28,7 @@ COMMANDS: tuple[str, ...] = (
     "measure",
     "place",
     "run",
+    "lab",
     "workloads",
     "doctor",
     "completion",

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise lab`: an emulated cluster on this machine, to run and measure MPI programs in."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankwise.errors import RankwiseError
+
+HELP = "several emulated hosts on this machine"
+COMMAND = "./app args"
+_FAILED = 125
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
+    from rankwise.cli.parsing import add_json
+
+    parser.usage = "%(prog)s up|run|status|down [OPTIONS] [-- ./app args]"
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", title="actions", required=True)
+    up = actions.add_parser("up", help="bring a lab up", usage="%(prog)s [OPTIONS]")
+    _add_up(up)
+    run = actions.add_parser(
+        "run", help="run an MPI program in a lab", usage="%(prog)s [OPTIONS] -- ./app args"
+    )
+    _add_run(run)
+    status = actions.add_parser("status", help="what labs are up", usage="%(prog)s [OPTIONS]")
+    down = actions.add_parser("down", help="end a lab and all that runs in it", usage="%(prog)s [OPTIONS]")
+    for each in (up, run, down):
+        each.add_argument("--name", default="lab", help="which lab; default lab")
+    status.add_argument("--name", help="this lab only")
+    add_json(status)
+
+
+def _add_up(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes; default 4")
+    parser.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4, or those of --node")
+    parser.add_argument(
+        "--rate",
+        default="100mbit",
+        help="what each node's interface carries in each direction, in kbit, mbit or gbit; default 100mbit",
+    )
+    parser.add_argument(
+        "--node", metavar="TOPOLOGY", help="what a node looks like: hwloc synthetic description or XML file"
+    )
+    parser.add_argument(
+        "--map",
+        choices=("round-robin", "blocks"),
+        default="round-robin",
+        help="how cores share the host's PUs where these are fewer; default round-robin",
+    )
+    parser.add_argument(
+        "--irq-core", type=int, metavar="K", help="core of each node that processes what is received"
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="default one for each core of the lab")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--placement", metavar="FILE", help="a placement file")
+    where.add_argument("--allocation", default="blocked", help="blocked, cyclic or plane=K; default blocked")
+    parser.add_argument(
+        "--mpi", choices=("mpich", "openmpi"), help="whose mpiexec, where the program does not tell"
+    )
+    parser.add_argument("--record", metavar="DIR", help="record the run")
+    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write placement and counters as JSON")
+    parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do one action."""
+    if args.action == "run":
+        from rankwise.cli.lab_run import run as run_program
+
+        try:
+            return run_program(args)
+        except RankwiseError as error:
+            error.status = _FAILED if error.status == 1 else error.status
+            raise
+    if args.command is not None:
+        raise RankwiseError(
+            f"`rankwise lab {args.action}` takes no command after `--`",
+            hint="run a program with `rankwise lab run -- ./app`",
+            status=2,
+        )
+    return {"up": _up, "status": _status, "down": _down}[args.action](args)
+
+
+def _up(args: argparse.Namespace) -> int:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.lab.rate import parse_rate
+    from rankwise.lab.state import option_of, remove_dead
+    from rankwise.lab.up import bring_up, plan_lab
+    from rankwise.machine.topology import describe
+
+    terminal = Terminal(args)
+    rate_bytes_per_s = parse_rate(args.rate)
+    node = describe(args.node) if args.node else None
+    cores = args.cores if args.cores is not None else node.cores if node else 4
+    plan = plan_lab(
+        args.name,
+        args.nodes,
+        cores,
+        rate_bytes_per_s,
+        mapping=args.map,
+        irq_core=args.irq_core,
+        node=node,
+    )
+    for name in remove_dead():
+        terminal.note(f"removed what was left of lab `{name}`, which was killed")
+    lab = bring_up(plan)
+    terminal.result(_summary(lab))
+    if lab.receive_steering not in ("on", "off"):
+        terminal.warning(
+            f"core {lab.irq_core} will not process what its node receives: {lab.receive_steering}",
+            "no-receive-steering",
+            hint="as root the kernel allows it; without, leave `--irq-core` out",
+        )
+    terminal.next(f"rankwise lab run{option_of(lab.name)} -- ./app")
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.lab import state
+    from rankwise.lab.counters import read_counters
+
+    terminal = Terminal(args)
+    for name in state.remove_dead():
+        terminal.note(f"removed what was left of lab `{name}`, which was killed")
+    labs = [state.load(name) for name in ([args.name] if args.name else state.running())]
+    if args.json:
+        shown = [
+            msgspec.to_builtins(lab) | {"interfaces": msgspec.to_builtins(read_counters(lab))} for lab in labs
+        ]
+        terminal.json({"schema": "rankwise.labs/1", "labs": shown})
+        return 0
+    if not labs:
+        terminal.result("no lab is up")
+        terminal.next("rankwise lab up --nodes 4 --cores 4 --rate 100mbit")
+    for lab in labs:
+        terminal.result(_summary(lab))
+        rows = [
+            (node.host, node.address, " ".join(map(str, node.cores)), each.tx_bytes, each.rx_bytes)
+            for node, each in zip(lab.nodes, read_counters(lab), strict=True)
+        ]
+        terminal.table(("node", "address", "host PU behind core 0 1 ...", "bytes sent", "received"), rows)
+        terminal.next(f"rankwise lab run{state.option_of(lab.name)} -- ./app")
+    return 0
+
+
+def _down(args: argparse.Namespace) -> int:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.lab.state import remove_dead
+    from rankwise.lab.up import take_down
+
+    terminal = Terminal(args)
+    if args.name in remove_dead():
+        terminal.result(f"lab `{args.name}` had been killed; removed what was left of it")
+        return 0
+    take_down(args.name)
+    terminal.result(f"lab `{args.name}` is down")
+    terminal.next("rankwise lab up --nodes 4 --cores 4 --rate 100mbit")
+    return 0
+
+
+def _summary(lab) -> str:
+    from rankwise.lab.rate import show_rate
+
+    host_pus = {pu for node in lab.nodes for pu in node.cores}
+    shared = f"on {len(host_pus)} PUs of this host"
+    nodes, cores = len(lab.nodes), lab.cores_per_node
+    return (
+        f"lab `{lab.name}`: {nodes} nodes x {cores} cores {shared}, "
+        f"{show_rate(lab.rate_bytes_per_s)} a node each way"
+    )

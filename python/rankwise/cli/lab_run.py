@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise lab run`: a program in a lab, with its own streams and exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.lab.run import LabRun, RunResult
+
+SCHEMA = "rankwise.lab-run/1"
+_NODES_SHOWN = 8
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run; returns the program's own exit status."""
+    from rankwise.cli.record_end import tell
+    from rankwise.lab import state
+    from rankwise.lab.recorded import run_recorded
+    from rankwise.lab.run import run as run_plainly
+    from rankwise.launchers.execute import pass_on
+
+    prepared = _prepare(args, state)
+    if args.record:
+        session, result = run_recorded(prepared, Path(args.record), args.trace, args.force)
+        lines = _traffic(result) + tell(session, result.ended, args.quiet)
+    else:
+        result = run_plainly(prepared)
+        lines = [*_traffic(result), "next: add `--record app.rw` to keep what its ranks said to whom"]
+    if args.output:
+        _write(args.output, prepared, result)
+    for line in [] if args.quiet else lines:
+        print(f"rankwise: {line}", file=sys.stderr)
+    return pass_on(result.ended)
+
+
+def _prepare(args: argparse.Namespace, state) -> LabRun:
+    from rankwise.lab.run import adopt, place, prepare
+    from rankwise.placement import file
+
+    if not args.command:
+        raise RankwiseError(
+            "no program to run in the lab", hint="put it after `--`: `rankwise lab run -- ./app`"
+        )
+    if args.trace and not args.record:
+        raise RankwiseError(
+            "`--trace` needs a recording to be kept in",
+            hint="add `--record DIR`, for example `--record app.rw`",
+        )
+    if args.output and os.path.lexists(args.output) and not args.force:
+        raise RankwiseError(f"`{args.output}` exists", hint="add `--force` to replace it")
+    state.remove_dead()
+    lab = state.load(args.name)
+    if args.placement:
+        placement = adopt(file.load(args.placement), lab, args.ranks)
+    else:
+        placement = place(lab, args.ranks, args.allocation)
+    return prepare(lab, args.command, placement, args.mpi)
+
+
+def _traffic(result: RunResult) -> list[str]:
+    from rankwise.quantities import bytes_text, count_text
+
+    shown = result.counters
+    lines = []
+    if len(shown) > _NODES_SHOWN:
+        shown = sorted(shown, key=lambda each: -each.tx_bytes - each.rx_bytes)[:_NODES_SHOWN]
+        lines = [f"the busiest {_NODES_SHOWN} of {len(result.counters)} nodes:"]
+    for each in shown:
+        sent = f"sent {bytes_text(each.tx_bytes)} in {count_text(each.tx_packets)} packets"
+        received = f"received {bytes_text(each.rx_bytes)} in {count_text(each.rx_packets)}"
+        lines.append(f"{each.host} {sent}, {received}")
+    return lines
+
+
+def _write(path: str, prepared: LabRun, result: RunResult) -> None:
+    import msgspec
+
+    from rankwise.placement.file import to_dict
+
+    ended, launcher = result.ended, prepared.launcher
+    document = {
+        "schema": SCHEMA,
+        "lab": msgspec.to_builtins(prepared.lab),
+        "command": prepared.words,
+        "launcher": {"vendor": launcher.vendor, "version": launcher.version, "path": launcher.path},
+        "exit_status": ended.status,
+        "start_s": ended.start_s,
+        "end_s": ended.end_s,
+        "placement": to_dict(prepared.placement),
+        "interfaces": msgspec.to_builtins(result.counters),
+    }
+    try:
+        Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        print(f"rankwise: `{path}` cannot be written: {reason}", file=sys.stderr)

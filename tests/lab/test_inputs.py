@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a lab is asked for: rates, cores, names; bad input is answered before anything is created."""
+
+import os
+
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.lab import state
+from rankwise.lab.cores import map_cores
+from rankwise.lab.launch import _cycle, check_launcher
+from rankwise.lab.rate import parse_rate, show_rate
+from rankwise.lab.up import plan_lab
+from rankwise.launchers.line import Launcher
+from rankwise.machine.topology import from_synthetic
+
+
+@pytest.fixture(autouse=True)
+def own_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_per_s"),
+    [("100mbit", 12.5e6), ("1gbit", 125e6), ("800kbit", 1e5), ("2.5Gbit", 312.5e6), ("1000000bit", 125e3)],
+)
+def test_a_rate_is_bits_a_second_in_decimal_units(text, bytes_per_s):
+    assert parse_rate(text) == bytes_per_s
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("100", "the rate `100` has no unit"),
+        ("100mb", "`mb` is not a unit of a rate, which takes `bit`, `kbit`, `mbit`, `gbit`"),
+        ("100mbit/s", "`mbit/s` is not a unit of a rate, which takes `bit`, `kbit`, `mbit`, `gbit`"),
+        ("fast", "`fast` is not a rate"),
+        ("-5mbit", "`-5mbit` is not a rate"),
+        ("10bit", "the rate `10bit` is outside what an interface of the lab can have, 100kbit to 34gbit"),
+        ("100gbit", "the rate `100gbit` is outside what an interface of the lab can have, 100kbit to 34gbit"),
+    ],
+)
+def test_what_is_no_rate_is_said_in_one_sentence(text, sentence):
+    with pytest.raises(RankwiseError) as error:
+        parse_rate(text)
+    assert error.value.message == sentence
+    assert "mbit`" in error.value.hint
+
+
+def test_a_rate_is_shown_in_the_largest_unit_that_fits():
+    assert [show_rate(parse_rate(text)) for text in ("100mbit", "1000mbit", "1500kbit")] == [
+        "100mbit",
+        "1gbit",
+        "1.5mbit",
+    ]
+
+
+def test_cores_are_dealt_round_robin_or_in_blocks():
+    # GIVEN two nodes of four cores on a host with two PUs
+    # THEN the PUs are dealt core by core, or neighbours share one
+    assert map_cores(2, 4, [0, 1], "round-robin") == [[0, 1, 0, 1], [0, 1, 0, 1]]
+    assert map_cores(2, 4, [0, 1], "blocks") == [[0, 0, 0, 0], [1, 1, 1, 1]]
+    # AND where the host has enough, each core has a PU of its own either way
+    assert map_cores(2, 2, [3, 5, 6, 9], "blocks") == [[3, 5], [6, 9]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"nodes": 0}, "a lab has 1 to 1000 nodes, not `0`"),
+        ({"cores": -1}, "a node has 1 to 1024 cores, not `-1`"),
+        ({"irq_core": 4}, "a node of 4 cores has no core `4`"),
+        (
+            {"node": from_synthetic("package:2 core:4")},
+            "`package:2 core:4` has 8 cores, but `--cores 4` was asked for",
+        ),
+        ({"name": "My Lab"}, "`My Lab` cannot name a lab: it becomes part of host names"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_created(tmp_path, wrong, sentence):
+    arguments = {"name": "lab", "nodes": 4, "cores": 4, "rate_bytes_per_s": 12.5e6} | wrong
+    with pytest.raises(RankwiseError) as error:
+        plan_lab(**arguments)
+    assert error.value.message == sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_in_use_is_refused(tmp_path):
+    # GIVEN a lab that is coming up
+    lock = state.create("lab")
+    # WHEN another wants its name
+    with pytest.raises(RankwiseError) as error:
+        state.create("lab")
+    assert error.value.message == "a lab `lab` is up already"
+    assert "`rankwise lab down`" in error.value.hint
+    # THEN the first is untouched, until whoever brings it up is gone
+    assert state.running() == ["lab"]
+    os.close(lock)
+    assert state.remove_dead() == ["lab"]
+    assert state.running() == []
+
+
+def test_a_directory_that_others_may_write_to_is_not_trusted(tmp_path):
+    (tmp_path / "rankwise").mkdir(mode=0o777)
+    (tmp_path / "rankwise").chmod(0o777)
+    with pytest.raises(RankwiseError, match="is not a directory of this user alone"):
+        state.labs_directory()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "version", "sentence"),
+    [
+        ("Intel MPI", "2021.18", "the lab does not know how to place ranks with the mpiexec of Intel MPI"),
+        ("MPICH", "4.0.2", "MPICH 4.0.2 does not run in a lab"),
+    ],
+)
+def test_a_launcher_that_cannot_place_ranks_is_refused(vendor, version, sentence):
+    with pytest.raises(RankwiseError, match=sentence):
+        check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", version, vendor))
+    check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.1", "MPICH"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cycle"),
+    [
+        ([0, 0, 1, 1], [(0, 2), (1, 2)]),
+        ([0, 1, 2, 0, 1, 2, 0], [(0, 1), (1, 1), (2, 1)]),
+        ([2, 2, 0, 2, 2, 0, 2], [(2, 2), (0, 1)]),
+        ([1], [(1, 1)]),
+        ([0, 1, 1, 0, 0, 1], None),
+        ([0, 0, 1, 0, 1, 1], None),
+    ],
+)
+def test_what_hydra_deals_going_round_is_told_from_what_needs_a_rank_map(nodes, cycle):
+    assert _cycle(nodes) == cycle

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI programs in a lab: where their ranks are, what crosses the interfaces, how the run ends."""
+
+import json
+
+import polars as pl
+import pytest
+
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement import file
+from rankwise.placement.placement import Placement
+from rankwise.recording import Recording
+
+pytestmark = [pytest.mark.root, pytest.mark.mpi]
+
+# Ethernet, IP and TCP headers are 66 of 1514 bytes; the rest is acknowledgements, headers of MPI, wire-up.
+OVERHEAD, SMALL_BYTES = 1.07, 100_000
+
+
+# Node and core of six ranks; no launcher gets to the first by going round its hosts.
+IRREGULAR = [(2, 1), (0, 3), (3, 2), (0, 0), (2, 0), (0, 1)]
+GOING_ROUND = [(2, 1), (0, 3), (0, 0), (3, 2), (2, 0), (0, 1)]
+
+
+def saved(spots, path):
+    """A placement file with these nodes and cores."""
+    topology = Topology.of(from_synthetic("package:1 core:4"), 4)
+    file.save(Placement.explicit(topology, [(node, [core]) for node, core in spots]), path)
+    return path
+
+
+def where(stdout):
+    """Rows that the ranks printed: host, ranks on that host, PUs."""
+    rows = [line.split() for line in stdout.splitlines() if not line.endswith(" s")]
+    return [(row[1], int(row[2]), [int(pu) for pu in row[3:]]) for row in rows]
+
+
+@pytest.fixture
+def mpi(mpi):
+    """Each MPI at hand that the lab takes."""
+    if mpi.family == "mpich" and mpi.version < (4, 1):
+        pytest.skip("the lab refuses MPICH before 4.1, see test_inputs.py")
+    return mpi
+
+
+def test_ranks_are_where_the_placement_says_and_the_interfaces_count_what_they_send(
+    lab, mpi, compiled, tmp_path
+):
+    # GIVEN six ranks placed by hand, which send 100 messages of 100 kB from rank 0 on node 2 to rank 5 on node 0
+    program = compiled(mpi, "cross_nodes.c")
+    spots, path = IRREGULAR, tmp_path / "by_hand.placement.json"
+    if mpi.family == "mpich" and mpi.version < (5, 0, 2):
+        refused = lab("run", "--placement", saved(spots, path), "--", program)
+        version = ".".join(map(str, mpi.version))
+        assert refused.stderr.startswith(f"error: MPICH {version} cannot place ranks in this order")
+        assert refused.returncode == 125
+        spots = GOING_ROUND
+    # WHEN they run, recorded
+    recording, output = tmp_path / "sent.rw", tmp_path / "run.json"
+    options = ("--placement", saved(spots, path), "--record", recording, "-o", output)
+    done = lab("run", *options, "--", program, 100, 100_000)
+    # THEN each is on its node and on the host PU behind its core, and shares memory with those of its node only
+    assert done.returncode == 0, done.stderr
+    nodes = lab.state()["nodes"]
+    on_node = [sum(other == node for other, _ in spots) for node, _ in spots]
+    expected = [
+        (nodes[node]["host"], count, [nodes[node]["cores"][core]])
+        for (node, core), count in zip(spots, on_node, strict=True)
+    ]
+    assert where(done.stdout) == expected
+    # AND the kernel counted these bytes, and little more, out of node 2 and into node 0
+    interfaces = json.loads(output.read_text())["interfaces"]
+    sent = 100 * 100_000
+    for counted in (interfaces[2]["tx_bytes"], interfaces[0]["rx_bytes"]):
+        assert sent < counted < sent * OVERHEAD + SMALL_BYTES
+    assert interfaces[1]["tx_bytes"] == interfaces[1]["rx_bytes"] == 0
+    assert sum(each["tx_bytes"] for each in interfaces) == sum(each["rx_bytes"] for each in interfaces)
+    # AND the recorder saw them go from node to node of the lab
+    opened = Recording.open(recording)
+    assert opened.context["problems"] == []
+    assert [host["topology"]["description"] for host in opened.context["hosts"]] == ["package:1 core:4"] * 3
+    assert [opened.placement.cores_of(rank) for rank in range(6)] == [(core,) for _, core in spots]
+    messages = opened.messages.filter(~pl.col("collective"))
+    place = [node for node, _ in spots]
+    between = [
+        row["bytes"]
+        for row in messages.iter_rows(named=True)
+        if place[row["source"]] != place[row["destination"]]
+    ]
+    assert sum(between) == sent
+
+
+def test_ranks_that_wait_leave_their_core_to_others(lab, mpi, compiled):
+    # GIVEN 16 ranks on the host's few cores that do nothing but communicate
+    program = compiled(mpi, "cross_nodes.c")
+    # WHEN they do 50 rounds, THEN this is over in seconds
+    done = lab("run", "--allocation", "cyclic", "--", program, 50, 0, timeout=40)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-2]) < 20
+    assert [host for host, _, _ in where(done.stdout)] == [f"rw-lab-node{rank % 4}" for rank in range(16)]
+
+
+def first_of_each_family():
+    import mpis
+
+    return [next(m for m in mpis.installed() if m.family == family) for family in ("mpich", "openmpi")]
+
+
+@pytest.mark.parametrize("family", [0, 1], ids=["mpich", "openmpi"])
+def test_stdout_and_status_are_the_programs_and_the_rate_is_kept(lab, compiled, family):
+    # GIVEN 2 MB to the last rank on another node, and a program that ends with status 7
+    program = compiled(first_of_each_family()[family], "cross_nodes.c")
+    # WHEN it runs at 12.5 MB/s
+    done = lab("run", "-n", 2, "--allocation", "cyclic", "--", program, 2, 1_000_000, 7)
+    # THEN stdout has the program's three lines, the status is passed on
+    assert done.returncode == 7
+    assert len(done.stdout.splitlines()) == 3
+    assert where(done.stdout)[0][0] == "rw-lab-node0"
+    # AND it took at least as long as the interface needs
+    assert float(done.stdout.split()[-2]) > 2 * 1_000_000 / 12.5e6
+    told = [line for line in done.stderr.splitlines() if line.startswith("rankwise: ")]
+    assert told[0].startswith("rankwise: rw-lab-node0 sent 2.")
+    assert told[-1].startswith("rankwise: next: ")
