@@ -8,7 +8,7 @@ import pytest
 from rankwise.errors import RankwiseError
 from rankwise.lab import state
 from rankwise.lab.cores import map_cores
-from rankwise.lab.launch import _cycle, check_launcher
+from rankwise.lab.launch import check_launcher
 from rankwise.lab.rate import parse_rate, show_rate
 from rankwise.lab.up import plan_lab
 from rankwise.launchers.line import Launcher
@@ -118,18 +118,3 @@ def test_a_launcher_that_cannot_place_ranks_is_refused(vendor, version, sentence
     with pytest.raises(RankwiseError, match=sentence):
         check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", version, vendor))
     check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.1", "MPICH"))
-
-
-@pytest.mark.parametrize(
-    ("nodes", "cycle"),
-    [
-        ([0, 0, 1, 1], [(0, 2), (1, 2)]),
-        ([0, 1, 2, 0, 1, 2, 0], [(0, 1), (1, 1), (2, 1)]),
-        ([2, 2, 0, 2, 2, 0, 2], [(2, 2), (0, 1)]),
-        ([1], [(1, 1)]),
-        ([0, 1, 1, 0, 0, 1], None),
-        ([0, 0, 1, 0, 1, 1], None),
-    ],
-)
-def test_what_hydra_deals_going_round_is_told_from_what_needs_a_rank_map(nodes, cycle):
-    assert _cycle(nodes) == cycle

@@ -6,7 +6,6 @@ Ranks are not bound by the launchers, which know the host's cores only, but by `
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.addresses import DATA_INTERFACE, MANAGEMENT_INTERFACE
 from rankwise.lab.state import Lab
 from rankwise.launchers.line import Launcher
+from rankwise.launchers.place_hydra import RANKMAP_SINCE, dealt, rank_map
 
 # What a launcher takes for a batch job or an outer MPI job, and the lab is not part of.
 FOREIGN_VARIABLES = ("SLURM_", "PBS_", "LSB_", "PMI_", "PMIX_", "OMPI_COMM_", "HYDI_", "HYDRA_", "FLUX_")
@@ -34,8 +34,6 @@ def launch_words(launcher: Launcher, lab: Lab, nodes: Sequence[int], directory: 
 
 
 PRELOADED = "librankwise_lab.so"
-# Before, Hydra took `-rankmap` for the nodes but numbered the ranks without it (seen with 4.3.2).
-_ANY_RANK_MAP = (5, 0, 2)
 
 # Ranks that wait must give up a core that they share. MPICH's own settings do: sleep instead of spinning, after
 # every poll, and no collectives through shared flags, which spin without looking up.
@@ -115,29 +113,20 @@ def _hydra(launcher: Launcher, lab: Lab, nodes: list[int], directory: Path) -> l
         "-localhost",
         lab.front.host,
     ]
-    cycle = _cycle(nodes)
-    if cycle is None:
-        if _version(launcher) < _ANY_RANK_MAP:
+    # Ranks at a time for each host if Hydra, going round, gets to this order by itself.
+    counts = dealt(nodes)
+    if counts is None:
+        if _version(launcher) < RANKMAP_SINCE:
             raise RankwiseError(
                 f"MPICH {launcher.version} cannot place ranks in this order: its mpiexec numbers them going round",
                 hint="use MPICH 5.0.2 or later, Open MPI, or `--allocation blocked`, `cyclic` or `plane=K`",
             )
         used = sorted(set(nodes))
-        words += ["-rankmap", ",".join(str(used.index(node)) for node in nodes)]
-        cycle = [(node, nodes.count(node)) for node in used]
-    (directory / "hosts").write_text("".join(f"{lab.nodes[node].host}:{count}\n" for node, count in cycle))
+        words += ["-rankmap", rank_map([used.index(node) for node in nodes])]
+        counts = {node: nodes.count(node) for node in used}
+    lines = "".join(f"{lab.nodes[node].host}:{count}\n" for node, count in counts.items())
+    (directory / "hosts").write_text(lines)
     return [*words, "-f", str(directory / "hosts"), "-n", str(len(nodes))]
-
-
-def _cycle(nodes: list[int]) -> list[tuple[int, int]] | None:
-    """Nodes with counts of ranks that Hydra, going round, fills in this very order; `None` if there are none."""
-    runs = [(node, len(list(ranks))) for node, ranks in itertools.groupby(nodes)]
-    length = len({node for node, _ in runs})
-    cycle = runs[:length]
-    dealt = itertools.cycle([node for node, count in cycle for _ in range(count)])
-    if len({node for node, _ in cycle}) < length or nodes != list(itertools.islice(dealt, len(nodes))):
-        return None
-    return cycle
 
 
 def _orterun(launcher: Launcher, lab: Lab, nodes: list[int], directory: Path) -> list[str]:

@@ -7,6 +7,8 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,27 +110,33 @@ def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None
     return LabRun(lab, words, program, mpi, launcher, placement)
 
 
-def run(prepared: LabRun, environment: dict[str, str] | None = None) -> RunResult:
-    """Run to the end with this process's streams.
+@contextmanager
+def launching(prepared: LabRun, environment: Mapping[str, str] | None = None) -> Iterator[Launch]:
+    """What to execute for a run; the files that the launcher reads are there inside the `with`.
 
     Args:
         prepared: What to run.
         environment: Variables for the ranks alone; LD_PRELOAD goes before one that is set.
     """
-    lab = prepared.lab
-    directory = Path(tempfile.mkdtemp(prefix="run-", dir=lab.directory))
+    directory = Path(tempfile.mkdtemp(prefix="run-", dir=prepared.lab.directory))
     try:
-        launch = _launch(prepared, directory, environment or {})
-        before = read_counters(lab)
-        ended = execute(launch)
-        if not is_alive(lab.directory):
-            raise RankwiseError(
-                f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
-                hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
-            )
-        return RunResult(ended, difference(before, read_counters(lab)))
+        yield _launch(prepared, directory, dict(environment or {}))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def run(prepared: LabRun, environment: Mapping[str, str] | None = None) -> RunResult:
+    """Run to the end with this process's streams; the arguments are those of `launching`."""
+    lab = prepared.lab
+    with launching(prepared, environment) as launch:
+        before = read_counters(lab)
+        ended = execute(launch)
+    if not is_alive(lab.directory):
+        raise RankwiseError(
+            f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
+            hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
+        )
+    return RunResult(ended, difference(before, read_counters(lab)))
 
 
 def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> Launch:

@@ -23,7 +23,7 @@ SUFFIXES = (".hosts",)
 _CONFLICTING = """
     rankmap bind-to binding map-by ppn perhost grr rr order-nodes configfile
 """
-_RANKMAP_SINCE = (5, 0, 2)
+RANKMAP_SINCE = (5, 0, 2)
 # Linux gives one word of a command line 128 KiB.
 _LONGEST_WORD = 120_000
 
@@ -48,7 +48,7 @@ def emit_placement(
     order = list(counts) if counts else range(len(seats.hosts))
     if counts is None:
         version = _version(line)
-        if version and version < _RANKMAP_SINCE:
+        if version and version < RANKMAP_SINCE:
             raise RankwiseError(
                 f"mpiexec of MPICH {line.launcher.version} cannot deal ranks to hosts in this order",
                 "use MPICH 5.0.2 or newer, whose `-rankmap` can, or Open MPI, or a placement that is blocked",
