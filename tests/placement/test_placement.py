@@ -172,3 +172,10 @@ def test_the_schemas_in_formats_are_those_of_the_types():
         assert (formats / name).read_text() == generate_schemas.text_of(schema()), (
             f"run {formats}/generate_schemas.py"
         )
+
+
+@pytest.mark.parametrize("nodes", [1_000_000, 99_999_999])
+def test_a_machine_of_far_more_nodes_than_ranks_is_refused_at_once(nodes):
+    with pytest.raises(RankwiseError, match="most would be empty") as error:
+        allocate(16, nodes, 4, NODE)
+    assert error.value.hint == "use `--nodes 4x4`"

@@ -11,6 +11,9 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement.placement import Placement, default_names
 
+# A machine may be larger than its job, but each node costs time and memory, whether it has ranks or not.
+_MOST_EMPTY_NODES = 1024
+
 
 def parse_nodes(text: str) -> tuple[int, int]:
     """Nodes and ranks a node from `PxQ`.
@@ -93,6 +96,12 @@ def allocate(
         raise RankwiseError(
             f"`{nodes}x{ranks_per_node}` has room for {room} ranks, the program has {ranks}",
             f"use `--nodes {nodes}x{needed}` or `--nodes {-(-ranks // ranks_per_node)}x{ranks_per_node}`",
+        )
+    if nodes > ranks + _MOST_EMPTY_NODES:
+        needed = -(-ranks // ranks_per_node)
+        raise RankwiseError(
+            f"`{nodes}x{ranks_per_node}` has {nodes} nodes, the program has {ranks} ranks: most would be empty",
+            f"use `--nodes {needed}x{ranks_per_node}`",
         )
     if ranks_per_node > node.cores:
         raise RankwiseError(
