@@ -8,6 +8,7 @@ import difflib
 import importlib
 import os
 import re
+import shlex
 from collections.abc import Sequence
 
 import rankwise
@@ -93,6 +94,8 @@ def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
     cut = argv.index("--") if "--" in argv else len(argv)
     args, unknown = parser.parse_known_args(argv[:cut])
     used: argparse.ArgumentParser = args.parser
+    if unknown and cut == len(argv) and getattr(args, "takes_command", None):
+        _fail_without_dashes(used, argv, unknown)
     for word in unknown:
         if word.startswith("-") and word != "-":
             option = word.partition("=")[0]
@@ -111,6 +114,22 @@ def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
             setattr(args, name, value)
     args.no_progress = args.no_progress or bool(os.environ.get("RANKWISE_NO_PROGRESS"))
     return args
+
+
+def _fail_without_dashes(used: argparse.ArgumentParser, argv: list[str], unknown: list[str]) -> None:
+    """Raise a usage error with the whole line as a hint, where a launch line was typed without `--`."""
+    first = next((word for word in unknown if not word.startswith("-")), None)
+    launches = unknown[0] == first or unknown[0] in ("-n", "-np")
+    if first is None or not launches:
+        return
+    start = argv.index(unknown[0])
+    before, behind = argv[:start], argv[start:]
+    if unknown[0] != first:
+        behind = ["mpiexec", *behind]
+    hint = f"`{shlex.join(['rankwise', *before, '--', *behind])}`"
+    raise RankwiseError(
+        f"`{used.prog}` needs `--` before the program it starts", hint=hint, status=USAGE_STATUS
+    )
 
 
 _COMMON_DEFAULTS = {"quiet": 0, "verbose": 0, "color": "auto", "no_progress": False}
