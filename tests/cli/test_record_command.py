@@ -367,3 +367,26 @@ def test_a_launcher_of_the_other_mpi_is_refused_before_anything_runs(record, tmp
         "error: `./rank` is linked with the MPICH ABI, but `mpiexec` is Open MPI's: it would run as 8 times one rank"
     )
     assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["mpiexec", "-n", "2", "./app"], "rankwise record -- mpiexec -n 2 ./app"),
+        (
+            ["-o", "a b.rw", "mpiexec", "-n", "2", "./app"],
+            "rankwise record -o 'a b.rw' -- mpiexec -n 2 ./app",
+        ),
+        (["-n", "2", "./app"], "rankwise record -- mpiexec -n 2 ./app"),
+    ],
+)
+def test_a_launch_line_without_the_dashes_is_given_back_with_them(record, typed, meant):
+    message = "`rankwise record` needs `--` before the program it starts"
+    assert record(*typed) == refused(125, message, f"`{meant}`")
+
+
+def test_a_static_program_without_mpi_is_125_and_is_not_run(record, tmp_path):
+    compile_program(tmp_path, '#include <stdio.h>\nint main(void) { puts("ran"); return 0; }', "-static")
+    status, out, err = record("--", "./rank")
+    assert (status, out) == (125, "")
+    assert err.startswith("error: `./rank` is statically linked; it cannot be recorded by preloading\n")

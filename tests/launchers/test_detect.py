@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which MPI a program is linked with, before it runs."""
 
+import os
 import subprocess
 
 import pytest
@@ -176,3 +177,19 @@ def test_a_program_that_is_not_there_is_127_and_one_that_cannot_run_126(tmp_path
     assert find_program("./tool") == "./tool"
     assert find_program("tool") == "tool"
     assert find_program("./tool", directory=str(tmp_path)) == f"{tmp_path}/./tool"
+
+
+def test_a_program_whose_loader_does_not_answer_is_undecided(linked, monkeypatch):
+    program = linked()
+
+    def wait(*words, **keywords):
+        raise subprocess.TimeoutExpired(words, keywords["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", wait)
+    assert mpi_of(program).flavour is None
+
+
+def test_a_program_that_may_be_executed_but_not_read_is_undecided(linked, monkeypatch):
+    program = linked()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)
+    assert mpi_of(program).flavour is None

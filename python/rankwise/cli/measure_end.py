@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from rankwise.cli.terminal import Terminal
 from rankwise.quantities import bytes_text, seconds_text
 
@@ -54,7 +56,7 @@ def tell(terminal: Terminal, session, written) -> None:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
     terminal.wrote(written.samples)
     terminal.wrote(written.path)
-    terminal.next(f"rankwise predict app.rw --machine {written.path}")
+    terminal.next(f"rankwise predict app.rw --machine {quote(str(written.path))}")
 
 
 def _row(found) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
@@ -96,12 +97,12 @@ def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: To
     from rankwise.machine.topology import from_this_machine
 
     if machine.node.host_cores is not None:
-        return f"rankwise lab run --placement {output} -- ./app"
-    words = f"rankwise run --placement {output}"
+        return f"rankwise lab run --placement {quote(str(output))} -- ./app"
+    words = f"rankwise run --placement {quote(str(output))}"
     if topology.nodes[0].sha256 != from_this_machine().sha256:
-        words += f" --machine {args.machine}"
+        words += f" --machine {quote(str(args.machine))}"
     if args.hosts:
-        words += f" --hosts {args.hosts}"
+        words += f" --hosts {quote(args.hosts)}"
     elif len(topology.nodes) > 1 and not allocation(os.environ):
         words += " --hosts HOST,HOST,..."
     return f"{words} -- mpiexec -n {ranks} ./app"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     _show(terminal, source, machine.name, predictions)
-    terminal.next(f"rankwise place {args.input} --machine {args.machine}")
+    terminal.next(f"rankwise place {quote(str(args.input))} --machine {quote(str(args.machine))}")
     return 0
 
 

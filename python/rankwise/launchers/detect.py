@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from dataclasses import dataclass
 
@@ -66,7 +67,9 @@ def find_program(program: str, directory: str | None = None) -> str:
             f"`{program}` is a directory, not a program", hint="name the executable", status=126
         )
     if not os.access(path, os.X_OK):
-        raise RankwiseError(f"`{program}` is not executable", hint=f"`chmod +x {path}`", status=126)
+        raise RankwiseError(
+            f"`{program}` is not executable", hint=f"`chmod +x {shlex.quote(path)}`", status=126
+        )
     return path
 
 
@@ -96,7 +99,11 @@ def mpi_of(path: str, name: str | None = None) -> MpiOfProgram:
         hint = "link it with the shared MPI library, for example without `-static`, then record it again"
         message = f"`{name}` is statically linked with MPI; it cannot be recorded by preloading"
         raise RankwiseError(message, hint=hint, status=125)
-    if not executable.starters and not executable.static:
+    if executable.static:
+        hint = "link it with the shared MPI library, or add `--mpi mpich` or `--mpi openmpi` if it starts one that is"
+        message = f"`{name}` is statically linked; it cannot be recorded by preloading"
+        raise RankwiseError(message, hint=hint, status=125)
+    if not executable.starters:
         hint = "name the MPI program itself; if it does use MPI, say which: `--mpi mpich` or `--mpi openmpi`"
         raise RankwiseError(f"`{name}` does not use MPI", hint=hint, status=125)
     return MpiOfProgram(

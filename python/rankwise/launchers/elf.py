@@ -44,7 +44,9 @@ class Executable:
 
 
 def read_executable(path: str) -> Executable | None:
-    """Read an executable; `None` if it is not ELF (a script, say)."""
+    """Read an executable; `None` if it is not ELF (a script, say), or may be executed but not read."""
+    if not os.access(path, os.R_OK):
+        return None
     with open(path, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return None
@@ -56,7 +58,7 @@ def read_executable(path: str) -> Executable | None:
             mpi = any(_defines_mpi(elf, name) for name in (".symtab", ".dynsym"))
             if interpreter is None and not mpi:
                 mpi = _mentions(path, b"MPI_Init")
-        except (ELFError, OSError, ValueError):
+        except (ELFError, OSError, ValueError, subprocess.TimeoutExpired):
             return None
     used = [path, *(p for name, p in libraries.items() if p and not _LIBC.match(os.path.basename(name)))]
     return Executable(path, interpreter is None, libraries, mpi, any(_has_starters(each) for each in used))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -60,7 +61,7 @@ def create(path: Path, replace: bool) -> None:
 def _cannot(path: Path, error: OSError) -> RankwiseError:
     hint = "choose another place with `-o DIR`"
     if isinstance(error, FileNotFoundError):
-        hint = f"`mkdir -p {path.parent}`"
+        hint = f"`mkdir -p {shlex.quote(str(path.parent))}`"
     reason = os.strerror(error.errno or 0).lower()
     return RankwiseError(f"the recording `{path}` cannot be created: {reason}", hint=hint, status=125)
 
