@@ -59,10 +59,16 @@ static void fill_slots_with_the_library(void) {
 
 static const char *attach_recorder(void) {
     static const char *const names[] = {NULL, "mpich", "openmpi", "standard_abi"};
+    enum { KNOWN = sizeof names / sizeof *names };
     char path[4096];
     Dl_info self;
     library.directory = getenv("RANKWISE_DIR");
     library.flavour = rw_flavour_of(&library);
+    /* `rankwise record --mpi` counts where the library does not say itself what it is. */
+    const char *said = getenv("RANKWISE_FLAVOUR");
+    for (uint32_t flavour = RW_MPI_UNKNOWN + 1; said && library.flavour == RW_MPI_UNKNOWN && flavour < KNOWN; flavour++)
+        if (strcmp(said, names[flavour]) == 0)
+            library.flavour = flavour;
     if (library.flavour == RW_MPI_UNKNOWN)
         return "its ABI is not known";
     if (!dladdr((void *)slots, &self) || !self.dli_fname || !strrchr(self.dli_fname, '/'))

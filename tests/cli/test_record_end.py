@@ -2,11 +2,12 @@
 """The last lines of `rankwise record`."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_launchers import fake_launcher
 
-from rankwise.cli.record_end import flaws, summary
+from rankwise.cli.record_end import contradiction, flaws, summary
 from rankwise.launchers import parse
 from rankwise.quantities import bytes_text, count_text, seconds_text
 
@@ -68,3 +69,13 @@ def test_quantities_have_three_digits_and_a_unit():
         "60 s",
         "2 h 03 min",
     ]
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, "openmpi"), ("mpich", None), ("mpich", "mpich")])
+def test_nothing_is_said_of_an_mpi_that_is_what_the_user_said(asked, found):
+    assert contradiction(SimpleNamespace(flavour=asked), {"mpi": {"flavour": found}}) == []
+
+
+def test_an_mpi_that_is_not_what_the_user_said_is_named():
+    said = contradiction(SimpleNamespace(flavour="mpich"), {"mpi": {"flavour": "openmpi"}})
+    assert said == ["`--mpi mpich` did not count: the library of the ranks is Open MPI"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from shlex import quote
 
 from rankwise.launchers import LaunchLine
+from rankwise.launchers.detect import NAMES
 from rankwise.launchers.execute import Ended
 from rankwise.record import session as recorder
 from rankwise.record.session import Session
@@ -25,7 +27,7 @@ def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         lines = [f"wrote {session.path}, not yet collected: {reason}"]
-    lines.append(f"next: rankwise report {session.path}")
+    lines.append(f"next: rankwise report {quote(str(session.path))}")
     return [] if quiet else lines
 
 
@@ -35,6 +37,12 @@ def _nothing(session: Session, ended: Ended) -> list[str]:
         ending = f"died of signal {ended.signal}" if ended.signal else f"ended with status {ended.status}"
         return [f"nothing was recorded: the run {ending} before any rank had initialised MPI"]
     why = "no rank initialised MPI with the recorder in it"
+    if session.mpi.library is None and session.mpi.flavour:
+        return [
+            f"nothing was recorded: {why}, with `--mpi {session.mpi.flavour}`",
+            f"check that `{program}` starts a dynamically linked MPI program, try it without `--mpi`, "
+            "and see `rankwise doctor`",
+        ]
     if session.mpi.flavour is None:
         return [
             f"nothing was recorded: {why}; {session.mpi.reason}",
@@ -53,7 +61,21 @@ def _collected(session: Session) -> list[str]:
     size_bytes = sum(file.stat().st_size for file in session.path.rglob("*") if file.is_file())
     calls = int(recording.calls["count"].sum())
     lines = [summary(session.path, recording.world_size, calls, size_bytes)]
-    return lines + flaws(recording.context, session.line)[:1]
+    lines += contradiction(session, recording.context)
+    return lines + flaws(recording.context, session.line)[: 2 - len(lines)]
+
+
+def contradiction(session: Session, context: dict) -> list[str]:
+    """One line where `--mpi` said something else than the library that the ranks used.
+
+    Args:
+        session: What was asked for.
+        context: Content of the recording's context.json.
+    """
+    asked, found = session.flavour, context["mpi"]["flavour"]
+    if asked is None or found in (None, asked):
+        return []
+    return [f"`--mpi {asked}` did not count: the library of the ranks is {NAMES[found]}"]
 
 
 def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:

@@ -28,7 +28,9 @@ def library_directory() -> Path:
     )
 
 
-def variables(directory: Path, trace: bool, mpi_library: str | None) -> dict[str, str]:
+def variables(
+    directory: Path, trace: bool, mpi_library: str | None, flavour: str | None = None
+) -> dict[str, str]:
     """Environment variables that make a rank record.
 
     Args:
@@ -36,10 +38,13 @@ def variables(directory: Path, trace: bool, mpi_library: str | None) -> dict[str
         trace: Keep every call in program order too.
         mpi_library: File of the MPI library that the program will use, as far as known. Without it nothing is
             recorded of a program that loads MPI after it has started.
+        flavour: The MPI where the user says it; it counts where the library does not say itself what it is.
     """
     chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_DIR": str(directory.resolve())}
     if trace:
         chosen["RANKWISE_TRACE"] = "1"
     if mpi_library:
         chosen["RANKWISE_MPI"] = mpi_library
+    if flavour:
+        chosen["RANKWISE_FLAVOUR"] = flavour
     return chosen

@@ -23,13 +23,14 @@ from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 
 @dataclass(frozen=True)
 class Session:
-    """A recording about to be made, or being made."""
+    """A recording about to be made, or being made; `flavour` is what the user said with `--mpi`."""
 
     line: LaunchLine
     mpi: MpiOfProgram
     launch: Launch
     path: Path
     manifest: Manifest
+    flavour: str | None = None
 
 
 def prepare(words: list[str], output: str | None, force: bool, trace: bool, flavour: str | None) -> Session:
@@ -50,7 +51,7 @@ def prepare(words: list[str], output: str | None, force: bool, trace: bool, flav
     mpi = _mpi(line, programs, flavour)
     path = Path(output or directory.default_name(line))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
-    launch = emit_environment(line, library.variables(path, trace, mpi_library))
+    launch = emit_environment(line, library.variables(path, trace, mpi_library, flavour))
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,
@@ -66,7 +67,7 @@ def prepare(words: list[str], output: str | None, force: bool, trace: bool, flav
         start_s=time.time(),
     )
     write(manifest, path)
-    return Session(line, mpi, launch, path, manifest)
+    return Session(line, mpi, launch, path, manifest, flavour)
 
 
 def finish(session: Session, ended: Ended) -> bool:
