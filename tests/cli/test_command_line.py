@@ -215,3 +215,11 @@ def test_a_reader_that_goes_away_is_no_error():
     script = '"$0" -c "$1" | head -1 >/dev/null; echo ${PIPESTATUS[0]}'
     done = subprocess.run(["bash", "-c", script, sys.executable, code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+def test_a_result_that_cannot_be_written_is_an_error_and_no_bug():
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, "-m", "rankwise", "doctor", "--json"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    expected = "error: the result could not be written to stdout: no space left on device\n"
+    assert (done.returncode, done.stderr) == (1, expected)

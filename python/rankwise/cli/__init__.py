@@ -15,6 +15,7 @@ file systems.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -63,6 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         failures.silence_streams()
         return BROKEN_PIPE_STATUS
+    except OSError as error:
+        if not failures.stdout_fails(error):
+            failures.show_bug(error, argv)
+            return failures.status_of(error, verb)
+        full = RankwiseError(
+            f"the result could not be written to stdout: {os.strerror(error.errno or 0).lower()}"
+        )
+        failures.show(full, argv)
+        failures.silence_streams()
+        return failures.status_of(full, verb)
     except Exception as bug:
         failures.show_bug(bug, argv)
         return failures.status_of(bug, verb)

@@ -48,6 +48,18 @@ def show_bug(bug: Exception, argv: Sequence[str]) -> None:
     show(RankwiseError(f"a bug in rankwise: `{what}` at `{where}`", hint=hint), argv)
 
 
+def stdout_fails(error: OSError) -> bool:
+    """Whether nothing more can be written to stdout, for example on a full disk, and that was the error."""
+    if error.filename is not None:
+        return False
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as again:
+        return again.errno == error.errno
+    return False
+
+
 def silence_streams() -> None:
     """Point stdout and stderr at nowhere, so that the interpreter does not complain again when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
