@@ -103,6 +103,19 @@ def test_what_the_caller_recorded_of_a_collective_is_taken_as_it_is(tmp_path):
         (2, 1, 50, True, "direct"),
     ]
     assert recording.context["not_recorded"] == []
+    # AND the call itself says so, so that it is found with its messages
+    assert rows(recording.collectives, "call", "algorithm") == [("MPI_Alltoallv", "direct")] * 3
+
+
+def test_a_damaged_table_is_made_again(tmp_path):
+    directory = write_recording(tmp_path / "d.rw", [Rank(me, 2) for me in range(2)])
+    ranks = Recording.open(directory).ranks
+    table = directory / "tables" / "ranks.parquet"
+    # WHEN it is cut, or has as many bytes but others
+    for content in (b"garbage", bytes(table.stat().st_size)):
+        table.write_bytes(content)
+        # THEN nobody notices
+        assert Recording.open(directory).ranks.equals(ranks)
 
 
 def test_a_list_of_members_that_another_rank_wrote_serves_all(tmp_path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -109,11 +110,11 @@ def _next(args: argparse.Namespace, ranks: int) -> str:
     if not (args.nodes or args.node or args.allocation or args.placement):
         cores = max(-(-ranks // 8), 1)
         layout = f"--nodes 4x{max(-(-ranks // 4), 1)} --node 'package:2 core:{cores}'"
-        return f"next: rankwise report {args.recording} {layout}"
+        return f"next: rankwise report {shlex.quote(args.recording)} {layout}"
     if "measure" in COMMANDS:
         return f"next: rankwise measure -- mpiexec -n {ranks}"
     return (
-        f"next: rankwise report {args.recording} --allocation cyclic"
+        f"next: rankwise report {shlex.quote(args.recording)} --allocation cyclic"
         if "cyclic" not in args.allocation
         else ""
     )

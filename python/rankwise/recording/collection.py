@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLES = ("messages", "received", "calls", "ranks", "collectives", "communicators")
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 
 
 @dataclass
@@ -61,7 +61,7 @@ def is_current(directory: Path) -> bool:
         isinstance(content, dict)
         and content.get("tables_version") == TABLES_VERSION
         and content.get("raw_files") == _fingerprint(directory)
-        and all((directory / "tables" / f"{name}.parquet").exists() for name in TABLES)
+        and content.get("table_bytes") == _table_bytes(directory)
     )
 
 
@@ -95,8 +95,15 @@ def save(directory: Path, collected: Collected) -> None:
     for name, frame in collected.tables.items():
         with _Replaced(directory / "tables" / f"{name}.parquet") as partial:
             frame.write_parquet(partial)
+    content = collected.context | {"table_bytes": _table_bytes(directory)}
     with _Replaced(directory / "context.json") as partial:
-        partial.write_text(json.dumps(collected.context, indent=1) + "\n")
+        partial.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _table_bytes(directory: Path) -> dict[str, int]:
+    """Sizes of the tables that are there: one that was cut or replaced is made again."""
+    files = {name: directory / "tables" / f"{name}.parquet" for name in TABLES}
+    return {name: file.stat().st_size for name, file in files.items() if file.exists()}
 
 
 def _fingerprint(directory: Path) -> dict[str, list[int]]:

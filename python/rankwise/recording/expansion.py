@@ -92,11 +92,15 @@ def _world_roots(entries, number, usable, offsets, members) -> np.ndarray:
     return root
 
 
-def _missing(entries, usable, rows) -> dict[str, int]:
-    # Those recorded message by message by their callers are not missing.
+def recorded_directly(call: np.ndarray) -> np.ndarray:
+    """Which calls are collectives whose messages their callers record one by one, since only they know the sizes."""
     direct = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
     direct |= np.char.startswith(CALL_COLLECTIVES, "neighbor")
-    missing = (rows["chosen"] < 0) & ~direct[entries["call"]]
+    return direct[call]
+
+
+def _missing(entries, usable, rows) -> dict[str, int]:
+    missing = (rows["chosen"] < 0) & ~recorded_directly(entries["call"])
     inter = (entries["flags"] & INTERCOMM) != 0
     counts = entries["count"].astype(np.int64)
     reasons = {

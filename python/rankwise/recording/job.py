@@ -62,7 +62,7 @@ def largest_job(raw: RawRecording) -> Job:
     threads, problems = _each_rank_once(jobs[chosen])
     if left_out:
         problems.append(
-            f"{len(jobs)} MPI jobs were recorded; this is the largest, `{chosen[0]}`, the others are left out"
+            f"{len(jobs)} MPI jobs were recorded here; this is the largest, of {ranks(chosen)} ranks"
         )
     threads.sort(key=lambda thread: (thread.rank["world_rank"], thread.rank["thread"]))
     return Job(threads, left_out, problems)

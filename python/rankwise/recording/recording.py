@@ -55,7 +55,11 @@ class Recording:
         if name not in self._tables:
             import polars as pl
 
-            self._tables[name] = pl.read_parquet(self.path / "tables" / f"{name}.parquet")
+            try:
+                self._tables[name] = pl.read_parquet(self.path / "tables" / f"{name}.parquet")
+            except (OSError, pl.exceptions.PolarsError):
+                # The tables are a cache: what cannot be read is made again.
+                self._tables |= collection.make(self.path).tables
         return self._tables[name]
 
     @property

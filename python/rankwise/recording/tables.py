@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from rankwise.recording.communicators import Communicators
-from rankwise.recording.expansion import Expansion
+from rankwise.recording.expansion import Expansion, recorded_directly
 from rankwise.recording.job import Job
 from rankwise.recording.raw import (
     CALL_CLASSES,
@@ -194,6 +194,8 @@ def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
     """Collective calls with equal arguments by rank; `communicator` is a row of the table of that name."""
     entries, owner = joined(job.threads, "collectives")
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
+    algorithm = expansion.algorithm_names(expansion.rows["chosen"])
+    direct = pl.Series(recorded_directly(entries["call"]))
     frame = pl.DataFrame(
         {
             "rank": of_thread(job.threads, "world_rank")[owner],
@@ -204,7 +206,7 @@ def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
             "bytes": entries["bytes"].astype(np.int64),
             "bytes_total": entries["bytes2"].astype(np.int64),
             "time_s": entries["ticks"] * seconds,
-            "algorithm": expansion.algorithm_names(expansion.rows["chosen"]),
+            "algorithm": pl.select(pl.when(direct).then(pl.lit("direct")).otherwise(algorithm)).to_series(),
         }
     )
     return frame.sort("rank", "call", "communicator", "bytes")

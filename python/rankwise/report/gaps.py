@@ -26,9 +26,7 @@ def gaps(recording: Recording) -> list[Gap]:
     for why, hosts in _topology_problems(context).items():
         named = ", ".join(hosts[:3]) + (", ..." if len(hosts) > 3 else "")
         found.append(Gap(f"the topology of {named}", why))
-    if context["other_jobs"]:
-        found.append(Gap("other MPI jobs of the same launch", "only the largest job is shown"))
-    found += [Gap("part of a raw file", problem) for problem in context["problems"]]
+    found += [Gap("in the raw files", problem) for problem in context["problems"]]
     return found
 
 
