@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 #define FIRST_BUCKETS 4096u
 #define SLAB_RECORDS 512u
 
 uint64_t rw_requests_known;
+_Static_assert(sizeof(struct rw_request) <= 64, "a request's record fits a cache line");
 
 static int lock;
 static struct rw_request *first_buckets[FIRST_BUCKETS];
@@ -66,10 +66,7 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     uint64_t number = kind <= RW_REQUEST_COLLECTIVE ? rw_process.requests++ : 0;
     if (request) {
         spare = request->next;
-        memset(request, 0, sizeof *request);
-        request->kind = (uint8_t)kind;
-        request->call = (uint16_t)call;
-        request->number = number;
+        *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};
     }
     rw_unlock(&lock);
     return request;

@@ -24,25 +24,33 @@ enum rw_request_kind {
 
 struct rw_collective_call; /* wrap_collectives.c */
 
+/* One cache line: it is cleared and copied on the hot path. */
 struct rw_request {
     struct rw_request *next; /* in its bucket, or of the free ones */
     uintptr_t handle;
     uint64_t number; /* for the trace */
+    uint16_t call;   /* that made it */
     uint8_t kind;
     uint8_t persistent;
-    uint8_t active; /* persistent: started and not completed */
-    uint16_t call;   /* that made it */
-    uint32_t comm;   /* index */
-    struct rw_group *peers; /* receives: whose rank the status names */
-    uint32_t peer;          /* persistent sends: world rank, where `counted` */
-    uint8_t counted;
-    uint64_t bytes;
-    struct rw_collective_call *collective; /* persistent collectives */
-    struct rw_communicator *duplicate;
-    MPI_Comm *new_comm;
-    struct rw_communicator *probed; /* matched messages: how they were probed for */
-    int64_t posted_peer;
-    int posted_tag;
+    uint8_t active;  /* persistent: started and not completed */
+    uint8_t counted; /* persistent sends: not to MPI_PROC_NULL */
+    union {
+        struct rw_group *peers; /* receives: whose rank the status names */
+        struct {
+            uint64_t bytes; /* persistent sends */
+            uint32_t peer;  /* world rank */
+        };
+        struct rw_collective_call *collective; /* persistent collectives */
+        struct {
+            struct rw_communicator *duplicate;
+            MPI_Comm *new_comm;
+        };
+        struct {
+            struct rw_communicator *probed; /* matched messages: how they were probed for */
+            int64_t posted_peer;
+            int posted_tag;
+        };
+    };
 };
 
 /** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled. */

@@ -79,25 +79,19 @@ void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, u
     thread->peer_entries++;
 }
 
-/* The fields up to `count` are the key. */
-#define COLLECTIVE_KEY_BYTES offsetof(struct rw_collective_entry, count)
-
-static uint64_t hash_collective(const struct rw_collective_entry *entry) {
-    uint64_t words[COLLECTIVE_KEY_BYTES / sizeof(uint64_t)], hash = 0;
-    memcpy(words, entry, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        hash = rw_mix(hash ^ words[i]);
-        hash ^= hash >> 29;
-    }
-    return hash;
+static uint64_t hash_of_key(const struct rw_collective_key *key) {
+    uint64_t hash = key->words[0] * 0x9e3779b97f4a7c15u ^ key->words[1] * 0xc2b2ae3d27d4eb4fu ^
+                    key->words[2] * 0x165667b19e3779f9u ^ key->words[3] * 0x27d4eb2f165667c5u;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
 }
 
 /* The slot that holds this key, or the free one where it belongs. */
 static struct rw_collective_entry *find_collective(struct rw_collective_entry *table, uint64_t mask,
-                                                   const struct rw_collective_entry *key) {
-    for (uint64_t slot = hash_collective(key);; slot++) {
+                                                   const struct rw_collective_entry *wanted) {
+    const struct rw_collective_key key = rw_collective_key(wanted);
+    for (uint64_t slot = hash_of_key(&key);; slot++) {
         struct rw_collective_entry *entry = &table[slot & mask];
-        if (entry->count == 0 || memcmp(entry, key, COLLECTIVE_KEY_BYTES) == 0)
+        if (entry->count == 0 || rw_collective_matches(entry, &key))
             return entry;
     }
 }
@@ -115,6 +109,7 @@ static int grow_collectives(struct rw_thread *thread) {
     replace_table(thread->collective_run, run);
     thread->collective_run = run;
     thread->collectives = table;
+    thread->last_collective = table; /* the old one is no longer mapped */
     thread->collective_mask = slots - 1;
     thread->collective_tables++;
     return 0;
@@ -125,30 +120,39 @@ static uint64_t bin_upper_bound(uint64_t bytes) {
     return bin < 2 ? bin : (uint64_t)1 << (bin - 1);
 }
 
-void rw_count_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks) {
-    struct rw_collective_entry key = *call, *entry;
-    if (!thread->collectives && grow_collectives(thread) != 0)
-        return;
-    entry = find_collective(thread->collectives, thread->collective_mask, &key);
-    if (entry->count == 0 && thread->collectives_binned) {
+/* Not there yet: a new entry, or once there are too many, the one of its size bin. NULL without space. */
+static struct rw_collective_entry *new_collective(struct rw_thread *thread, const struct rw_collective_entry *call) {
+    struct rw_collective_entry key = *call;
+    if (thread->collectives_binned) {
         key.flags |= RW_COLL_BINNED;
         key.bytes = bin_upper_bound(key.bytes);
         key.bytes2 = bin_upper_bound(key.bytes2);
-        entry = find_collective(thread->collectives, thread->collective_mask, &key);
     }
-    if (entry->count == 0) {
-        if (4 * (thread->collective_entries + 1) > 3 * (thread->collective_mask + 1) &&
-            grow_collectives(thread) != 0)
-            return;
-        entry = find_collective(thread->collectives, thread->collective_mask, &key);
-        memcpy(entry, &key, COLLECTIVE_KEY_BYTES);
-        entry->ticks = 0;
-        thread->collective_entries++;
-        if (4 * thread->collective_entries >= 3 * MOST_COLLECTIVE_SLOTS && !thread->collectives_binned) {
-            thread->collectives_binned = 1;
-            thread->rank->flags |= RW_APPROXIMATE_COLLECTIVES;
-        }
+    if ((!thread->collectives || 4 * (thread->collective_entries + 1) > 3 * (thread->collective_mask + 1)) &&
+        grow_collectives(thread) != 0)
+        return NULL;
+    struct rw_collective_entry *entry = find_collective(thread->collectives, thread->collective_mask, &key);
+    if (entry->count)
+        return entry;
+    memcpy(entry, &key, RW_COLLECTIVE_KEY_BYTES);
+    entry->ticks = 0;
+    thread->collective_entries++;
+    if (4 * thread->collective_entries >= 3 * MOST_COLLECTIVE_SLOTS && !thread->collectives_binned) {
+        thread->collectives_binned = 1;
+        thread->rank->flags |= RW_APPROXIMATE_COLLECTIVES;
     }
+    return entry;
+}
+
+void rw_count_other_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks) {
+    struct rw_collective_entry *entry = NULL;
+    if (RW_LIKELY(thread->collectives != 0))
+        entry = find_collective(thread->collectives, thread->collective_mask, call);
+    if (!entry || entry->count == 0)
+        entry = new_collective(thread, call);
+    if (!entry)
+        return;
+    thread->last_collective = entry;
     entry->ticks += ticks;
     __atomic_store_n(&entry->count, entry->count + 1, __ATOMIC_RELEASE);
 }

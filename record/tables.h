@@ -3,6 +3,7 @@
 #ifndef RANKWISE_RECORD_TABLES_H
 #define RANKWISE_RECORD_TABLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,7 +48,48 @@ static inline void rw_count_messages(struct rw_thread *thread, uint32_t peer, ui
     rw_new_peer_entry(thread, key, bytes, messages);
 }
 
+/*
+ * The fields up to `count` are the key, as four words. They are put together from the fields, not copied: loading a
+ * word over narrower stores that are still under way costs more than all the rest.
+ */
+#define RW_COLLECTIVE_KEY_BYTES offsetof(struct rw_collective_entry, count)
+_Static_assert(RW_COLLECTIVE_KEY_BYTES == 4 * sizeof(uint64_t), "the key of a collective is four words");
+
+struct rw_collective_key {
+    uint64_t words[4];
+};
+
+static inline struct rw_collective_key rw_collective_key(const struct rw_collective_entry *entry) {
+    return (struct rw_collective_key){{
+        (uint64_t)entry->comm << 32 | (uint64_t)entry->flags << 16 | entry->call,
+        (uint64_t)entry->datatype_bytes << 32 | (uint32_t)entry->root,
+        entry->bytes,
+        entry->bytes2,
+    }};
+}
+
+static inline int rw_collective_matches(const struct rw_collective_entry *entry, const struct rw_collective_key *key) {
+    uint64_t found[4];
+    memcpy(found, entry, sizeof found);
+    return found[0] == key->words[0] && found[1] == key->words[1] && found[2] == key->words[2] &&
+           found[3] == key->words[3];
+}
+
+/** @brief Count a collective that is not the last one again. */
+RW_HIDDEN void rw_count_other_collective(struct rw_thread *thread, const struct rw_collective_entry *call,
+                                         uint64_t ticks);
+
 /** @brief Count one collective call with these arguments; `count` and `ticks` of `call` are ignored. */
-RW_HIDDEN void rw_count_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks);
+static inline void rw_count_collective(struct rw_thread *thread, const struct rw_collective_entry *call,
+                                       uint64_t ticks) {
+    const struct rw_collective_key key = rw_collective_key(call);
+    struct rw_collective_entry *last = thread->last_collective;
+    if (RW_LIKELY(last != 0 && last->count && rw_collective_matches(last, &key))) {
+        last->ticks += ticks;
+        last->count++;
+        return;
+    }
+    rw_count_other_collective(thread, call, ticks);
+}
 
 #endif

@@ -48,7 +48,7 @@ struct rw_thread {
     struct rw_chunk_header *peer_run;
     uint64_t peer_entries, peer_tables;
     struct rw_chunk_header *collective_run;
-    struct rw_collective_entry *collectives;
+    struct rw_collective_entry *collectives, *last_collective;
     uint64_t collective_mask, collective_entries, collective_tables;
     int collectives_binned;
     int full; /* the file system had no space: nothing new is stored */

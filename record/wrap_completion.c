@@ -266,7 +266,7 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
         if (request.kind == RW_REQUEST_SEND && request.counted)
             rw_count_message(thread, request.call, 0, request.peer == RW_PEER_UNKNOWN ? -3 : (int64_t)request.peer,
                              request.bytes);
-        if (request.collective)
+        if (request.kind == RW_REQUEST_COLLECTIVE && request.collective)
             rw_record_collective(thread, request.collective, end - begin);
     }
     if (!at)
@@ -300,7 +300,7 @@ static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin
     int known;
     if (call == RW_CALL_Request_free) {
         known = rw_request_drop((uintptr_t)handle, &request);
-        if (known)
+        if (known && request.kind == RW_REQUEST_COLLECTIVE)
             free(request.collective);
     } else {
         known = rw_request_look_up((uintptr_t)handle, &request);

@@ -28,7 +28,6 @@ static void add_receive_request(struct rw_thread *thread, unsigned call, const s
     if (!request)
         return;
     request->persistent = (uint8_t)persistent;
-    request->comm = posted->comm->index;
     request->peers = posted->comm->peers;
     rw_request_add(request, (uintptr_t)made);
 }
