@@ -9,6 +9,7 @@
 #define READS 1001
 
 static double clock_cost;
+static double cpu_clock_cost;
 static double work_per_s;
 
 double measure_now(void)
@@ -19,6 +20,15 @@ double measure_now(void)
 }
 
 double measure_clock_cost(void) { return clock_cost; }
+
+double measure_cpu_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double measure_cpu_clock_cost(void) { return cpu_clock_cost; }
 
 /* The optimiser neither computes the loop's result ahead nor removes it: it must believe the empty instruction. */
 __attribute__((noinline)) void measure_work(long iterations)
@@ -35,6 +45,11 @@ void measure_calibrate(void)
         gaps[i] = measure_now() - before;
     }
     clock_cost = measure_median(gaps, READS);
+    for (int i = 0; i < READS; i++) {
+        const double before = measure_cpu_now();
+        gaps[i] = measure_cpu_now() - before;
+    }
+    cpu_clock_cost = measure_median(gaps, READS);
     /* The shortest of several: whatever interferes makes work slower. */
     double least = 1;
     for (int i = 0; i < 20; i++) {

@@ -101,6 +101,8 @@ extern const struct measure_test *const measure_tests[]; /* tests.c; ends with N
 /* clock.c */
 double measure_now(void);
 double measure_clock_cost(void);          /* seconds of one measure_now */
+double measure_cpu_now(void);             /* processor time of this thread; a system call, ten times slower */
+double measure_cpu_clock_cost(void);
 void measure_calibrate(void);
 void measure_work(long iterations);       /* keeps the core busy without memory or MPI */
 long measure_work_for(double seconds);    /* iterations that last this long here */

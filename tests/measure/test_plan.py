@@ -56,6 +56,7 @@ def test_pairs_between_nodes_are_disjoint():
     assert len(set(ends)) == 8
     assert all(pair.source.host == "a" and pair.destination.host == "b" for pair in plan.sharing)
     assert plan.pairs["network"] == plan.sharing[0]
+    assert plan.cores_suffice
 
 
 def test_emulated_nodes_use_different_cores_of_the_machine_behind_them_if_there_are():
@@ -66,6 +67,8 @@ def test_emulated_nodes_use_different_cores_of_the_machine_behind_them_if_there_
     # THEN neither the pair inside a node nor the one between nodes shares a PU
     assert not plan.pairs["package"].shares_a_core
     assert not plan.pairs["network"].shares_a_core
+    # THEN four pairs do not have a PU for each rank
+    assert not plan.cores_suffice
 
 
 def test_counts_of_pairs_thin_out():

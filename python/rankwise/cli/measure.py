@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=seconds, metavar="TIME", help="aim at this much time, for example 2min"
     )
+    parser.add_argument(
+        "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"
+    )
     add_json(parser)
 
 
@@ -25,21 +28,34 @@ def run(args: argparse.Namespace) -> int:
     """Measure and write the machine file; 130 if interrupted, with what was measured until then."""
     from rankwise.cli import measure_end
     from rankwise.cli.terminal import Terminal
-    from rankwise.measure import launch, outcome
+    from rankwise.measure import outcome
     from rankwise.measure.session import Session
-    from rankwise.measure.site import Site
     from rankwise.measure.steps import effort
 
     terminal = Terminal(args)
-    launch.check(args.command)
-    output = outcome.output_path(args.output, args.force)
-    session = Session(Site(args.command), effort(args.quick, args.budget))
+    site = _site(args)
+    default = f"{args.lab}{outcome.SUFFIX}" if args.lab else None
+    output = outcome.output_path(args.output or default, args.force)
+    session = Session(site, effort(args.quick, args.budget))
     session.prepare()
     measure_end.announce(terminal, session)
-    parts = 1000
     parts = 1000
     with terminal.progress("measuring", parts) as update:
         session.measure(lambda done, total, now: update(parts * done // total, measure_end.best(now)))
     written = outcome.write(session, output)
     measure_end.tell(terminal, session, written)
     return 130 if session.interrupted else 0
+
+
+def _site(args: argparse.Namespace):
+    from rankwise.measure import launch
+    from rankwise.measure.site import Site
+
+    if args.lab is None:
+        launch.check(args.command)
+        return Site(args.command)
+    from rankwise.lab.state import load
+    from rankwise.measure.lab_site import LabSite
+
+    launch.check_lab(args.command)
+    return LabSite(load(args.lab), args.command or ())

@@ -70,7 +70,7 @@ def _row(found) -> tuple[str, ...]:
         f"{bytes_text(peak)}/s",
         seconds_text(first.o_s.value),
         seconds_text(first.o_receive_s.value),
-        "all" if limit is None else bytes_text(limit.value),
+        "-" if limit is None else ("" if limit.obtained == "measured" else ">= ") + bytes_text(limit.value),
         f"{100 * found.fit.worst_error:.0f} %",
     )
 

@@ -24,6 +24,7 @@ from rankwise.measure.points import QUANTITIES, Points
 from rankwise.measure.segments import fit_line, segment
 
 REPLICATES = 200
+_SIDES = ("send_busy", "receive_busy")
 # The distance of a line is judged at points whose median is known at least as well as this.
 WELL_KNOWN = 0.1
 
@@ -36,7 +37,7 @@ class ChannelFit:
 
     Attributes:
         segments: As in the machine file.
-        eager_limit: Largest size that is sent before its receive is posted; `None` if all sizes tried are.
+        eager_limit: Largest size that is sent before its receive is posted; assumed if it is the largest tried.
         worst_error: Largest relative distance of a ping-pong median from its line.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
         core_share: Share of the ping-pong time that a sender's core is busy at the largest eager size.
@@ -84,6 +85,7 @@ class _Parameters:
 
     o: float
     o_receive: float
+    o_receive_timed: float
     O: float  # noqa: E741 - the model's own letter
     g: float
     lines: list[tuple[float, float]]
@@ -129,9 +131,9 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     x = np.array(sizes, dtype=float) - 1
     y = np.array([medians["pingpong", s] for s in sizes])
     border = [i for i in range(len(sizes) - 1) if below is not None and sizes[i] <= below < sizes[i + 1]]
-    floor = sum(_overhead(shape, medians, side)[0] for side in ("send_busy", "receive_busy"))
+    o, o_receive, _, _ = _overheads(shape, medians)
     known = np.array([errors["pingpong", s] for s in sizes])
-    found = segment(x, y, borders=border, floor=floor, errors=known)
+    found = segment(x, y, borders=border, floor=o + o_receive, errors=known)
     shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
     best = _parameters(shape, medians)
     drawn = [_parameters(shape, t) for t in points.replicates(replicates, np.random.default_rng(seed))]
@@ -155,13 +157,20 @@ def _line(
     return fit_line(np.array(sizes, dtype=float) - 1, y, floor, errors)[:2]
 
 
-def _overhead(shape: _Shape, table: Table, side: str) -> tuple[float, float]:
-    return _line(shape, table, side, shape.eager(side))
+def _overheads(shape: _Shape, table: Table) -> tuple[float, float, float, float]:
+    """Overheads o, o_receive and O, and the o_receive that was timed.
+
+    Both overheads are part of the shortest message's way, so they cannot be longer than it. Where waiting sleeps, or a
+    message is late, the receiver's wait holds more than its overhead.
+    """
+    (o, slope), (timed, slope_receive) = (_line(shape, table, side, shape.eager(side)) for side in _SIDES)
+    trip = table["pingpong", shape.sizes["pingpong"][0]]
+    o = min(o, trip)
+    return o, min(timed, trip - o), (slope + slope_receive) / 2, timed
 
 
 def _parameters(shape: _Shape, table: Table) -> _Parameters:
-    o, slope = _overhead(shape, table, "send_busy")
-    o_receive, slope_receive = _overhead(shape, table, "receive_busy")
+    o, o_receive, per_byte, timed = _overheads(shape, table)
     bursts = shape.eager("gap")
     g = _line(shape, table, "gap", bursts)[0] if bursts else 0.0
     lines, senders = [], []
@@ -170,7 +179,7 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
         lines.append(_line(shape, table, "pingpong", sizes, o + o_receive))
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
-    return _Parameters(o, o_receive, (slope + slope_receive) / 2, g, lines, senders)
+    return _Parameters(o, o_receive, timed, per_byte, g, lines, senders)
 
 
 def measured(value: float, low: float, high: float, count: int) -> Estimate:
@@ -191,6 +200,9 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
     o_receive = _measured(best.o_receive, [p.o_receive for p in drawn], receives)
     per_byte = _measured(best.O, [p.O for p in drawn], sends + receives)
     g = _measured(best.g, [p.g for p in drawn], points.count("gap"))
+    if best.o_receive < best.o_receive_timed:
+        source = f"what the ping-pong leaves: a receive was timed at {best.o_receive_timed:.3g} s, longer than the way"
+        o_receive = Estimate(best.o_receive, "assumed", source=source)
     if not points.sizes("gap"):
         g = Estimate(0.0, "assumed", source="no bursts were timed, so only o bounds the rate")
     if not shape.is_eager(at):
@@ -215,7 +227,9 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
 
 def _limit(points: Points, below: int | None, above: int | None) -> Estimate | None:
     if below is None or above is None:
-        return None
+        tried = points.sizes("eager")
+        reason = "the largest message that was tried; its send ended before its receive was posted"
+        return Estimate(float(tried[-1]), "assumed", source=reason) if tried else None
     # Wherever the limit is, it lies in this interval: a send of `below` bytes ended early, one of `above` did not.
     return measured(float(below), float(below), float(above - 1), points.count("eager"))
 
@@ -226,7 +240,7 @@ def _progress(shape: _Shape, table: Table) -> str:
     late = [s for s in common if shape.limit is not None and s > shape.limit]
     if not late:
         return "in-call"
-    busy = max(table[side, max(late)] for side in ("send_busy", "receive_busy"))
+    busy = max(table[side, max(late)] for side in _SIDES)
     return "independent" if busy < table["pingpong", max(late)] / 2 else "in-call"
 
 

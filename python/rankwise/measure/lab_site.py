@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rankwise import site_build
 from rankwise.lab import run as lab_run
 from rankwise.lab.state import Lab
-from rankwise.machine.topology import NodeTopology, from_synthetic
+from rankwise.machine.topology import NodeTopology
 from rankwise.measure.samples import Launch
 from rankwise.measure.site import Site, build, numbers
 
@@ -20,16 +20,14 @@ class LabSite(Site):
 
     Args:
         lab: The lab.
-        words: First word of a launcher line that says which MPI; none for the `mpicc` on PATH.
-        family: `mpich` or `openmpi`, where the user says it.
+        words: The launcher whose MPI is measured; none for that of the `mpicc` on PATH.
     """
 
     waiting = "yield"  # the lab sets the libraries so
 
-    def __init__(self, lab: Lab, words: Sequence[str] = (), family: str | None = None):
+    def __init__(self, lab: Lab, words: Sequence[str] = ()):
         super().__init__(words)
         self.lab = lab
-        self.family = family
         self._environment: dict[str, str] | None = None
 
     @property
@@ -39,14 +37,13 @@ class LabSite(Site):
 
     def prepare(self) -> None:
         """Compile the microbenchmarks for the MPI that was asked for."""
-        launcher = self.words[0] if self.words else f"mpiexec.{self.family}" if self.family else None
-        self.program = build(site_build.find_mpicc(launcher))
+        self.program = build(site_build.find_mpicc(self.words[0] if self.words else None))
 
     @contextmanager
     def command(self, arguments: Sequence[str]) -> Iterator[list[str]]:
         """The whole command of one launch; the launcher's host file is there inside the `with`."""
         placement = lab_run.place(self.lab, None, "blocked")
-        prepared = lab_run.prepare(self.lab, [str(self.program), *arguments], placement, self.family)
+        prepared = lab_run.prepare(self.lab, [str(self.program), *arguments], placement)
         with lab_run.launching(prepared) as launch:
             self._environment = launch.environment_of_first(os.environ)
             yield launch.words
@@ -57,7 +54,7 @@ class LabSite(Site):
 
     def topologies(self, census: Launch) -> tuple[dict[str, NodeTopology], list[str]]:
         """The topology that the lab's nodes are meant to have."""
-        node = from_synthetic(self.lab.node_topology)
+        node = self.lab.topology().nodes[0]
         return {about["host"]: node for about in census.ranks.values()}, []
 
     def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -67,7 +64,3 @@ class LabSite(Site):
     def same_machine(self, one: str, other: str) -> bool:
         """All nodes of a lab are this machine."""
         return True
-
-    def node_text(self) -> str | None:
-        """As the lab was asked for."""
-        return self.lab.node_topology

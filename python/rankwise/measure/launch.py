@@ -48,6 +48,23 @@ def check(words: Sequence[str] | None) -> None:
         raise RankwiseError(f"{line.ranks} rank has nobody to talk to", f"for example {EXAMPLE}", status=2)
 
 
+def check_lab(words: Sequence[str] | None) -> None:
+    """Refuse more than the name of a launcher where the lab says what is started.
+
+    Raises:
+        RankwiseError: There are further words, or the word is no launcher.
+    """
+    if not words:
+        return
+    if len(words) > 1:
+        hint = f"for example `rankwise measure --lab lab -- {words[0]}`"
+        raise RankwiseError(f"a lab has its own launch line, so `{words[1]}` has no place", hint, status=2)
+    if parse(words).launcher.kind == "none":
+        raise RankwiseError(
+            f"`{words[0]}` is no launcher that Rankwise knows", "name an `mpiexec` or `mpirun`", status=2
+        )
+
+
 def run(
     command: Sequence[str],
     launch: Launch,

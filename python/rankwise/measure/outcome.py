@@ -83,7 +83,7 @@ def write(session: Session, path: Path) -> Written:
         context={**_context(session), "samples": kept.name},
         network_protocol=network_protocol(),
         waiting=session.site.waiting,
-        cores_suffice=not any(pair.shares_a_core for pair in session.plan.sharing),
+        cores_suffice=session.plan.cores_suffice,
     )
     return Written(kept, path, built, findings, save(built, path))
 
@@ -107,7 +107,7 @@ def network_protocol() -> str:
 
 def _node(session: Session, path: Path) -> Node:
     first = next(iter(session.topologies.values()))
-    text = session.site.node_text() or synthetic_of(first)
+    text = synthetic_of(first)
     if text is not None:
         return Node(count=len(session.topologies), topology=text)
     xml = path.with_name(path.name.removesuffix(SUFFIX) + ".topology.xml")

@@ -61,11 +61,19 @@ class Plan:
         pairs: By channel.
         sharing: Pairs from one node to another, to be used 1, 2, ... at a time.
         missing: By channel, why it is not measured.
+        one_machine: Whether those nodes are emulated on one machine.
     """
 
     pairs: dict[str, Pair] = field(default_factory=dict)
     sharing: list[Pair] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
+    one_machine: bool = False
+
+    @property
+    def cores_suffice(self) -> bool:
+        """Whether all ends of the pairs in `sharing` have PUs of their own."""
+        ends = [end for pair in self.sharing for end in (pair.source, pair.destination)]
+        return len({("" if self.one_machine else end.host, end.pu) for end in ends}) == len(ends)
 
 
 def channel_of(node: NodeTopology, a: int, b: int) -> str:
@@ -101,8 +109,8 @@ def choose(
                 plan.pairs[channel] = pair
     hosts = list(by_host)
     if len(hosts) > 1:
-        one_machine = same_machine(hosts[0], hosts[1])
-        plan.sharing = _between(by_host[hosts[0]], by_host[hosts[1]], one_machine)
+        plan.one_machine = same_machine(hosts[0], hosts[1])
+        plan.sharing = _between(by_host[hosts[0]], by_host[hosts[1]], plan.one_machine)
         plan.pairs[NETWORK] = plan.sharing[0]
     _explain(plan, topologies, len(hosts))
     return plan

@@ -101,21 +101,23 @@ class Points:
 def collect(samples: pl.DataFrame) -> Points:
     """Points of the samples of one channel.
 
-    Samples with a sentinel are sorted into two regimes by it, if there are two. Without one, points with two clear
-    modes keep that which dominates over all of them.
+    Samples with a sentinel are sorted into two regimes by it, if there are two and they matter to messages. Without
+    one, points with two clear modes keep that which dominates over all of them.
     """
     kept = undisturbed(samples)
     points = Points(interrupted=1 - len(kept) / len(samples) if len(samples) else 0.0)
+    # Whether a send ends before its receive is posted is the same in all regimes.
+    is_eager = pl.col("test") == "eager"
+    eager, kept = kept.filter(is_eager), kept.filter(~is_eager)
     before = len(kept)
     told = kept["sentinel_s"].drop_nulls().to_numpy()
     points.modes = find_modes(told)
     if points.modes.two:
-        faster = pl.col("sentinel_s") <= points.modes.border
-        points.regime = "faster" if points.modes.faster >= 0.5 else "slower"
-        kept = kept.filter(faster if points.regime == "faster" else ~faster)
+        kept = _by_sentinel(kept, points)
     elif not len(told):
         kept = _by_values(kept, points)
     points.other_regime = 1 - len(kept) / before if before else 0.0
+    kept = pl.concat([kept, eager])
     for quantity, (test, meaning) in QUANTITIES.items():
         timed = (
             kept.filter(pl.col("test") == test)
@@ -125,6 +127,39 @@ def collect(samples: pl.DataFrame) -> Points:
         for (_launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
             points.values.setdefault((quantity, size), []).append(group["value"].to_numpy())
     return points
+
+
+def _by_sentinel(samples: pl.DataFrame, points: Points) -> pl.DataFrame:
+    faster = pl.col("sentinel_s") <= points.modes.border
+    parts = {"faster": samples.filter(faster), "slower": samples.filter(~faster)}
+    if not _regimes_matter(*parts.values()):
+        return samples
+    # The regime that tells of the most points: one may have lasted longer, but through few of them.
+    covered = {
+        name: (len(part.group_by("test", "bytes").len().filter(pl.col("len") >= 3)), len(part))
+        for name, part in parts.items()
+    }
+    points.regime = max(covered, key=covered.__getitem__)
+    return parts[points.regime]
+
+
+def _regimes_matter(faster: pl.DataFrame, slower: pl.DataFrame) -> bool:
+    """Whether the ping-pong differs by more than a tenth between the regimes at any size that both have."""
+    sides = []
+    for part in (faster, slower):
+        trips = part.filter(pl.col("test") == "pingpong")
+        sides.append(
+            trips.group_by("bytes").agg(pl.col("value1").median().alias("median"), pl.len()).sort("bytes")
+        )
+    both = (
+        sides[0]
+        .join(sides[1], on="bytes", maintain_order="left")
+        .filter((pl.col("len") >= 3) & (pl.col("len_right") >= 3))
+    )
+    if both.is_empty():
+        return True
+    ratio = (both["median_right"] / both["median"]).to_numpy()
+    return bool(np.median(ratio[: max(3, len(ratio) // 2)]) > 1.1)
 
 
 def _by_values(samples: pl.DataFrame, points: Points) -> pl.DataFrame:

@@ -62,10 +62,6 @@ class Site:
         """Whether two hosts have the same PUs."""
         return False
 
-    def node_text(self) -> str | None:
-        """Synthetic description of the nodes, where the site knows it."""
-        return None
-
 
 def build(mpicc: Path) -> Path:
     """The microbenchmarks, compiled with this wrapper."""
