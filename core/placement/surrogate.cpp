@@ -61,18 +61,25 @@ void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a
     const auto width = static_cast<std::size_t>(slots_.levels) + 1;
     for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)]; e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
         const auto i = static_cast<std::size_t>(e);
-        // The pair's own distance is the same after the swap.
-        if (traffic_.neighbour[i] == partner)
+        const auto out = static_cast<double>(traffic_.nic_out[i]);
+        const auto in = static_cast<double>(traffic_.nic_in[i]);
+        double &from_out = from_is_a ? change.out_a : change.out_b, &from_in = from_is_a ? change.in_a : change.in_b;
+        double &to_out = from_is_a ? change.out_b : change.out_a, &to_in = from_is_a ? change.in_b : change.in_a;
+        if (traffic_.neighbour[i] == partner) {
+            // The pair's distance stays, but what it sends each way now leaves the other node.
+            if (slots_.level(from, to) == 0) {
+                from_out -= out;
+                from_in -= in;
+                to_out += out;
+                to_in += in;
+            }
             continue;
+        }
         const Slot other = assignment_.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
         const auto before = slots_.level(from, other);
         const auto after = slots_.level(to, other);
         const float *cost = &traffic_.cost[i * width];
         change.cost += static_cast<double>(cost[after]) - static_cast<double>(cost[before]);
-        const auto out = static_cast<double>(traffic_.nic_out[i]);
-        const auto in = static_cast<double>(traffic_.nic_in[i]);
-        double &from_out = from_is_a ? change.out_a : change.out_b, &from_in = from_is_a ? change.in_a : change.in_b;
-        double &to_out = from_is_a ? change.out_b : change.out_a, &to_in = from_is_a ? change.in_b : change.in_a;
         if (before == 0) {
             from_out -= out;
             from_in -= in;
