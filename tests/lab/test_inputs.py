@@ -67,7 +67,7 @@ def test_cores_are_dealt_round_robin_or_in_blocks():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"nodes": 0}, "a lab has 1 to 1000 nodes, not `0`"),
+        ({"nodes": 0}, "a lab has 1 to 256 nodes, not `0`"),
         ({"cores": -1}, "a node has 1 to 1024 cores, not `-1`"),
         ({"irq_core": 4}, "a node of 4 cores has no core `4`"),
         (

@@ -105,4 +105,13 @@ def _counters() -> Iterator[Check]:
     yield _tried("counters", "hardware counters in recordings", hardware_counters)
 
 
-_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _counters)
+def _lab() -> Iterator[Check]:
+    from rankwise.lab.permission import needs_user_namespace
+
+    def attempt() -> str:
+        return "namespaces through a user namespace" if needs_user_namespace() else "namespaces as root"
+
+    yield _tried("lab", "lab", attempt)
+
+
+_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _counters, _lab)

@@ -12,6 +12,7 @@ import msgspec
 import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.lab.run import LabRun, RunResult, run
+from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launch, LaunchLine, Segment
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
@@ -31,9 +32,11 @@ def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tupl
     Returns:
         The recording, to be finished with `rankwise.record.session.finish`, and how the run ended.
     """
-    variables = library.variables(path, trace, None)
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
+    line = LaunchLine(launcher, (segment,))
+    mpi_library = mpi.path or expected_library(line, [prepared.program], None)
+    variables = library.variables(path, trace, mpi_library)
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,
@@ -51,7 +54,7 @@ def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tupl
         placement=to_dict(prepared.placement),
     )
     write(manifest, path)
-    session = Session(LaunchLine(launcher, (segment,)), mpi, Launch(prepared.words), path, manifest)
+    session = Session(line, mpi, Launch(prepared.words), path, manifest)
     try:
         return session, run(prepared, variables)
     except RankwiseError:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -21,7 +22,7 @@ from rankwise.lab.cores import map_cores
 from rankwise.lab.permission import needs_user_namespace
 from rankwise.machine.topology import NodeTopology, from_synthetic
 
-MAX_NODES = 1000
+MAX_NODES = 256
 DEFAULT_MTU_BYTES = 1500
 _DOWN_TIMEOUT_S = 10.0
 
@@ -101,6 +102,10 @@ def bring_up(lab: state.Lab) -> state.Lab:
 def take_down(name: str) -> None:
     """End a lab with every process in it; returns when they are gone."""
     lab = state.find(name)
+    # Nodes take their processes along; launchers on the front end, which has no PID namespace, are told.
+    for pid in _others_beside(lab["front"]["pid"]):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     os.kill(lab["front"]["pid"], signal.SIGTERM)
     deadline = time.monotonic() + _DOWN_TIMEOUT_S
     while state.is_alive(state.directory_of(name)):
@@ -110,6 +115,17 @@ def take_down(name: str) -> None:
     while any(_is_held(node) for node in lab["nodes"]) and time.monotonic() < deadline:
         time.sleep(0.01)
     state.remove_dead()
+
+
+def _others_beside(front: int) -> list[int]:
+    """Processes on the front end, but for the one that holds it."""
+    name = os.readlink(f"/proc/{front}/ns/uts")
+    beside = []
+    for pid in (int(entry) for entry in os.listdir("/proc") if entry.isdigit()):
+        with contextlib.suppress(OSError):
+            if pid != front and os.readlink(f"/proc/{pid}/ns/uts") == name:
+                beside.append(pid)
+    return beside
 
 
 def _is_held(node: dict) -> bool:
