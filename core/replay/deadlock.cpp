@@ -46,8 +46,10 @@ Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
         // Only the operations that have begun are calls in which a rank hangs; the others wait behind them.
         std::string text;
         std::size_t count = 0;
+        bool sends = false;
         std::uint32_t op = at;
         do {
+            sends |= posted[op] && schedule.operations[op].kind() == Kind::send;
             if (posted[op] && count++ < 8)
                 text += (text.empty() ? "" : " waits for ") + schedule.describe(op);
             op = blocker[op];
@@ -55,9 +57,9 @@ Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
         if (count > 8)
             text += " and " + std::to_string(count - 8) + " more";
         return Error("deadlock: " + text + " waits for the first",
-                     "ranks that send to each other need a receive posted first, or messages of at most the "
-                     "eager limit "
-                     "(`eager_limit_bytes`)");
+                     sends ? "ranks that send to each other need a receive posted first, or messages of at most "
+                             "the eager limit (`eager_limit_bytes`)"
+                           : "one of these ranks has to send before it receives");
     }
     const std::uint32_t op = lonely == any ? 0 : lonely;
     return Error("an operation that nobody answers: " + schedule.describe(op),

@@ -175,6 +175,7 @@ def test_a_deadlock_names_the_circle_of_ranks():
     assert caught.value.message.startswith("deadlock: ")
     for rank, line in ((0, 3), (1, 8), (2, 13)):
         assert f"rank {rank}, line {line}: `recv 1b from {(rank + 2) % 3} tag 0`" in caught.value.message
+    assert caught.value.hint == "one of these ranks has to send before it receives"
 
 
 def test_head_to_head_rendezvous_sends_are_a_deadlock_and_eager_ones_are_not():
@@ -184,5 +185,6 @@ def test_head_to_head_rendezvous_sends_are_a_deadlock_and_eager_ones_are_not():
     schedule = Schedule.read_goal(text, "x.goal")
     zero = {"L_s": 0, "o_s": 0, "g_s": 0, "G_s_per_byte": 0, "O_s_per_byte": 0}
     assert schedule.replay_loggops(**zero, S_bytes=9).makespan_s == 0
-    with pytest.raises(RankwiseError, match="deadlock: .*send 9b to .*send 9b to "):
+    with pytest.raises(RankwiseError, match="deadlock: .*send 9b to .*send 9b to ") as caught:
         schedule.replay_loggops(**zero, S_bytes=8)
+    assert "eager_limit_bytes" in caught.value.hint
