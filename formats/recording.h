@@ -215,6 +215,7 @@ struct rw_rank_run {
  *
  * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
  * Request numbers count 0, 1, 2, ... over a process in the order taken; `back` is (next number - number).
+ * A receive that was cancelled completes with peer -1 and 0 bytes.
  * Cancel and request_free of a request that has no number (made by a call of another class) have back 0; start and
  * complete leave such requests out.
  * `n` values of a collective are the per-rank sizes of a v-variant where this rank knows them: what it sends to each

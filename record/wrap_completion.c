@@ -28,7 +28,9 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
         return 0;
     if (request->kind == RW_REQUEST_RECEIVE) {
         done->came = rw_arrived(request->peers, status);
-        if (!rw_status_cancelled(status))
+        if (rw_status_cancelled(status))
+            done->came = (struct rw_envelope){.peer = -1};
+        else
             rw_count_message(thread, request->call, RW_DIRECTION_RECEIVE, done->came.peer, done->came.bytes);
     } else if (request->kind == RW_REQUEST_DUPLICATE) {
         rw_duplicate_done(request->duplicate, *request->new_comm);

@@ -1,20 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/communicators.hpp"
 
-#include <tuple>
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace rankwise::replay {
+namespace {
+
+/// What the recorder writes as `group_hash` for a group of these members.
+std::uint64_t hash_of(std::span<const rw_rank_run> runs) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const rw_rank_run &run : runs)
+        for (std::uint32_t i = 0; i < run.count; ++i) {
+            const std::uint32_t member = run.first + static_cast<std::uint32_t>(run.stride) * i;
+            for (unsigned shift = 0; shift < 32; shift += 8)
+                hash = (hash ^ (member >> shift & 0xff)) * 0x100000001b3u;
+        }
+    return hash;
+}
+
+} // namespace
 
 Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) {
-    std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> by_group;
+    std::map<std::array<std::uint64_t, 4>, std::uint32_t> by_group;
     number_of_.resize(ranks.size());
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> bridges;
         for (const trace::CommunicatorDefinition &own : ranks[rank]->communicators) {
             const rw_comm &comm = own.definition;
             // Every rank's MPI_COMM_SELF is another one, though it is the first with its group everywhere.
-            const auto [found, is_new] =
-                by_group.try_emplace(std::tuple(comm.group_hash, comm.instance, comm.size),
-                                     static_cast<std::uint32_t>(all_.size()));
+            std::array<std::uint64_t, 4> key{comm.group_hash, comm.instance, comm.size, 0};
+            // The groups of an intercommunicator each count their own instances, but both make the
+            // intercommunicators between them in one order.
+            if (comm.remote_size > 0) {
+                const std::pair<std::uint64_t, std::uint64_t> groups =
+                    std::minmax({comm.group_hash, hash_of(own.remote_runs)});
+                key = {groups.first, groups.second, bridges[groups]++, 1};
+            }
+            const auto [found, is_new] = by_group.try_emplace(key, static_cast<std::uint32_t>(all_.size()));
             if (is_new) {
                 all_.emplace_back();
                 all_.back().number = found->second;
@@ -31,6 +55,7 @@ Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) 
                 numbers.resize(comm.index + std::size_t{1}, unknown);
             numbers[comm.index] = found->second;
         }
+    }
 }
 
 const Communicator *Communicators::find(std::uint32_t world_rank, std::uint32_t index) const {

@@ -10,16 +10,18 @@
 
 namespace rankwise::replay {
 
-/// A communicator as all of its members know it.
+/// A communicator as all of its members know it, of an intercommunicator those of both groups.
 struct Communicator {
     std::uint32_t number = 0;           ///< the same on every member
-    std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down
+    std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down,
+                                        ///< of an intercommunicator those of one group
     bool is_inter = false;
 };
 
 /// @brief The communicators of all ranks of a recording, put together from what each member wrote.
 ///
-/// Members know a communicator by the hash of its group and the how-many-th with that group it is.
+/// Members know a communicator by the hash of its group and the how-many-th with that group it is, an
+/// intercommunicator by the hashes of both groups and the how-many-th between them.
 class Communicators {
   public:
     explicit Communicators(std::span<const trace::ThreadRecord *const> ranks);

@@ -67,6 +67,8 @@ class RankProgram {
         operation.tag = tag;
         builder_.replace(rank_, receive, operation);
     }
+    /// @brief A posted receive that nothing will come for.
+    void drop(std::uint32_t receive) { builder_.replace(rank_, receive, Operation::calc(0)); }
 
   private:
     ScheduleBuilder &builder_;

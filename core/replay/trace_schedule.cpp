@@ -175,6 +175,10 @@ class RankReader {
         std::vector<std::uint32_t> operations;
     };
 
+    static bool is_receive(const Request &request) {
+        return request.kind == CallClass::irecv || request.kind == CallClass::recv_init;
+    }
+
     void take(const Event &event) {
         if (event.call_class == CallClass::sched) {
             ++sample_;
@@ -223,10 +227,14 @@ class RankReader {
             break;
         }
         case CallClass::cancel:
+            if (const auto found = requests_.find(event.request);
+                found == requests_.end() || !is_receive(found->second))
+                ++omitted_["cancelled requests other than receives, replayed as if they were not"];
+            break;
         case CallClass::request_free:
-            ++omitted_[event.call_class == CallClass::cancel
-                           ? "cancelled requests, replayed as if they were not"
-                           : "requests freed before their end, nobody waits for them"];
+            if (const auto found = requests_.find(event.request);
+                found == requests_.end() || !found->second.operations.empty())
+                ++omitted_["requests freed before their end, nobody waits for them"];
             break;
         case CallClass::partitioned:
         case CallClass::rma:
@@ -345,8 +353,12 @@ class RankReader {
             Request &request = found->second;
             const bool wildcard =
                 request.recv.posted_peer == trace::any_source || request.recv.posted_tag == trace::any_tag;
+            // A receive that was cancelled took nothing.
+            if (is_receive(request) && completion.received.peer == trace::proc_null)
+                for (const std::uint32_t posted : request.operations)
+                    program_.drop(posted);
             // An isendrecv's receive comes first.
-            if (completion.is_receive && wildcard && !request.operations.empty() &&
+            else if (completion.is_receive && wildcard && !request.operations.empty() &&
                 known_peer(completion.received.peer))
                 program_.resolve(request.operations.front(),
                                  static_cast<std::uint32_t>(completion.received.peer),

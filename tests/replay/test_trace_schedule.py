@@ -138,6 +138,56 @@ def test_persistent_requests_begin_at_each_start(goal_of):
     assert operations(lines[0]) == ["calc 100", "send 40b to 1 tag 0", "calc 0"] * 2
 
 
+def test_freeing_a_persistent_request_that_has_ended_leaves_nothing_out(goal_of):
+    a, b = ranks_of(2)
+    a.event("MPI_Send_init", 0, 10, u(0) + z(1) + z(0) + u(40))
+    a.event("MPI_Start", 0, 10, u(1) + u(1))
+    a.waitall(1)
+    a.event("MPI_Request_free", 0, 10, u(1))
+    a.isend(1, 8)
+    a.event("MPI_Request_free", 0, 10, u(1))
+    b.recv(0, 40)
+    b.recv(0, 8)
+    source, _ = goal_of([a, b])
+    # THEN only the request that had not ended is said
+    assert source.omitted == {"requests freed before their end, nobody waits for them": 1}
+
+
+@pytest.mark.parametrize("posted", [(1, 7), (ANY_SOURCE, -1)])
+def test_a_receive_that_was_cancelled_waits_for_nothing(goal_of, posted):
+    a, b = ranks_of(2)
+    a.irecv(posted[0], 64, tag=posted[1])
+    a.irecv(1, 64, tag=7)
+    a.event("MPI_Cancel", 0, 10, u(2))
+    a.waitall((2, PROC_NULL, 0, 0), (1, 1, 7, 5))
+    b.send(0, 5, tag=7)
+    source, lines = goal_of([a, b])
+    assert [line.split(" tag")[0] for line in operations(lines[0])] == ["calc 0", "recv 64b from 1", "calc 0"]
+    assert source.omitted == {}
+
+
+def test_messages_over_an_intercommunicator_meet(goal_of):
+    ranks = ranks_of(4)
+    for rank in ranks:
+        groups = ([0, 2], [1, 3])
+        own, others = groups if rank.world_rank % 2 == 0 else groups[::-1]
+        # GIVEN two intercommunicators; the even ranks have had another communicator with their group before
+        before = 0 if rank.world_rank % 2 else 1
+        for index in (2, 3):
+            rank.comm(index, own, instance=index - 2 + before, remote=others)
+    for even, odd in ((0, 1), (2, 3)):
+        ranks[even].isend(odd, 10, comm=2)
+        ranks[even].isend(odd, 20, comm=3)
+        ranks[even].waitall(1, 2)
+        # WHEN they are received in the other order
+        ranks[odd].recv(even, 20, comm=3)
+        ranks[odd].recv(even, 10, comm=2)
+    _, lines = goal_of(ranks)
+    sent, received = (operations(lines[rank])[:2] for rank in (0, 1))
+    assert [line.replace("send", "recv").replace("to 1", "from 0") for line in sent] == received[::-1]
+    assert len(set(received)) == 2
+
+
 def test_sendrecv_posts_both_and_waits_for_both(goal_of):
     ranks = ranks_of(2)
     for r, rank in enumerate(ranks):
