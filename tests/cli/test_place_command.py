@@ -75,6 +75,7 @@ def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place
         (["--hosts", "w,x,y,z"], "`--hosts` says whom a launcher starts"),
         (["--format", "rankfile"], "`rankfile` is not a value of `--format`"),
         (["--format", "openmpi4", "--hosts", "w,x,y,z"], "`best.rankfile` is there already"),
+        (["-o", "away/best.json"], "`away/best.json` cannot be written: there is no directory `away`"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_search(place, capsys, options, sentence):

@@ -137,6 +137,15 @@ def test_bad_input_is_one_sentence_and_a_hint(goal, capsys, words, status, expec
     assert expected in out.err and "hint:" in out.err
 
 
+def test_ranks_that_the_machine_has_no_cores_for_are_refused(goal, tmp_path, capsys):
+    small = tmp_path / "small.machine.toml"
+    text = Path(MACHINE).read_text().replace("count = 4", "count = 1").replace(NODE, "package:2 core:1 pu:1")
+    small.write_text(text)
+    assert main(["predict", goal, "--machine", str(small)]) == 1
+    err = capsys.readouterr().err
+    assert "error: the program has 4 ranks, the machine 2 cores" in err and "`node.count`" in err
+
+
 def test_a_placement_for_another_number_of_ranks_is_refused(goal, tmp_path, capsys):
     save(allocate(3, 2, 2, from_synthetic(NODE))[0], tmp_path / "p.json")
     assert main(["predict", goal, "--machine", MACHINE, "--placement", str(tmp_path / "p.json")]) == 1

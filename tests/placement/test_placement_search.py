@@ -143,6 +143,27 @@ def test_the_result_is_never_worse_than_the_simple_ones_by_the_judge():
     assert best.makespan_s == 1.0
 
 
+def test_channels_that_the_machine_does_not_have_need_no_link_class():
+    # GIVEN what `rankwise measure` writes for one node of one package
+    one = Topology.of(from_synthetic("package:1 core:4"), 1)
+    search = PlacementSearch(table([(0, 3, 1, 1)]), 4, machine(package=1e-6), one)
+    found = search.run(
+        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).surrogate_s), budget_s=1
+    )
+    assert sorted(found[-1].placement.cores.tolist()) == [0, 1, 2, 3]
+    assert found[-1].surrogate_s > 0
+    # THEN those it has do
+    with pytest.raises(RankwiseError, match="no link class for channel `network`"):
+        PlacementSearch(table([(0, 3, 1, 1)]), 4, machine(package=1e-6), Topology.of(one.nodes[0], 2))
+
+
+def test_of_equals_the_first_simple_placement_comes_back():
+    search = PlacementSearch(table([(0, 1, 1, 1)]), 8, FULL, TOPOLOGY)
+    *_, best = found = search.run(judge=lambda placement: Time(1.0), budget_s=1)
+    assert best.placement.cores.tolist() == found[0].placement.cores.tolist()
+    assert best.placement.node.tolist() == found[0].placement.node.tolist()
+
+
 def test_partly_filled_nodes_get_blocked_by_core():
     search = PlacementSearch(table([(0, 1, 1, 1)]), 5, FULL, TOPOLOGY)
     assert [each.name for each in search.simple()] == ["blocked", "cyclic"]

@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
             "record a program: `rankwise record --trace -- ...`",
         )
     source = load_source(args.input)
+    for what, count in source.omitted.items():
+        terminal.warning(f"not replayed: {what} ({count})", "omitted")
     predictor = Predictor(source.schedule, machine, topology)
     search = PlacementSearch(Recording.open(args.input).messages, source.schedule.ranks, machine, topology)
     candidates = search.run(
@@ -117,6 +119,11 @@ def _output(args: argparse.Namespace) -> Path:
         raise RankwiseError(
             f"`{output}` is there already", "use `--force` to replace it, or `-o` for another file"
         )
+    if not output.parent.is_dir():
+        raise RankwiseError(
+            f"`{output}` cannot be written: there is no directory `{output.parent}`",
+            "choose another file with `-o`",
+        )
     return output
 
 
@@ -140,7 +147,7 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
             [
                 candidate.name,
                 seconds_text(candidate.makespan_s),
-                "best" if candidate is best else f"+{over:.1%}",
+                "best" if candidate is best or over == 0 else f"+{over:.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]

@@ -115,6 +115,11 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
     else:
         nodes = len(topology.nodes)
         each = -(-ranks // nodes)
+    if not args.nodes and each > node.cores:
+        raise RankwiseError(
+            f"the program has {ranks} ranks, the machine {nodes * node.cores} cores",
+            "use a machine file of more nodes (`node.count`), or a `--placement` in which ranks share cores",
+        )
     if nodes > len(topology.nodes):
         raise RankwiseError(
             f"`--nodes {args.nodes}` asks for {nodes} nodes, the machine has {len(topology.nodes)}",

@@ -49,6 +49,14 @@ class CoreSlots:
         groups = np.stack([*columns, core], axis=1).astype(np.int32)
         return cls(node.astype(np.int32), core, groups, (NETWORK, NODE, PACKAGE, *names))
 
+    @property
+    def reachable(self) -> frozenset[str]:
+        """Channels between some two slots; a machine of one node has no `network`."""
+        wholes = [len(np.unique(self.groups[:, :level], axis=0)) for level in range(self.groups.shape[1] + 1)]
+        return frozenset(
+            name for level, name in enumerate(self.channels) if wholes[level + 1] > wholes[level]
+        )
+
 
 def link_class_of(machine: Machine, channel: str) -> LinkClass:
     """The link class of a channel, or of the next wider channel of the node (formats/machine.md).
@@ -121,20 +129,33 @@ class PairCosts:
     nic_in: np.ndarray
 
     @classmethod
-    def of(cls, messages: pl.DataFrame, ranks: int, machine: Machine, channels: tuple[str, ...]) -> PairCosts:
+    def of(
+        cls,
+        messages: pl.DataFrame,
+        ranks: int,
+        machine: Machine,
+        channels: tuple[str, ...],
+        reachable: frozenset[str] | None = None,
+    ) -> PairCosts:
         """Sum the messages table (source, destination, messages, bytes; one row a size range and call).
 
-        Messages of a row are taken to be of their mean size. Messages to self cost the same everywhere.
+        Messages of a row are taken to be of their mean size. Messages to self cost the same everywhere. Channels
+        that are not `reachable` (default: all are) need no link class and cost nothing.
         """
         rows = messages.filter((pl.col("source") != pl.col("destination")) & (pl.col("messages") > 0))
         count, total = (rows[name].to_numpy().astype(np.float64) for name in ("messages", "bytes"))
         source, destination = (rows[name].to_numpy().astype(np.int64) for name in ("source", "destination"))
         # One rank a core: no pair is as near as the last level, the same core.
-        levels = [count * message_time(link_class_of(machine, name), total / count) for name in channels]
+        nothing = np.zeros(len(count))
+        levels = [
+            count * message_time(link_class_of(machine, name), total / count)
+            if reachable is None or name in reachable
+            else nothing
+            for name in channels
+        ]
         resources = {resource.kind: resource for resource in machine.resources}
         sent = interface_time(resources.get("nic_tx"), count, total)
         received = interface_time(resources.get("nic_rx"), count, total)
-        nothing = np.zeros(len(count))
         # Every message is an entry of its source (out) and of its destination (in).
         key = np.concatenate([source * ranks + destination, destination * ranks + source])
         pairs, entry = np.unique(key, return_inverse=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankwise.quantities import seconds_text
+
 if TYPE_CHECKING:
     from rankwise.replay.predict import Prediction
 
@@ -58,5 +60,5 @@ def reasons(best: Prediction, other: Prediction, name: str) -> list[str]:
 
 def _change(now: float, then: float) -> str:
     if then == 0:
-        return f"{now:.3g} s instead of none"
-    return f"{now:.3g} s instead of {then:.3g} s"
+        return f"{seconds_text(now)} instead of none"
+    return f"{seconds_text(now)} instead of {seconds_text(then)}"

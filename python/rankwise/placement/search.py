@@ -67,7 +67,7 @@ class PlacementSearch:
         self.topology = topology
         self.ranks = ranks
         self.slots = CoreSlots.of(topology)
-        costs = PairCosts.of(messages, ranks, machine, self.slots.channels)
+        costs = PairCosts.of(messages, ranks, machine, self.slots.channels, self.slots.reachable)
         self._search = Search(
             self.slots.groups, self.slots.node, costs.offsets, costs.neighbour, costs.cost, costs.nic_out, costs.nic_in
         )  # fmt: skip
@@ -164,5 +164,5 @@ class PlacementSearch:
             [replace(candidate, prediction=judge(candidate.placement)) for candidate in candidates]
             for candidates in (known, found)
         )
-        best = min([*found, *known], key=lambda candidate: candidate.makespan_s)
+        best = min([*known, *found], key=lambda candidate: candidate.makespan_s)
         return [*known, replace(best, name="optimised")]
