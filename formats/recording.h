@@ -112,6 +112,9 @@ struct rw_call_total {
 
 /*
  * Messages to or from one world rank by one MPI call, of one size range. Empty slots have count 0.
+ * One-sided operations are entered by their origin alone: what goes to the target as sent, what comes back as received.
+ * Each partition of a partitioned operation is a message. What MPI_Isendrecv received is missing on MPICH, whose status
+ * does not say it.
  * Size bins include their upper bound, as the ranges (a, b] of Chai, Gao & Panda, section 5.2:
  *   bin 0: 0 bytes;  bin 1: 1 byte;  bin k: (2^(k-2), 2^(k-1)] bytes.
  */

@@ -41,6 +41,7 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #undef MPI_MESSAGE_NULL
 #undef MPI_MESSAGE_NO_PROC
 #undef MPI_BYTE
+#undef MPI_NO_OP
 #define MPI_COMM_WORLD ((MPI_Comm)rw_predefined.comm_world)
 #define MPI_COMM_SELF ((MPI_Comm)rw_predefined.comm_self)
 #define MPI_COMM_NULL ((MPI_Comm)rw_predefined.comm_null)
@@ -50,6 +51,7 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #define MPI_MESSAGE_NULL ((MPI_Message)rw_predefined.message_null)
 #define MPI_MESSAGE_NO_PROC ((MPI_Message)rw_predefined.message_no_proc)
 #define MPI_BYTE ((MPI_Datatype)rw_predefined.byte)
+#define MPI_NO_OP ((MPI_Op)rw_predefined.ops[13])
 #elif defined(MPICH_NUMVERSION)
 #define RW_MPICH_ABI
 #define RW_FLAVOUR RW_MPI_MPICH

@@ -86,6 +86,13 @@ static struct rw_group *resolve(MPI_Group group) {
     return resolved;
 }
 
+struct rw_group *rw_resolve_group(MPI_Group group) {
+    rw_lock(&lock);
+    struct rw_group *resolved = resolve(group);
+    rw_unlock(&lock);
+    return resolved;
+}
+
 static uint32_t run_length(const struct rw_group *group, uint32_t from, int32_t *stride) {
     uint32_t end = from + 1;
     *stride = end < group->size ? (int32_t)(rw_world_rank(group, (int)end) - rw_world_rank(group, (int)from)) : 0;

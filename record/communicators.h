@@ -81,6 +81,9 @@ static inline uint32_t rw_world_rank(const struct rw_group *group, int rank) {
     return group->ranks[rank];
 }
 
+/** @brief World ranks of an MPI group's members; the MPI group is freed. */
+RW_HIDDEN struct rw_group *rw_resolve_group(MPI_Group group);
+
 /** @brief Sources and destinations of the communicator's topology; NULL if it has none. */
 RW_HIDDEN const struct rw_neighbours *rw_neighbours(struct rw_communicator *known, MPI_Comm comm);
 

@@ -52,16 +52,24 @@ static struct rw_neighbours *distributed_graph(MPI_Comm comm) {
     return neighbours;
 }
 
-const struct rw_neighbours *rw_neighbours(struct rw_communicator *known, MPI_Comm comm) {
-    if (known->neighbours)
-        return known->neighbours;
+static struct rw_neighbours *ask(const struct rw_communicator *known, MPI_Comm comm) {
     int topology = MPI_UNDEFINED;
     RW_PMPI_CALL(Topo_test, MPI_Comm, int *)(comm, &topology);
     if (topology == MPI_CART)
-        known->neighbours = cartesian(comm);
-    else if (topology == MPI_GRAPH)
-        known->neighbours = graph(comm, known->rank);
-    else if (topology == MPI_DIST_GRAPH)
-        known->neighbours = distributed_graph(comm);
-    return known->neighbours;
+        return cartesian(comm);
+    if (topology == MPI_GRAPH)
+        return graph(comm, known->rank);
+    return topology == MPI_DIST_GRAPH ? distributed_graph(comm) : NULL;
+}
+
+const struct rw_neighbours *rw_neighbours(struct rw_communicator *known, MPI_Comm comm) {
+    struct rw_neighbours *neighbours = __atomic_load_n(&known->neighbours, __ATOMIC_ACQUIRE);
+    if (neighbours)
+        return neighbours;
+    /* Of several threads that ask at once the first one's answer is kept. */
+    struct rw_neighbours *asked = ask(known, comm);
+    if (__atomic_compare_exchange_n(&known->neighbours, &neighbours, asked, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return asked;
+    free(asked);
+    return neighbours;
 }

@@ -63,7 +63,7 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     if (!spare)
         more_records();
     struct rw_request *request = spare;
-    uint64_t number = kind <= RW_REQUEST_COLLECTIVE ? rw_process.requests++ : 0;
+    uint64_t number = kind <= RW_LAST_NUMBERED_REQUEST ? rw_process.requests++ : 0;
     if (request) {
         spare = request->next;
         *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};
@@ -97,7 +97,7 @@ static struct rw_request **find(uintptr_t handle) {
     return found;
 }
 
-enum use { LOOK_UP, START, TAKE, DROP };
+enum use { LOOK_UP, START, CANCEL, TAKE, DROP };
 
 static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
     rw_lock(&lock);
@@ -107,8 +107,10 @@ static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
         *copy = *request;
         if (how == START)
             request->active = 1;
+        else if (how == CANCEL)
+            request->cancelling = 1;
         else if (how == TAKE && request->persistent)
-            request->active = 0;
+            request->active = request->cancelling = 0;
         else if (how != LOOK_UP) {
             *link = request->next;
             request->next = spare;
@@ -123,6 +125,8 @@ static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
 int rw_request_look_up(uintptr_t handle, struct rw_request *found) { return use(handle, found, LOOK_UP); }
 
 int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(handle, started, START); }
+
+int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) { return use(handle, cancelled, CANCEL); }
 
 int rw_request_take(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, TAKE); }
 

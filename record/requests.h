@@ -18,7 +18,11 @@ enum rw_request_kind {
     RW_REQUEST_SEND,
     RW_REQUEST_RECEIVE,
     RW_REQUEST_COLLECTIVE,
+    RW_LAST_NUMBERED_REQUEST = RW_REQUEST_COLLECTIVE, /* those that follow have no number in the trace */
     RW_REQUEST_DUPLICATE,
+    RW_REQUEST_CANCELLED_SEND, /* not remembered before it was cancelled */
+    RW_REQUEST_PARTITIONED_SEND,
+    RW_REQUEST_PARTITIONED_RECEIVE,
     RW_REQUEST_MESSAGE /* not a request: what MPI_Mprobe matched */
 };
 
@@ -33,12 +37,14 @@ struct rw_request {
     uint8_t kind;
     uint8_t persistent;
     uint8_t active;  /* persistent: started and not completed */
-    uint8_t counted; /* persistent sends: not to MPI_PROC_NULL */
+    uint8_t counted; /* sends, partitioned operations: not with MPI_PROC_NULL */
+    uint8_t cancelling; /* MPI_Cancel was called: whether it was in time, the status says */
     union {
         struct rw_group *peers; /* receives: whose rank the status names */
         struct {
-            uint64_t bytes; /* persistent sends */
-            uint32_t peer;  /* world rank */
+            uint64_t bytes;      /* sends; of one partition */
+            uint32_t peer;       /* world rank */
+            uint32_t partitions; /* partitioned receives */
         };
         struct rw_collective_call *collective; /* persistent collectives */
         struct {
@@ -68,6 +74,9 @@ RW_HIDDEN int rw_request_drop(uintptr_t handle, struct rw_request *dropped);
 
 /** @brief A persistent operation starts: copy its record and make it active. */
 RW_HIDDEN int rw_request_start(uintptr_t handle, struct rw_request *started);
+
+/** @brief MPI_Cancel was called: mark and copy the record. */
+RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
 
 /** @brief Copy the record. */
 RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);

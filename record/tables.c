@@ -79,6 +79,27 @@ void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, u
     thread->peer_entries++;
 }
 
+/*
+ * An entry without messages is a free slot, behind which others may stand that had to give way to it: these are then
+ * entered a second time. Readers add up entries of the same key.
+ */
+void rw_uncount_message(struct rw_thread *thread, uint32_t peer, uint32_t call, uint64_t bytes) {
+    const uint64_t key = rw_peer_key(peer, call, bytes);
+    for (uint64_t slot = rw_mix(key) >> thread->peer_shift; thread->peers; slot++) {
+        struct rw_peer_entry *entry = &thread->peers[slot & thread->peer_mask];
+        uint64_t found;
+        memcpy(&found, entry, sizeof found);
+        if (entry->count == 0)
+            return;
+        if (found == key) {
+            thread->totals[call].bytes -= bytes;
+            entry->bytes -= bytes;
+            entry->count--;
+            return;
+        }
+    }
+}
+
 static uint64_t hash_of_key(const struct rw_collective_key *key) {
     uint64_t hash = key->words[0] * 0x9e3779b97f4a7c15u ^ key->words[1] * 0xc2b2ae3d27d4eb4fu ^
                     key->words[2] * 0x165667b19e3779f9u ^ key->words[3] * 0x27d4eb2f165667c5u;

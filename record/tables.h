@@ -48,6 +48,9 @@ static inline void rw_count_messages(struct rw_thread *thread, uint32_t peer, ui
     rw_new_peer_entry(thread, key, bytes, messages);
 }
 
+/** @brief Take back a message that this thread entered. */
+RW_HIDDEN void rw_uncount_message(struct rw_thread *thread, uint32_t peer, uint32_t call, uint64_t bytes);
+
 /*
  * The fields up to `count` are the key, as four words. They are put together from the fields, not copied: loading a
  * word over narrower stores that are still under way costs more than all the rest.

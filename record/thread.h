@@ -22,6 +22,21 @@ struct rw_datatype_slot {
     uint64_t bytes;
 };
 
+/*
+ * The last nonblocking sends, by handle, for those that are cancelled and taken back. Open MPI cancels no sends.
+ */
+#if defined(OPEN_MPI)
+#define RW_RECENT_SENDS 0
+#else
+#define RW_RECENT_SENDS 32
+#endif
+struct rw_recent_send {
+    uintptr_t handle;
+    uint64_t bytes;
+    uint32_t peer; /* world rank */
+    uint32_t call; /* 0: none, or to MPI_PROC_NULL */
+};
+
 struct rw_thread {
     uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
     struct rw_rank *rank;
@@ -63,6 +78,7 @@ struct rw_thread {
     struct rw_thread *next;
 
     struct rw_datatype_slot datatypes[RW_DATATYPE_SLOTS];
+    struct rw_recent_send recent_sends[RW_RECENT_SENDS];
     /* Copies for calls on many requests, grown on demand. */
     void *scratch;
     uint64_t scratch_bytes;

@@ -21,12 +21,15 @@ struct completed {
     struct rw_envelope came;
 };
 
-/* Enter what a completed operation says; 0 if it says nothing (unknown, or a persistent one that was not active). */
+/* Enter what a completed operation says; 0 if the trace says nothing of it: unknown, not active, or not numbered. */
 static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status, struct completed *done) {
     struct rw_request *request = &done->request;
     if (!rw_request_take((uintptr_t)handle, request) || (request->persistent && !request->active))
         return 0;
-    if (request->kind == RW_REQUEST_RECEIVE) {
+    if ((request->kind == RW_REQUEST_SEND || request->kind == RW_REQUEST_CANCELLED_SEND) && request->cancelling) {
+        if (request->counted && rw_status_cancelled(status))
+            rw_uncount_message(thread, request->peer, request->call, request->bytes);
+    } else if (request->kind == RW_REQUEST_RECEIVE) {
         done->came = rw_arrived(request->peers, status);
         if (rw_status_cancelled(status))
             done->came = (struct rw_envelope){.peer = -1};
@@ -34,9 +37,12 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
             rw_count_message(thread, request->call, RW_DIRECTION_RECEIVE, done->came.peer, done->came.bytes);
     } else if (request->kind == RW_REQUEST_DUPLICATE) {
         rw_duplicate_done(request->duplicate, *request->new_comm);
-        return 0;
+    } else if (request->kind == RW_REQUEST_PARTITIONED_RECEIVE && request->counted) {
+        thread->totals[request->call].bytes += request->bytes * request->partitions;
+        rw_count_messages(thread, request->peer, request->call | RW_DIRECTION_RECEIVE, request->bytes,
+                          request->partitions);
     }
-    return 1;
+    return request->kind <= RW_LAST_NUMBERED_REQUEST;
 }
 
 static unsigned char *put_completed(unsigned char *at, const struct completed *done) {
@@ -260,7 +266,7 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
     unsigned char *const numbers = at;
     for (uint64_t i = 0; i < limit && rw_requests_known; i++) {
         struct rw_request request;
-        if (!rw_request_start((uintptr_t)handles[i], &request))
+        if (!rw_request_start((uintptr_t)handles[i], &request) || request.kind > RW_LAST_NUMBERED_REQUEST)
             continue;
         known++;
         if (at)
@@ -297,6 +303,25 @@ START(pmpi, Startall)
 
 /* ---- MPI_Cancel, MPI_Request_free ---- */
 
+/* A send that was not remembered, unless too many others followed it. */
+static void remember_cancelled_send(struct rw_thread *thread, MPI_Request handle) {
+#if RW_RECENT_SENDS > 0
+    const struct rw_recent_send *recent = &thread->recent_sends[(uintptr_t)handle % RW_RECENT_SENDS];
+    if (recent->handle != (uintptr_t)handle || !recent->call)
+        return;
+    struct rw_request *request = rw_request_new(RW_REQUEST_CANCELLED_SEND, recent->call);
+    if (!request)
+        return;
+    request->counted = request->cancelling = 1;
+    request->peer = recent->peer;
+    request->bytes = recent->bytes;
+    rw_request_add(request, (uintptr_t)handle);
+#else
+    (void)thread;
+    (void)handle;
+#endif
+}
+
 static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, MPI_Request handle) {
     struct rw_request request;
     int known;
@@ -305,13 +330,17 @@ static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin
         if (known && request.kind == RW_REQUEST_COLLECTIVE)
             free(request.collective);
     } else {
-        known = rw_request_look_up((uintptr_t)handle, &request);
+        known = rw_request_cancel((uintptr_t)handle, &request);
+        if (!known)
+            remember_cancelled_send(thread, handle);
     }
     if (!thread->traced)
         return;
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 1);
     if (at)
-        rw_trace_end(thread, rw_put_u(at, known ? rw_process.requests - request.number : 0));
+        rw_trace_end(thread, rw_put_u(at, known && request.kind <= RW_LAST_NUMBERED_REQUEST
+                                              ? rw_process.requests - request.number
+                                              : 0));
 }
 
 #define NOTE(entry, name)                                                                                             \

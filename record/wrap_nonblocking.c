@@ -20,6 +20,21 @@ static void add_send_request(struct rw_thread *thread, unsigned call, const stru
     rw_request_add(request, (uintptr_t)made);
 }
 
+/* In case it is cancelled. */
+static inline void remember_recent(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,
+                                   MPI_Request made) {
+#if RW_RECENT_SENDS > 0
+    thread->recent_sends[(uintptr_t)made % RW_RECENT_SENDS] = (struct rw_recent_send){
+        (uintptr_t)made, sent->bytes, sent->peer < 0 ? RW_PEER_UNKNOWN : (uint32_t)sent->peer,
+        sent->peer == -1 ? 0 : call};
+#else
+    (void)thread;
+    (void)call;
+    (void)sent;
+    (void)made;
+#endif
+}
+
 static void add_receive_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *posted,
                                 MPI_Request made, int persistent) {
     if (posted->peer == -1 && !persistent && !thread->traced)
@@ -51,8 +66,10 @@ static void trace_nonblocking(struct rw_thread *thread, unsigned call, uint64_t 
         RW_CALLED(name);                                                                                              \
         if (RW_LIKELY(result == MPI_SUCCESS)) {                                                                       \
             const struct rw_envelope sent = rw_envelope(thread, count, datatype, dest, tag, comm);                       \
-            if (!is_persistent)                                                                                       \
-                rw_count_message(thread, call, 0, sent.peer, sent.bytes);                                                \
+            if (!is_persistent) {                                                                                     \
+                rw_count_message(thread, call, 0, sent.peer, sent.bytes);                                             \
+                remember_recent(thread, call, &sent, *request);                                                       \
+            }                                                                                                         \
             add_send_request(thread, call, &sent, *request, is_persistent);                                           \
             if (RW_UNLIKELY(thread->traced))                                                                          \
                 trace_nonblocking(thread, call, begin, end, &sent, 0);                                                \
@@ -104,6 +121,18 @@ RW_CALLS_recv_init(RECV_INITS)
 #define POSTED_Sendrecv rw_envelope(thread, recvcount, recvtype, source, recvtag, comm)
 #define POSTED_Sendrecv_replace rw_envelope(thread, count, datatype, source, recvtag, comm)
 
+/* MPICH, up to 5.0 at least, completes it with a status that is not the receive's: what came is not known there. */
+static void add_sendrecv_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,
+                                 const struct rw_envelope *posted, MPI_Request made) {
+#if defined(OPEN_MPI)
+    (void)sent;
+    add_receive_request(thread, call, posted, made, 0);
+#else
+    (void)posted;
+    add_send_request(thread, call, sent, made, 0);
+#endif
+}
+
 #define ISENDRECV(entry, name, call, base)                                                                            \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
@@ -112,7 +141,7 @@ RW_CALLS_recv_init(RECV_INITS)
         if (RW_LIKELY(result == MPI_SUCCESS)) {                                                                       \
             const struct rw_envelope sent = SENT_##base, posted = POSTED_##base;                                      \
             rw_count_message(thread, call, 0, sent.peer, sent.bytes);                                                    \
-            add_receive_request(thread, call, &posted, *request, 0);                                                  \
+            add_sendrecv_request(thread, call, &sent, &posted, *request);                                             \
             if (RW_UNLIKELY(thread->traced))                                                                          \
                 trace_nonblocking(thread, call, begin, end, &sent, &posted);                                          \
         }                                                                                                             \

@@ -153,6 +153,24 @@ def test_collectives_without_known_members_are_said_to_be_missing(tmp_path):
     ]
 
 
+def test_what_an_origin_fetched_is_a_message_from_its_target(tmp_path):
+    # GIVEN an origin that put 100 bytes, got 200, and did both with 4 bytes
+    origin, target = Rank(0, 2), Rank(1, 2)
+    origin.send(1, 100, call="MPI_Put")
+    origin.recv(1, 200, call="MPI_Get")
+    origin.send(1, 4, call="MPI_Fetch_and_op")
+    origin.recv(1, 4, call="MPI_Fetch_and_op")
+    recording = Recording.open(write_recording(tmp_path / "rma.rw", [origin, target]))
+    # THEN the data went both ways, and no point-to-point message was received
+    assert sorted(rows(recording.messages, "source", "destination", "call", "bytes")) == [
+        (0, 1, "MPI_Fetch_and_op", 4),
+        (0, 1, "MPI_Put", 100),
+        (1, 0, "MPI_Fetch_and_op", 4),
+        (1, 0, "MPI_Get", 200),
+    ]
+    assert recording.received.height == 0
+
+
 def test_unknown_peers_are_null_and_said(tmp_path):
     rank = Rank(0, 1, flags=FINALIZED | UNCLASSIFIED)
     rank.send(0xFFFFFFFE, 8)

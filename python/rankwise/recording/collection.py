@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLES = ("messages", "received", "calls", "ranks", "collectives", "communicators")
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 2
+TABLES_VERSION = 3
 
 
 @dataclass

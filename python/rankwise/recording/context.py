@@ -29,12 +29,7 @@ from rankwise.recording.raw import (
 )
 
 SCHEMA = "rankwise.context/1"
-PASSED_THROUGH = ("rma", "partitioned", "io")
-REASONS = {
-    "rma": "one-sided communication is counted, its messages are not recorded",
-    "partitioned": "partitioned communication is counted, its messages are not recorded",
-    "io": "file operations are counted, their data is not recorded",
-}
+REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
 
 
 def describe(directory: Path, job: Job, expansion: Expansion, file_problems: list[str]) -> dict:
@@ -148,7 +143,7 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
     totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
     missing = [
         {"what": kind, "count": int(totals[kind == CALL_CLASSES].sum()), "why": REASONS[kind]}
-        for kind in PASSED_THROUGH
+        for kind in REASONS
     ]
     lost = sum(thread.rank["unrecorded_messages"] for thread in job.threads)
     missing.append(
@@ -172,7 +167,7 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
 def _passed_through(job: Job) -> dict[str, int]:
     """Calls of functions without messages of their own in the recording, by name."""
     totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
-    shown = (totals > 0) & np.isin(CALL_CLASSES, ["other", *PASSED_THROUGH])
+    shown = (totals > 0) & np.isin(CALL_CLASSES, ["other", *REASONS])
     return {str(name): int(count) for name, count in zip(CALL_NAMES[shown], totals[shown], strict=True)}
 
 

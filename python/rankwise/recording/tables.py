@@ -53,19 +53,25 @@ def size_ranges(bins: np.ndarray) -> dict[str, pl.Series]:
 
 
 def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
-    """Messages as their senders saw them, those of collectives included."""
+    """Messages as their senders saw them, those of collectives included.
+
+    Of one-sided operations only the origin knows: what it fetched is a message from the target to it.
+    """
     entries, owner = joined(job.threads, "peers")
-    sent = (entries["call"] & DIRECTION_RECEIVE) == 0
-    entries, owner = entries[sent], owner[sent]
-    source = of_thread(job.threads, "world_rank")[owner]
-    collective = CALL_COLLECTIVES[entries["call"]] != "none"
-    keep = ~(_SENDS_BLOCKS[entries["call"]] & ((source == entries["peer"]) | (entries["bin"] == 0)))
-    entries, source, collective = entries[keep], source[keep], collective[keep]
+    call, fetched = _calls_of(entries)
+    kept = ~fetched | (CALL_CLASSES[call] == "rma")
+    entries, owner, call, fetched = entries[kept], owner[kept], call[kept], fetched[kept]
+    origin = of_thread(job.threads, "world_rank")[owner]
+    collective = CALL_COLLECTIVES[call] != "none"
+    keep = ~(_SENDS_BLOCKS[call] & ((origin == entries["peer"]) | (entries["bin"] == 0)))
+    entries, origin, collective = entries[keep], origin[keep], collective[keep]
+    call, fetched = call[keep], fetched[keep]
+    swapped = fetched & (entries["peer"] != PEER_UNKNOWN)  # a source is always known
     direct = pl.DataFrame(
         {
-            "source": source,
-            "destination": _peer(entries["peer"]),
-            "call": names(entries["call"]),
+            "source": np.where(swapped, entries["peer"], origin).astype(np.int64),
+            "destination": _peer(np.where(swapped, origin, entries["peer"])),
+            "call": names(call),
             "collective": collective,
             "algorithm": pl.select(pl.when(pl.Series(collective)).then(pl.lit("direct"))).to_series(),
             **size_ranges(entries["bin"]),
@@ -91,19 +97,25 @@ def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
 def received(job: Job) -> pl.DataFrame:
     """Point-to-point messages as their receivers saw them; a source that is not known is null."""
     entries, owner = joined(job.threads, "peers")
-    there = (entries["call"] & DIRECTION_RECEIVE) != 0
-    entries, owner = entries[there], owner[there]
+    call, arrived = _calls_of(entries)
+    there = arrived & (CALL_CLASSES[call] != "rma")
+    entries, owner, call = entries[there], owner[there], call[there]
     frame = pl.DataFrame(
         {
             "source": _peer(entries["peer"]),
             "destination": of_thread(job.threads, "world_rank")[owner],
-            "call": names(entries["call"] & ~np.uint16(DIRECTION_RECEIVE)),
+            "call": names(call),
             **size_ranges(entries["bin"]),
             "messages": entries["count"].astype(np.int64),
             "bytes": entries["bytes"].astype(np.int64),
         }
     )
     return _summed(frame, RECEIVED_KEY)
+
+
+def _calls_of(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The call of each entry, and whether it tells of something received."""
+    return entries["call"] & ~np.uint16(DIRECTION_RECEIVE), (entries["call"] & DIRECTION_RECEIVE) != 0
 
 
 def _peer(peers: np.ndarray) -> pl.Series:

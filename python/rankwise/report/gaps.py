@@ -64,8 +64,7 @@ def ranks_text(ranks: list[int]) -> str:
 
 
 def _counted(what: str, count: int | None) -> str:
-    names = {"rma": "one-sided calls", "partitioned": "partitioned calls", "io": "file calls", "note": "note"}
-    name = names.get(what, what)
+    name = {"io": "file calls"}.get(what, what)
     return name if count is None else f"{count} {name}"
 
 
