@@ -4,7 +4,9 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -50,6 +52,8 @@ class Mpi:
             "PRTE_ALLOW_RUN_AS_ROOT": "1",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_mpi_yield_when_idle": "1",
+            # It says at every window that it cannot be used here.
+            "OMPI_MCA_osc": "^ucx",
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
             "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         }
@@ -58,7 +62,7 @@ class Mpi:
         }
         return inherited | added
 
-    def compile(self, source: str | Path, output: Path, *flags: str) -> Path:
+    def compile(self, source: str | Path, output: Path, *flags: str, quiet: bool = False) -> Path:
         """Compile a program (a name in tests/programs/, or a path) with this MPI; returns `output`."""
         path = source if isinstance(source, Path) else PROGRAMS / source
         wrapper = self.mpifort if path.suffix in {".f", ".f90"} else self.mpicc
@@ -70,8 +74,13 @@ class Mpi:
             [str(wrapper), "-O2", str(path), "-o", str(output), *rpath, *flags],
             check=True,
             env=os.environ | chosen,
+            stderr=subprocess.DEVNULL if quiet else None,
         )
         return output
+
+    def has(self, function: str) -> bool:
+        """Whether the library has an MPI function, by linking a program with it."""
+        return _links(self, function)
 
     def run(
         self,
@@ -89,6 +98,18 @@ class Mpi:
             timeout=timeout,
             stdin=subprocess.DEVNULL,
         )
+
+
+@cache
+def _links(mpi: Mpi, function: str) -> bool:
+    with tempfile.TemporaryDirectory() as directory:
+        source = Path(directory) / "has.c"
+        source.write_text(f"#include <mpi.h>\nint main(void) {{ return (long){function} == 0; }}\n")
+        try:
+            mpi.compile(source, Path(directory) / "has", "-w", quiet=True)
+        except subprocess.CalledProcessError:
+            return False
+    return True
 
 
 def installed() -> list[Mpi]:

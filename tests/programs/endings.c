@@ -24,6 +24,8 @@ int main(int argc, char **argv) {
         raise(SIGKILL);
     if (strcmp(how, "segv") == 0 && rank == 1)
         raise(SIGSEGV);
+    if (strcmp(how, "term") == 0 && rank == 1)
+        raise(SIGTERM);
     if (strcmp(how, "_exit") == 0)
         _exit(0);
     if (strcmp(how, "exit") == 0)

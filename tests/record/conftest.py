@@ -11,6 +11,25 @@ import raw_reader
 
 from rankwise.record.library import library_directory
 
+# Of tests with the marker `matrix`, these libraries and the marker's numbers of ranks are not slow.
+QUICK = ("mpich-5.0.2", "openmpi-5.0.11")
+QUICK_FORTRAN = ("debian-mpich", "debian-openmpi")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow what `make test` leaves to `make test-all`: a part of the matrix is a faithful sample of it."""
+    for item in items:
+        marker = item.get_closest_marker("matrix")
+        if marker is None:
+            continue
+        chosen = item.callspec.params
+        quick = QUICK_FORTRAN if chosen.get("name") in ("f08", "use mpi", "mpif.h") else QUICK
+        if chosen["ranks"] not in marker.kwargs["ranks"] or (
+            chosen["mpi"] and chosen["mpi"].name not in quick
+        ):
+            item.add_marker(pytest.mark.slow)
+
 
 @dataclass
 class Recorded:

@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize("how", ["abort", "kill", "segv", "_exit", "exit"])
+@pytest.mark.parametrize("how", ["abort", "kill", "segv", "term", "_exit", "exit"])
 def test_what_was_recorded_survives_every_ending(mpi, compiled, record, how):
     # GIVEN two ranks that have exchanged 50 messages
     endings = compiled(mpi, "endings.c")
@@ -25,7 +25,7 @@ def test_what_was_recorded_survives_every_ending(mpi, compiled, record, how):
     assert "rankwise" not in recorded.run.stdout + recorded.run.stderr
 
 
-@pytest.mark.parametrize("how", ["abort", "kill", "segv"])
+@pytest.mark.parametrize("how", ["abort", "kill", "segv", "term"])
 def test_the_exit_status_is_the_one_without_the_recorder(mpi, compiled, record, how):
     endings = compiled(mpi, "endings.c")
     without = mpi.run(2, endings, how)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program for each chapter of MPI; each says itself what must be recorded of it, beside each call."""
+
+import expected
+import pytest
+
+pytestmark = pytest.mark.mpi
+
+# Program -> the function without which it cannot be built.
+CHAPTERS = {
+    "point_to_point": None,
+    "partitioned": "MPI_Psend_init",
+    "collectives": None,
+    "neighbours": None,
+    "communicators": None,
+    "one_sided": None,
+    "files": None,
+}
+
+# Parts of programs that are left out where the library lacks them.
+OPTIONAL = ("MPI_Send_c", "MPI_Isendrecv", "MPI_Allreduce_init", "MPI_Neighbor_allgather_init")
+
+
+@pytest.mark.matrix(ranks=[5])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("ranks", [1, 2, 5, 16])
+def test_every_call_of_the_chapter_has_exactly_the_known_counts(
+    mpi, compiled, record, tmp_path_factory, chapter, ranks
+):
+    # GIVEN a program that writes down what it sends, receives and calls
+    needed = CHAPTERS[chapter]
+    if needed and not mpi.has(needed):
+        pytest.skip(f"this MPI has no {needed}")
+    flags = [f"-DHAVE_{function}" for function in OPTIONAL if mpi.has(function)]
+    program = compiled(mpi, f"calls/{chapter}.c", *flags)
+    stated = tmp_path_factory.mktemp("expected")
+    # WHEN it is recorded
+    recorded = record(mpi, ranks, program, stated / "file", environment={"EXPECT": str(stated)})
+    # THEN each rank has recorded that and nothing else
+    for rank in range(ranks):
+        threads = [thread for thread in recorded.threads if thread.info["world_rank"] == rank]
+        expected.check(threads, expected.read(stated / str(rank)))
