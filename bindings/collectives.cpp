@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "collective_names.hpp"
 #include "collectives/count.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/select.hpp"
@@ -15,12 +16,6 @@
 namespace nb = nanobind;
 namespace coll = rankwise::collectives;
 using namespace nb::literals;
-
-namespace {
-
-template <class T> using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T> std::span<const T> view(const Column<T> &column) { return {column.data(), column.size()}; }
 
 coll::Collective collective_of(const std::string &name) {
     for (int i = 0; i <= static_cast<int>(coll::Collective::neighbor_alltoallw); ++i) {
@@ -37,6 +32,12 @@ coll::Library library_of(const std::string &name) {
     }
     return name == "mpich" ? coll::Library::mpich : coll::Library::openmpi;
 }
+
+namespace {
+
+template <class T> using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T> std::span<const T> view(const Column<T> &column) { return {column.data(), column.size()}; }
 
 coll::Operation operation_of(const std::string &collective, std::uint32_t rank, std::uint32_t size, std::uint32_t root,
                              std::uint64_t bytes, std::uint32_t element_bytes, std::uint64_t total_bytes) {

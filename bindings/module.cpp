@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
     bind_collectives(module);
     bind_placement(module);
     bind_replay(module);
+    bind_programs(module);
     bind_trace(module);
     bind_workloads(module);
 }

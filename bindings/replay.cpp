@@ -13,6 +13,7 @@
 #include "arrays.hpp"
 #include "error.hpp"
 #include "machine/machine.hpp"
+#include "matched_schedule.hpp"
 #include "replay/goal.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
@@ -39,13 +40,6 @@ Picoseconds picoseconds(double seconds) {
 double picoseconds_per_byte(double seconds) {
     return std::round(seconds * 1e18) / 1e6;
 }
-
-/// A schedule with its messages matched, which all replays of it share.
-struct MatchedSchedule {
-    explicit MatchedSchedule(Schedule &&from) : schedule(std::move(from)), matching(match(schedule)) {}
-    Schedule schedule;
-    Matching matching;
-};
 
 template <class Field> nb::object seconds(const Prediction &prediction, Field field) {
     std::vector<double> out;
@@ -226,10 +220,25 @@ void bind_replay(nb::module_ &module) {
                 return std::make_shared<MatchedSchedule>(read_goal(text, name));
             },
             "text"_a, "name"_a)
+        .def_static("is_goal_binary",
+                    [](const nb::bytes &data) { return is_goal_binary({data.c_str(), data.size()}); })
+        .def_static(
+            "read_goal_binary",
+            [](const nb::bytes &data, const std::string &name) {
+                const std::string_view view(data.c_str(), data.size());
+                nb::gil_scoped_release unlocked;
+                return std::make_shared<MatchedSchedule>(read_goal_binary(view, name));
+            },
+            "data"_a, "name"_a)
         .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a,
                     "tag"_a, "later"_a, "earlier"_a, "at_start"_a)
         .def_static("from_trace", &from_trace, "ranks"_a, "library"_a)
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
+        .def("write_goal_binary",
+             [](const MatchedSchedule &s) {
+                 const std::string data = write_goal_binary(s.schedule);
+                 return nb::bytes(data.data(), data.size());
+             })
         .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
         .def_prop_ro("operations", [](const MatchedSchedule &s) { return s.schedule.operations.size(); })
         .def_prop_ro("messages", [](const MatchedSchedule &s) { return s.schedule.messages().first; })

@@ -8,5 +8,6 @@ void bind_error(nanobind::module_ &module);
 void bind_collectives(nanobind::module_ &module);
 void bind_placement(nanobind::module_ &module);
 void bind_replay(nanobind::module_ &module);
+void bind_programs(nanobind::module_ &module); // into the room of bind_replay, behind it
 void bind_trace(nanobind::module_ &module);
 void bind_workloads(nanobind::module_ &module);

@@ -23,4 +23,18 @@ Schedule read_goal(std::string_view text, const std::string &name);
 /// Computation is rounded to whole nanoseconds.
 std::string write_goal(const Schedule &schedule);
 
+/// @return whether data begins as binary GOAL does, usable or not
+bool is_goal_binary(std::string_view data);
+
+/// @brief Read binary GOAL, what LogGOPSim's `txt2bin` writes; its layout is in formats/loggops.md.
+///
+/// @param[in] data the file
+/// @param[in] name for messages
+/// @throws Error what is wrong, with the byte
+Schedule read_goal_binary(std::string_view data, const std::string &name);
+
+/// @brief Write a schedule as binary GOAL. Computation is rounded to whole nanoseconds.
+/// @throws Error the format cannot hold it
+std::string write_goal_binary(const Schedule &schedule);
+
 } // namespace rankwise::replay

@@ -7,8 +7,10 @@
 
 #include "collectives/registry.hpp"
 #include "error.hpp"
+#include "replay/collective_steps.hpp"
 #include "replay/communicators.hpp"
 #include "replay/rank_program.hpp"
+#include "replay/tags.hpp"
 #include "trace/event_reader.hpp"
 
 namespace rankwise::replay {
@@ -129,20 +131,6 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
     }
     return out;
 }
-
-/// Numbers for (communicator, tag), the same for all ranks: what an operation's tag is in the schedule.
-class Tags {
-  public:
-    std::uint32_t number(std::uint32_t communicator, std::int32_t tag) {
-        const std::uint64_t key = std::uint64_t{communicator} << 32 | static_cast<std::uint32_t>(tag);
-        return numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size())).first->second;
-    }
-    /// Messages of collectives never meet others; among each other they keep their order.
-    std::uint32_t collective(std::uint32_t communicator) { return number(communicator, std::int32_t{-2}); }
-
-  private:
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-};
 
 /// Turns one rank's events into operations.
 class RankReader {
@@ -400,7 +388,7 @@ class RankReader {
             operation.receive_sizes = incoming;
         }
         collectives::expand(collectives::select(library_, operation), operation, steps_);
-        return write_steps(*c);
+        return write_collective(program_, steps_, c->members, tags_.collective(c->number));
     }
 
     std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k,
@@ -411,25 +399,6 @@ class RankReader {
                 if (found->second[from].size() == incoming.size())
                     incoming[from] = found->second[from][own];
         return incoming;
-    }
-
-    std::vector<std::uint32_t> write_steps(const Communicator &c) {
-        const std::uint32_t tag = tags_.collective(c.number);
-        std::vector<std::uint32_t> round, before;
-        for (std::size_t i = 0; i < steps_.size(); ++i) {
-            const collectives::Step &step = steps_[i];
-            if (i > 0 && step.round != steps_[i - 1].round) {
-                before.assign(1, program_.join(round));
-                round.clear();
-            }
-            const std::uint32_t peer = c.members[step.peer];
-            const Operation operation = step.kind == collectives::StepKind::send
-                                            ? Operation::send(peer, step.bytes, tag)
-                                            : Operation::receive(peer, step.bytes, tag);
-            round.push_back(before.empty() ? program_.beside(operation)
-                                           : program_.after(before.front(), operation));
-        }
-        return round;
     }
 
     const std::uint32_t rank_;

@@ -2,6 +2,7 @@
 """`rankwise predict` as it is typed."""
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -42,7 +43,8 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
         "path": "", "kind": "goal", "ranks": 4, "operations": 12, "messages": 4, "bytes": 400000,
         "collective_algorithms": None, "omitted": [],
     }  # fmt: skip
-    assert len(document["machine"]["sha256"]) == 64
+    (machine,) = document["machines"]
+    assert len(machine["sha256"]) == 64
     assert document["model"] == {
         "interfaces": True,
         "shared_cores": True,
@@ -91,7 +93,7 @@ def test_placement_files_are_compared_by_name(goal, tmp_path, capsys):
 def test_a_changed_number_changes_the_time_and_is_named(goal, capsys):
     usual = predicted(capsys, goal, "--machine", MACHINE)
     slow = predicted(capsys, goal, "--machine", MACHINE, "--set", "network.G=100ns/B", "--set", "nic.G=0ns/B")
-    assert slow["machine"]["settings"] == ["network.G=100ns/B", "nic.G=0ns/B"]
+    assert slow["machines"][0]["settings"] == ["network.G=100ns/B", "nic.G=0ns/B"]
     difference = slow["placements"][0]["makespan_s"] - usual["placements"][0]["makespan_s"]
     assert difference == pytest.approx(99999 * 100e-9 - 100000 / 1532e6, rel=1e-3)
 
@@ -106,6 +108,74 @@ def test_parts_of_the_model_can_be_left_out(goal, capsys):
         "progress": True,
         "handshake": False,
     }
+
+
+def test_a_prediction_says_what_it_loses_to_what(goal, capsys):
+    (one,) = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2")["placements"]
+    lost = {(each["name"], each["part"]): each["lost_s"] for each in one["losses"]}
+    assert lost["network", "all"] > 0
+    assert lost["communication", "all"] == one["losses"][0]["lost_s"]
+    assert one["losses"][0]["lost_s"] == pytest.approx(one["makespan_s"] - 0.001)
+    (one,) = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2", "--no-losses")["placements"]
+    assert one["losses"] is None
+
+
+def test_several_machines_and_allocations_are_in_one_table_fastest_first(goal, tmp_path, capsys):
+    slow = tmp_path / "slow.toml"
+    slow.write_text(re.sub("^name = .*", 'name = "Slow"', Path(MACHINE).read_text(), count=1, flags=re.M))
+    words = [goal, "-m", str(slow), "-m", MACHINE, "--nodes", "2x2", "--set", "package.G=50ns/B"]
+    words += ["--allocation", "blocked", "--allocation", "cyclic"]
+    document = predicted(capsys, *words)
+    assert [each["name"] for each in document["machines"]][0] == "Slow"
+    assert [each["machine"] for each in document["placements"]] == ["Slow", "Slow"] + [
+        document["machines"][1]["name"]
+    ] * 2
+    assert main(["predict", *words]) == 0
+    out = capsys.readouterr().out
+    rows = [line for line in out.splitlines() if line.startswith(("blocked", "cyclic"))]
+    assert len(rows) == 8  # times, then what there is to gain
+    assert rows[0].startswith("cyclic") and "best" in rows[0]
+    assert rows[3].startswith("blocked") and "+" in rows[3]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_sweep_gives_a_time_for_each_value_and_a_plot(goal, tmp_path, capsys):
+    plot = tmp_path / "sweep.svg"
+    words = [goal, "--machine", MACHINE, "--nodes", "2x2", "--sweep", "network.L=1us..1ms:4,log"]
+    document = predicted(capsys, *words, "--plot", str(plot))
+    sweep = document["sweep"]
+    assert (sweep["parameter"], sweep["unit"], sweep["log"]) == ("network.L", "s", True)
+    assert sweep["values"] == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3])
+    (times,) = sweep["makespan_s"]
+    assert len(times) == 4 and times[3] - times[2] == pytest.approx(0.9e-3)
+    assert plot.read_text().startswith("<?xml") and "network.L (s)" in plot.read_text()
+    assert main(["predict", *words]) == 0
+    assert "1 ms" in capsys.readouterr().out
+
+
+def test_plain_loggops_needs_no_machine(goal, capsys):
+    words = [goal, "--loggops", "L=2us,o=1us,g=0,G=1,O=0"]
+    document = predicted(capsys, *words)
+    assert document["machines"] == [] and document["placements"] == []
+    plain = document["plain"]
+    assert plain["parameters"]["L_s"] == 2e-6 and plain["parameters"]["S_bytes"] is None
+    # THEN a rank computes, sends, and what its neighbour sent is there after 2 o + L + 99999 G
+    assert plain["makespan_s"] == pytest.approx(1e-3 + 4e-6 + 99999e-9)
+    assert plain["gains_s"]["L"] == pytest.approx(2e-6)
+    assert main(["predict", *words]) == 0
+    assert "plain LogGOPS: 1.1 ms" in capsys.readouterr().out
+
+
+def test_goal_is_converted_between_text_and_binary(goal, tmp_path, capsys):
+    binary, text = tmp_path / "ring.bin", tmp_path / "again.goal"
+    assert main(["predict", goal, "--goal", str(binary)]) == 0
+    assert main(["predict", str(binary), "--goal", str(text)]) == 0
+    capsys.readouterr()
+    assert text.read_text().count("send 100000b to") == 4
+    words = ["--machine", MACHINE, "--nodes", "2x2"]
+    one, other = (predicted(capsys, str(path), *words) for path in (goal, binary))
+    assert other["input"]["kind"] == "goal-binary"
+    assert one["placements"] == other["placements"]
 
 
 def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
@@ -127,6 +197,14 @@ def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
         (["{goal}", "--placement", "x.json", "--nodes", "2x2"], 2, "exclude each other"),
         (["{goal}", "--placement", "x.json"], 1, "placement file `x.json` cannot be read"),
         (["{goal}", "--set", "network.L=1"], 1, "is not a value with its unit"),
+        (["{goal}", "--set", "nic.capacity=0GB/s"], 1, "a capacity of 0 lets nothing pass"),
+        (["{goal}", "--loggops", "L=1"], 2, "`--loggops` and `--machine` exclude each other"),
+        (["{goal}", "--plot", "x.svg"], 2, "`--plot` draws what `--sweep` finds"),
+        (
+            ["{goal}", "--sweep", "network.L=1us..2us", "--plot", "x.gif"],
+            2,
+            "does not end in .svg, .png or .pdf",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_a_hint(goal, capsys, words, status, expected):
@@ -144,6 +222,34 @@ def test_ranks_that_the_machine_has_no_cores_for_are_refused(goal, tmp_path, cap
     assert main(["predict", goal, "--machine", str(small)]) == 1
     err = capsys.readouterr().err
     assert "error: the program has 4 ranks, the machine 2 cores" in err and "`node.count`" in err
+
+
+def test_a_machine_is_needed(goal, capsys):
+    assert main(["predict", goal]) == 2
+    assert "a machine is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("num_ranks 2\nrank 0 {\nsend 1b to 1\n}\n", "line 3: `send 1b to 1 tag 0`"),
+        (
+            "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}\n",
+            "operations wait for each other in a circle: rank 0, line",
+        ),
+        (
+            "num_ranks 2\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n"
+            "rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n",
+            "deadlock: rank 0, line 3: `recv 1b from 1 tag 0` waits for rank 1, line 8: `recv 1b from 0 tag 0`",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_file_as_a_whole_names_it_and_the_line(tmp_path, capsys, text, expected):
+    path = tmp_path / "bad.goal"
+    path.write_text(text)
+    assert main(["predict", str(path), "--machine", MACHINE, "--nodes", "2x1"]) == 1
+    error = capsys.readouterr().err
+    assert expected in error
 
 
 def test_a_placement_for_another_number_of_ranks_is_refused(goal, tmp_path, capsys):

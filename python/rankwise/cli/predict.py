@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise predict`: how long a recorded program would run on a machine, with the ranks placed differently."""
+"""`rankwise predict`: how long a program would run on a machine, with the ranks placed differently."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -12,22 +13,32 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
-    from rankwise.replay.predict import Prediction
+    from rankwise.replay.document import MachineUsed, Outcome
+    from rankwise.replay.predict import Predictor, Switches
     from rankwise.replay.source import Source
+    from rankwise.replay.sweep import Sweep
 
 HELP = "predict the time of a traced program on a machine, for any placement"
 _PARTS = ("interfaces", "shared_cores", "progress", "handshake")
+_EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json
 
-    parser.add_argument("input", metavar="REC|FILE.goal", help="a recording made with --trace, or GOAL text")
-    parser.add_argument("--machine", "-m", required=True, metavar="FILE", help="the machine file")
+    parser.add_argument(
+        "input", metavar="REC|FILE", help="a recording made with --trace, or GOAL (text, binary)"
+    )
     repeat = "may be given again to compare"
+    parser.add_argument(
+        "--machine", "-m", action="append", default=[], metavar="FILE", help=f"machine file; {repeat}"
+    )
+    plain = "instead of a machine: plain LogGOPS, for example L=2us,o=1us,g=0,G=0.1ns/B,O=0,S=64KiB"
+    parser.add_argument("--loggops", metavar="K=V,...", help=plain)
     parser.add_argument(
         "--placement", action="append", default=[], metavar="FILE", help=f"placement; {repeat}"
     )
@@ -38,60 +49,216 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allocation", action="append", default=[], metavar="HOW", help=allocation)
     setting = "change a number of the machine, for example network.G=0.1ns/B; repeatable"
     parser.add_argument("--set", action="append", default=[], metavar="T.K=V", help=setting)
+    sweep = "times over a range of a number, for example network.L=1us..100us:21,log"
+    parser.add_argument("--sweep", metavar="T.K=A..B", help=sweep)
+    parser.add_argument("--plot", metavar="FILE", help="draw what --sweep finds: .svg, .png or .pdf")
     without = "leave out a part of the model: " + ", ".join(part.replace("_", "-") for part in _PARTS)
     choices = [part.replace("_", "-") for part in _PARTS]
     parser.add_argument(
         "--without", action="append", default=[], choices=choices, metavar="PART", help=without
     )
+    parser.add_argument(
+        "--no-losses", action="store_true", help="do not find out what is lost to what, which takes replays"
+    )
     library = "whose collective algorithms: mpich or openmpi; default that of the recording"
     parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
-    parser.add_argument("--goal", metavar="FILE", help="also write the schedule as GOAL text")
-    parser.add_argument("-f", "--force", action="store_true", help="replace the file of --goal")
+    goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
+    parser.add_argument("--goal", metavar="FILE", help=goal)
+    parser.add_argument("-f", "--force", action="store_true", help="replace the files of --goal and --plot")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
-    from pathlib import Path
-
     from rankwise.cli.terminal import Terminal
-    from rankwise.machine.file import fingerprint, load
-    from rankwise.machine.overrides import apply
-    from rankwise.replay.document import document
-    from rankwise.replay.layout import topology_of
-    from rankwise.replay.predict import Predictor, Switches
-    from rankwise.replay.source import load as load_source
+    from rankwise.replay.source import load, write_goal
 
     terminal = Terminal(args)
-    machine = apply(load(args.machine), args.set)
-    topology = topology_of(machine, Path(args.machine).parent)
-    if args.goal and os.path.exists(args.goal) and not args.force:
-        raise RankwiseError(f"`{args.goal}` is there already", "use `--force` to replace it")
-    source = load_source(args.input, args.library)
+    _check(args)
+    source = load(args.input, args.library)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    placements = _placements(args, source, topology)
+    if args.goal:
+        write_goal(source.schedule, args.goal)
+        terminal.wrote(args.goal)
+    if args.loggops:
+        _plain(args, terminal, source)
+    elif args.machine:
+        _on_machines(args, terminal, source)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what does not go together, before anything is read."""
+    machine_options = [name for name in ("machine", "placement", "nodes", "allocation", "set", "sweep", "without")
+                       if getattr(args, name)]  # fmt: skip
+    if args.loggops and machine_options:
+        raise RankwiseError(
+            f"`--loggops` and `--{machine_options[0]}` exclude each other",
+            "plain LogGOPS has one set of parameters and no machine",
+            status=2,
+        )
+    if not args.machine and not args.loggops and not args.goal:
+        raise RankwiseError("a machine is needed", f"for example {_EXAMPLE}", status=2)
+    if not args.machine and machine_options:
+        raise RankwiseError(
+            f"`--{machine_options[0]}` needs `--machine`", f"for example {_EXAMPLE}", status=2
+        )
+    if args.placement and (args.nodes or args.allocation):
+        raise RankwiseError(
+            "`--placement` and `--nodes` or `--allocation` exclude each other",
+            "write the allocation to a file with `rankwise place`, then compare files",
+            status=2,
+        )
+    if args.plot and not args.sweep:
+        raise RankwiseError(
+            "`--plot` draws what `--sweep` finds", "add `--sweep network.L=1us..100us`", status=2
+        )
+    for path in filter(None, (args.goal, args.plot)):
+        if os.path.exists(path) and not args.force:
+            raise RankwiseError(f"`{path}` is there already", "use `--force` to replace it")
+    if args.plot:
+        from rankwise.cli.predict_plot import check
+
+        check(args.plot)
+
+
+def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
+    from rankwise.cli.predict_show import show_plain
+    from rankwise.replay.document import document
+    from rankwise.replay.plain import LogGOPS, gains, predict_plain
+    from rankwise.replay.predict import Switches
+
+    prediction = predict_plain(source.schedule, LogGOPS.parse(args.loggops))
+    found = {} if args.no_losses else gains(source.schedule, prediction)
+    if terminal.as_json:
+        terminal.json(document(args.input, source, [], Switches(), [], plain=(prediction, found)))
+        return
+    show_plain(terminal, source, prediction, found)
+    terminal.next(f"rankwise predict {quote(str(args.input))} --machine M.machine.toml")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A machine with the placements to compare on it."""
+
+    name: str
+    machine: Machine
+    topology: Topology
+    predictor: Predictor
+    placements: dict[str, Placement]
+
+
+def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
+    from rankwise.cli.predict_show import show, show_sweep
+    from rankwise.replay.document import Outcome, document
+    from rankwise.replay.losses import count, losses
+    from rankwise.replay.predict import Switches
+    from rankwise.replay.sweep import Sweep
+
     without = {part.replace("-", "_") for part in args.without}
     switches = Switches(**{part: part not in without for part in _PARTS})
-    predictor = Predictor(source.schedule, machine, topology, switches=switches)
-    predictions = {}
-    with terminal.progress("predicting", len(placements)) as update:
-        for done, (name, placement) in enumerate(placements.items(), 1):
-            predictions[name] = predictor.predict(placement)
-            best = min(each.makespan_s for each in predictions.values())
-            update(done, f"best {best:.6g} s")
-    if args.goal:
-        Path(args.goal).write_text(source.schedule.write_goal(), encoding="utf-8")
-        terminal.wrote(args.goal)
+    cases = [_case(path, name, args, source, switches) for path, name in _named_machines(args.machine)]
+    sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
+    outcomes: list[Outcome] = []
+    with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
+        for case in cases:
+            for name, placement in case.placements.items():
+                outcomes.append(Outcome(name, case.name, case.predictor.predict(placement)))
+                best = min(each.prediction.makespan_s for each in outcomes)
+                update(len(outcomes), f"best {best:.6g} s")
+    if not args.no_losses and not sweep:
+        predictors = {case.name: case.predictor for case in cases}
+        total = sum(count(predictors[each.machine], each.prediction) for each in outcomes)
+        with terminal.progress("what if it were free", total) as update:
+            done = 0
+
+            def one_more() -> None:
+                nonlocal done
+                done += 1
+                update(done)
+
+            outcomes = [
+                Outcome(
+                    each.name,
+                    each.machine,
+                    each.prediction,
+                    losses(predictors[each.machine], each.prediction, one_more),
+                )
+                for each in outcomes
+            ]
+    swept = (sweep, _swept(terminal, sweep, cases, switches)) if sweep else None
+    if args.plot and swept:
+        from rankwise.cli.predict_plot import plot
+
+        plot(args.plot, *swept, [_label(each, cases) for each in outcomes])
+        terminal.wrote(args.plot)
     if terminal.as_json:
-        sha256 = fingerprint(args.machine)
-        terminal.json(
-            document(args.input, source, machine, args.machine, sha256, args.set, switches, predictions)
-        )
-        return 0
-    _show(terminal, source, machine.name, predictions)
-    terminal.next(f"rankwise place {quote(str(args.input))} --machine {quote(str(args.machine))}")
-    return 0
+        machines = [_used(case, path, args.set) for case, path in zip(cases, args.machine, strict=True)]
+        terminal.json(document(args.input, source, machines, switches, outcomes, swept))
+        return
+    if swept:
+        show_sweep(terminal, source, *swept, [_label(each, cases) for each in outcomes])
+    else:
+        show(terminal, source, outcomes)
+    not_modelled = sorted({name for case in cases for name in case.predictor.not_modelled})
+    if not_modelled:
+        terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
+    terminal.next(f"rankwise place {quote(str(args.input))} --machine {quote(str(args.machine[0]))}")
+
+
+def _named_machines(paths: list[str]) -> list[tuple[str, str]]:
+    """Path and a name for people: the machine's own, unless two files have the same."""
+    from rankwise.machine.file import load
+
+    names = [load(path).name for path in paths]
+    return [(path, name if names.count(name) == 1 else path) for path, name in zip(paths, names, strict=True)]
+
+
+def _case(path: str, name: str, args: argparse.Namespace, source: Source, switches: Switches) -> _Case:
+    from pathlib import Path
+
+    from rankwise.machine.file import load
+    from rankwise.machine.overrides import apply
+    from rankwise.replay.layout import topology_of
+    from rankwise.replay.predict import Predictor
+
+    machine = apply(load(path), args.set)
+    topology = topology_of(machine, Path(path).parent)
+    predictor = Predictor(source.schedule, machine, topology, switches=switches)
+    return _Case(name, machine, topology, predictor, _placements(args, source, topology))
+
+
+def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:
+    from rankwise.machine.file import fingerprint
+    from rankwise.replay.document import MachineUsed
+
+    return MachineUsed(case.name, path, fingerprint(path), list(settings), list(case.predictor.not_modelled))
+
+
+def _label(outcome: Outcome, cases: list[_Case]) -> str:
+    return f"{outcome.name}, {outcome.machine}" if len(cases) > 1 else outcome.name
+
+
+def _swept(terminal: Terminal, sweep: Sweep, cases: list[_Case], switches: Switches) -> list[list[float]]:
+    """For each outcome its makespans over the values."""
+    from rankwise.machine.overrides import apply
+    from rankwise.replay.predict import Predictor
+
+    times: list[list[float]] = [[] for case in cases for _ in case.placements]
+    with terminal.progress("sweeping", len(sweep.values) * len(times)) as update:
+        done = 0
+        for setting in sweep.settings():
+            at = 0
+            for case in cases:
+                machine = apply(case.machine, [setting])
+                predictor = Predictor(case.predictor.schedule, machine, case.topology, switches=switches)
+                for placement in case.placements.values():
+                    times[at].append(predictor.makespan_s(placement))
+                    at += 1
+                    done += 1
+                    update(done)
+    return times
 
 
 def _placements(args: argparse.Namespace, source: Source, topology: Topology) -> dict[str, Placement]:
@@ -99,12 +266,6 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, parse_nodes
 
-    if args.placement and (args.nodes or args.allocation):
-        raise RankwiseError(
-            "`--placement` and `--nodes` or `--allocation` exclude each other",
-            "write the allocation to a file with `rankwise place`, then compare files",
-            status=2,
-        )
     if args.placement:
         return {path: load(path) for path in args.placement}
     ranks, node, recorded = source.schedule.ranks, topology.nodes[0], source.recorded
@@ -136,71 +297,3 @@ def _fits(recorded: Placement | None, topology: Topology) -> bool:
     if recorded is None or len(recorded.node_names) > len(topology.nodes):
         return False
     return set(recorded.topology_sha256) == {topology.nodes[0].sha256}
-
-
-def _show(terminal: Terminal, source: Source, machine: str, predictions: dict[str, Prediction]) -> None:
-    from rankwise.quantities import bytes_text, count_text, seconds_text
-
-    schedule = source.schedule
-    terminal.result(
-        f"{schedule.ranks} ranks, {count_text(schedule.messages)} messages, {bytes_text(schedule.bytes)} "
-        f"on {machine}\n"
-    )
-    if len(predictions) == 1:
-        _show_one(terminal, *next(iter(predictions.items())))
-    else:
-        _compare(terminal, predictions)
-    not_modelled = next(iter(predictions.values())).not_modelled
-    if not_modelled:
-        terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
-    terminal.detail(f"first rank to end: {seconds_text(min(p.finish_s.min() for p in predictions.values()))}")
-
-
-def _show_one(terminal: Terminal, name: str, prediction: Prediction) -> None:
-    from rankwise.quantities import bytes_text, count_text, seconds_text
-    from rankwise.replay.document import PARTS, OverRanks
-
-    terminal.result(f"{name}: {seconds_text(prediction.makespan_s)}\n")
-    rows = []
-    for part in PARTS:
-        over = OverRanks.of(getattr(prediction, f"{part}_s"))
-        rows.append([part.replace("_", "-"), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
-    terminal.table(["a rank's time", "min", "mean", "max"], rows)
-    rows = [
-        [channel, count_text(messages), bytes_text(total)]
-        for channel, (messages, total) in prediction.channels.items()
-        if messages
-    ]
-    terminal.result("")
-    terminal.table(["link class", "messages", "bytes"], rows)
-    rows = []
-    for at, node in enumerate(prediction.placement.node_names[: len(prediction.interfaces["tx"]["bytes"])]):
-        cells = [node]
-        for direction in ("tx", "rx"):
-            loads = prediction.interfaces[direction]
-            cells += [bytes_text(int(loads["bytes"][at]))]
-            cells += [seconds_text(float(loads[key][at])) for key in ("busy_s", "queued_s")]
-        rows.append(cells)
-    terminal.result("")
-    terminal.table(["interface", "tx", "busy", "queued", "rx", "busy", "queued"], rows)
-
-
-def _compare(terminal: Terminal, predictions: dict[str, Prediction]) -> None:
-    from rankwise.quantities import bytes_text, seconds_text
-
-    best = min(prediction.makespan_s for prediction in predictions.values())
-    rows = []
-    for name, prediction in predictions.items():
-        over = prediction.makespan_s / best - 1 if best > 0 else 0.0
-        network = int(prediction.interfaces["tx"]["bytes"].sum())
-        parts = [
-            prediction.computation_s,
-            prediction.overhead_s + prediction.time_shared_s,
-            prediction.waiting_s,
-        ]
-        rows.append(
-            [name, seconds_text(prediction.makespan_s), f"+{100 * over:.1f} %" if over > 0 else "best"]
-            + [seconds_text(float(part.mean())) for part in parts]
-            + [bytes_text(network)]
-        )
-    terminal.table(["placement", "time", "", "computation", "overhead", "waiting", "over network"], rows)

@@ -10,51 +10,22 @@ import msgspec
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, LinkClass, Machine, Resource, Segment
+from rankwise.machine.quantities import rate, size, time, time_per_byte
 
-_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_PREFIXES |= {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
-_NUMBER = r"([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)"
-
-
-def _time(text: str) -> float | None:
-    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s)", text)
-    return float(match[1]) * _TIMES[match[2]] if match else None
-
-
-def _time_per_byte(text: str) -> float | None:
-    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s)/(|[kKMGT]i?)B", text)
-    if match and match[3] in _PREFIXES:
-        return float(match[1]) * _TIMES[match[2]] / _PREFIXES[match[3]]
-    rate = _rate(text)
-    return 1 / rate if rate else None
-
-
-def _rate(text: str) -> float | None:
-    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B/s", text)
-    if match and match[2] in _PREFIXES:
-        return float(match[1]) * _PREFIXES[match[2]]
-    match = re.fullmatch(_NUMBER + r" *([kKMGT]?)bit(?:/s)?", text)
-    return float(match[1]) * _PREFIXES[match[2]] / 8 if match else None
-
-
-def _size(text: str) -> float | None:
-    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B?", text)
-    return float(match[1]) * _PREFIXES[match[2]] if match and match[2] in _PREFIXES else None
-
-
-_SEGMENT_KEYS: dict[str, tuple[str, Callable[[str], float | None], str]] = {
-    "L": ("L_s", _time, "2us"),
-    "o": ("o_s", _time, "2us"),
-    "o_receive": ("o_receive_s", _time, "2us"),
-    "g": ("g_s", _time, "2us"),
-    "G": ("G_s_per_byte", _time_per_byte, "0.1ns/B"),
-    "O": ("O_s_per_byte", _time_per_byte, "0.1ns/B"),
+_Parse = Callable[[str], float | None]
+_SEGMENT_KEYS: dict[str, tuple[str, _Parse, str]] = {
+    "L": ("L_s", time, "2us"),
+    "o": ("o_s", time, "2us"),
+    "o_receive": ("o_receive_s", time, "2us"),
+    "g": ("g_s", time, "2us"),
+    "G": ("G_s_per_byte", time_per_byte, "0.1ns/B"),
+    "O": ("O_s_per_byte", time_per_byte, "0.1ns/B"),
 }
-_RESOURCE_KEYS: dict[str, tuple[str, Callable[[str], float | None], str]] = {
-    "capacity": ("capacity_bytes_per_s", _rate, "1GB/s"),
-    "per_message": ("per_message_s", _time, "2us"),
+_RESOURCE_KEYS: dict[str, tuple[str, _Parse, str]] = {
+    "capacity": ("capacity_bytes_per_s", rate, "1GB/s"),
+    "per_message": ("per_message_s", time, "2us"),
 }
+_UNITS: dict[_Parse, str] = {time: "s", time_per_byte: "s/B", rate: "B/s", size: "B"}
 
 
 def apply(machine: Machine, settings: Iterable[str]) -> Machine:
@@ -98,11 +69,19 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
     raise RankwiseError(f"machine `{machine.name}` has no channel or resource `{target}`", f"it has {listed}")
 
 
+def scale(key: str) -> tuple[_Parse, str] | None:
+    """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
+    if key == "S":
+        return size, _UNITS[size]
+    known = _SEGMENT_KEYS.get(key) or _RESOURCE_KEYS.get(key)
+    return (known[1], _UNITS[known[1]]) if known else None
+
+
 def _is(resource: Resource, target: str) -> bool:
     return resource.name == target or (target == "nic" and resource.kind in ("nic_tx", "nic_rx"))
 
 
-def _estimate(parse: Callable[[str], float | None], value: str, example: str, setting: str) -> Estimate:
+def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate:
     number = parse(value)
     if number is None:
         raise RankwiseError(
@@ -116,21 +95,26 @@ def _resource(resource: Resource, key: str, value: str, setting: str) -> Resourc
     if key == "waiting" and resource.kind == "core" and value in ("yield", "spin"):
         return msgspec.structs.replace(resource, waiting=value)
     if key == "G":
-        time = _estimate(_time_per_byte, value, "0.1ns/B", setting)
-        rate = Estimate(1 / time.value, "assumed", source=time.source) if time.value else None
-        return msgspec.structs.replace(resource, capacity_bytes_per_s=rate)
+        each = _estimate(time_per_byte, value, "0.1ns/B", setting)
+        capacity = Estimate(1 / each.value, "assumed", source=each.source) if each.value else None
+        return msgspec.structs.replace(resource, capacity_bytes_per_s=capacity)
     if key not in _RESOURCE_KEYS:
         raise RankwiseError(
             f"resource `{resource.name}` has no key `{key}`",
             "it has `capacity`, `per_message`, `G`, `waiting`",
         )
     field, parse, example = _RESOURCE_KEYS[key]
+    if parse is rate and parse(value) == 0:
+        raise RankwiseError(
+            f"`{setting}`: a capacity of 0 lets nothing pass",
+            f"`--set {resource.name}.G=0ns/B` makes it unlimited",
+        )
     return msgspec.structs.replace(resource, **{field: _estimate(parse, value, example, setting)})
 
 
 def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClass:
     if key == "S":
-        limit = None if value == "none" else _estimate(_size, value, "64KiB", setting)
+        limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
         return msgspec.structs.replace(link, eager_limit_bytes=limit)
     if key == "progress" and value in ("in-call", "independent"):
         return msgspec.structs.replace(link, progress=value)

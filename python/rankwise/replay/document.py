@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from rankwise.machine.file import Machine
+from rankwise.replay.losses import Loss
+from rankwise.replay.plain import PlainPrediction
 from rankwise.replay.predict import Prediction, Switches
 from rankwise.replay.source import Source
+from rankwise.replay.sweep import Sweep
 
 SCHEMA = "rankwise.prediction/1"
 PARTS = ("computation", "overhead", "time_shared", "waiting")
+PLAIN_PARTS = ("computation", "overhead", "waiting")
 
 
 class Omitted(msgspec.Struct):
@@ -29,7 +32,7 @@ class Input(msgspec.Struct):
     """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already."""
 
     path: str
-    kind: Literal["recording", "goal"]
+    kind: Literal["recording", "goal", "goal-binary"]
     ranks: int
     operations: int
     messages: int
@@ -39,12 +42,13 @@ class Input(msgspec.Struct):
 
 
 class MachineUsed(msgspec.Struct):
-    """The machine file, its SHA-256, and what `--set` changed."""
+    """A machine file, its SHA-256, what `--set` changed, and its resources that the replay leaves out."""
 
     name: str
     file: str
     sha256: str
     settings: list[str]
+    resources_not_modelled: list[str]
 
 
 class OverRanks(msgspec.Struct):
@@ -78,38 +82,82 @@ class ChannelLoad(msgspec.Struct):
     bytes: int
 
 
+class LossEntry(msgspec.Struct):
+    """The gain if one thing were free, all others as they are; `losses.Loss` says what kinds and parts there are."""
+
+    kind: Literal["resource", "channel", "communication"]
+    name: str
+    part: Literal["latency", "bytes", "overhead", "all"]
+    lost_s: float
+
+
 class PlacementOutcome(msgspec.Struct):
-    """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank)."""
+    """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank).
+
+    `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for.
+    """
 
     name: str
+    machine: str
     allocation: str
     makespan_s: float
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
     channels: list[ChannelLoad]
+    losses: list[LossEntry] | None
+
+
+class PlainOutcome(msgspec.Struct):
+    """Plain LogGOPS; `S_bytes` is null if all messages are eager. `gains_s`: if that parameter were 0."""
+
+    parameters: dict[str, float | int | None]
+    makespan_s: float
+    ranks: dict[str, OverRanks]
+    rank: dict[str, list[float]]
+    gains_s: dict[str, float]
+
+
+class SweepOutcome(msgspec.Struct):
+    """Makespans over a parameter; `makespan_s` has for each entry of `placements` one for each of `values`."""
+
+    parameter: str
+    unit: str
+    log: bool
+    values: list[float]
+    makespan_s: list[list[float]]
 
 
 class Document(msgspec.Struct):
-    """The whole result. `model` says which parts of the model were on."""
+    """The whole result. `model` says which parts of the model were on; with `--loggops` there is only `plain`."""
 
     schema: Literal["rankwise.prediction/1"]
     input: Input
-    machine: MachineUsed
+    machines: list[MachineUsed]
     model: dict[str, bool]
-    resources_not_modelled: list[str]
     placements: list[PlacementOutcome]
+    sweep: SweepOutcome | None
+    plain: PlainOutcome | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A prediction, what it is called, the machine's name, and its losses if they were found."""
+
+    name: str
+    machine: str
+    prediction: Prediction
+    losses: list[Loss] | None = None
 
 
 def document(
     path: str,
     source: Source,
-    machine: Machine,
-    machine_file: str,
-    sha256: str,
-    settings: Sequence[str],
+    machines: Sequence[MachineUsed],
     switches: Switches,
-    predictions: Mapping[str, Prediction],
+    outcomes: Sequence[Outcome],
+    sweep: tuple[Sweep, list[list[float]]] | None = None,
+    plain: tuple[PlainPrediction, dict[str, float]] | None = None,
 ) -> dict:
     """The JSON-able result of `rankwise predict`."""
     schedule = source.schedule
@@ -124,10 +172,21 @@ def document(
         source.library,
         omitted,
     )
-    used = MachineUsed(machine.name, machine_file, sha256, list(settings))
-    not_modelled = list(next(iter(predictions.values())).not_modelled)
-    placements = [_outcome(name, prediction) for name, prediction in predictions.items()]
-    return msgspec.to_builtins(Document(SCHEMA, read, used, asdict(switches), not_modelled, placements))
+    swept = None
+    if sweep:
+        over, times = sweep
+        swept = SweepOutcome(over.parameter, over.unit, over.log, list(over.values), times)
+    return msgspec.to_builtins(
+        Document(
+            SCHEMA,
+            read,
+            list(machines),
+            asdict(switches) if machines else {},
+            [_outcome(outcome) for outcome in outcomes],
+            swept,
+            _plain(*plain) if plain else None,
+        )
+    )
 
 
 def json_schema() -> dict:
@@ -135,10 +194,13 @@ def json_schema() -> dict:
     return msgspec.json.schema(Document)
 
 
-def _outcome(name: str, prediction: Prediction) -> PlacementOutcome:
+def _outcome(outcome: Outcome) -> PlacementOutcome:
+    prediction = outcome.prediction
     parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PARTS)}
+    found = outcome.losses
     return PlacementOutcome(
-        name=name,
+        name=outcome.name,
+        machine=outcome.machine,
         allocation=prediction.placement.allocation,
         makespan_s=prediction.makespan_s,
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
@@ -148,6 +210,20 @@ def _outcome(name: str, prediction: Prediction) -> PlacementOutcome:
             for direction, loads in prediction.interfaces.items()
         },
         channels=[ChannelLoad(channel, *counts) for channel, counts in prediction.channels.items()],
+        losses=None
+        if found is None
+        else [LossEntry(each.kind, each.name, each.part, each.lost_s) for each in found],
+    )
+
+
+def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome:
+    parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PLAIN_PARTS)}
+    return PlainOutcome(
+        parameters=asdict(prediction.parameters),
+        makespan_s=prediction.makespan_s,
+        ranks={part: OverRanks.of(values) for part, values in parts.items()},
+        rank={f"{part}_s": values.tolist() for part, values in parts.items()},
+        gains_s=gains,
     )
 
 

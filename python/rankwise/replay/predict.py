@@ -15,6 +15,8 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
 
+INTERFACES = ("nic_tx", "nic_rx")
+
 
 @dataclass(frozen=True)
 class Switches:
@@ -148,7 +150,7 @@ def predict(
 def _resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tuple[str, ...]]:
     """The resources that the replay knows, and the names of the others."""
     free = {"per_message_s": 0.0, "s_per_byte": 0.0}
-    interfaces = {"nic_tx": free, "nic_rx": free}
+    interfaces = dict.fromkeys(INTERFACES, free)
     waiting, others = "yield", []
     for resource in machine.resources:
         if resource.kind in interfaces and resource.discipline == "fifo" and resource.per == "node":

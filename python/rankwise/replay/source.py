@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where schedules come from: a traced recording, or a GOAL file."""
+"""Where schedules come from: a traced recording, GOAL as text or binary, and traces of other tools."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,8 @@ from rankwise.errors import RankwiseError
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
 
+KINDS = ("recording", "goal", "goal-binary")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -21,7 +25,7 @@ class Source:
 
     Attributes:
         schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it.
-        kind: `recording` or `goal`.
+        kind: One of `KINDS`.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
@@ -35,31 +39,75 @@ class Source:
 
 
 def load(path: str | os.PathLike[str], library: str | None = None) -> Source:
-    """Read a recording directory or a GOAL file.
+    """Read what can be replayed; what it is, is told by what is in it.
 
     Args:
-        path: `NAME.rw` recorded with `--trace`, or GOAL text.
+        path: `NAME.rw` recorded with `--trace`, GOAL text or binary GOAL.
         library: Whose collective algorithms to follow instead of those of the recorded program's MPI.
 
     Raises:
-        RankwiseError: It cannot be read, has no trace, or its messages do not match.
+        RankwiseError: It cannot be read, has no trace, or its messages do not match; the file is named.
     """
     path = Path(path)
     if path.is_dir():
         return _from_recording(path, library)
+    data = read_bytes(path)
+    with named(path):
+        if _core.replay.Schedule.is_goal_binary(data):
+            return Source(_core.replay.Schedule.read_goal_binary(data, str(path)), "goal-binary")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RankwiseError(
+                f"`{path}` is neither a recording directory nor GOAL: byte {error.start} is not text",
+                "name a recording, for example `rankwise predict app.rw --machine M.machine.toml`",
+            ) from None
+        return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's content.
+
+    Raises:
+        RankwiseError: It cannot be read.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_bytes()
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
             "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`",
         ) from None
-    except UnicodeDecodeError:
+
+
+@contextmanager
+def named(path: Path):
+    """Errors on what a file holds as a whole (messages that do not match, a circle) get its name, too."""
+    try:
+        yield
+    except RankwiseError as error:
+        if str(path) in str(error):
+            raise
+        raise RankwiseError(f"`{path}`: {error}", error.hint, status=error.status) from None
+
+
+def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) -> None:
+    """Write a schedule as GOAL text, as binary GOAL if the name ends in `.bin`.
+
+    Raises:
+        RankwiseError: The file cannot be written, or binary GOAL cannot hold the schedule.
+    """
+    target = Path(path)
+    write: Callable[[], bytes] = (
+        schedule.write_goal_binary if target.suffix == ".bin" else lambda: schedule.write_goal().encode()
+    )
+    try:
+        target.write_bytes(write())
+    except OSError as error:
         raise RankwiseError(
-            f"`{path}` is neither a recording directory nor GOAL text",
-            "name a recording, for example `rankwise predict app.rw --machine M.machine.toml`",
+            f"`{target}` cannot be written: {(error.strerror or str(error)).lower()}",
+            "choose another file with `--goal`",
         ) from None
-    return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
 
 
 def _from_recording(path: Path, library: str | None) -> Source:
@@ -76,7 +124,8 @@ def _from_recording(path: Path, library: str | None) -> Source:
             "record it again, with every node writing to the recording directory",
         )
     library = library or library_of(job.threads[0].rank)
-    schedule, omitted = _core.replay.Schedule.from_trace([t.record for t in job.first_threads], library)
+    with named(path):
+        schedule, omitted = _core.replay.Schedule.from_trace([t.record for t in job.first_threads], library)
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further

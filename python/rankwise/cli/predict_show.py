@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `rankwise predict` says on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.replay.document import Outcome
+    from rankwise.replay.losses import Loss
+    from rankwise.replay.plain import PlainPrediction
+    from rankwise.replay.predict import Prediction
+    from rankwise.replay.source import Source
+    from rankwise.replay.sweep import Sweep
+
+_WORTH_SAYING = 0.0005  # share of the makespan below which a loss is none
+_RANKS_SHOWN = 3  # busiest and idlest, each
+_NODES_SHOWN = 8
+
+
+def show(terminal: Terminal, source: Source, outcomes: Sequence[Outcome]) -> None:
+    """One prediction in full, or several in a table, fastest first."""
+    machines = list(dict.fromkeys(outcome.machine for outcome in outcomes))
+    _head(terminal, source, f" on {machines[0]}" if len(machines) == 1 else "")
+    if len(outcomes) == 1:
+        _one(terminal, outcomes[0])
+    else:
+        _compare(terminal, outcomes, len(machines) > 1)
+
+
+def show_plain(
+    terminal: Terminal, source: Source, prediction: PlainPrediction, gains: dict[str, float]
+) -> None:
+    """Plain LogGOPS: the time, its parts, and what each parameter costs."""
+    from rankwise.quantities import seconds_text
+    from rankwise.replay.document import PLAIN_PARTS
+
+    _head(terminal, source, "")
+    terminal.result(f"plain LogGOPS: {seconds_text(prediction.makespan_s)}\n")
+    _parts(terminal, prediction, PLAIN_PARTS)
+    rows = [
+        [key, seconds_text(gain), _share(gain, prediction.makespan_s)]
+        for key, gain in sorted(gains.items(), key=lambda item: -item[1])
+        if gain > _WORTH_SAYING * prediction.makespan_s
+    ]
+    if rows:
+        terminal.result("")
+        terminal.table(["saved if it were 0", "time", "share"], rows)
+    rows = [[str(rank), seconds_text(float(prediction.finish_s[rank]))] for rank in _extremes(prediction)]
+    terminal.result("")
+    terminal.table(["rank", "ends"], rows)
+    _cut(terminal, len(prediction.finish_s), len(rows), "ranks")
+
+
+def show_sweep(
+    terminal: Terminal, source: Source, sweep: Sweep, times: list[list[float]], labels: list[str]
+) -> None:
+    """Makespans over the values of a parameter, a column a placement."""
+    from rankwise.quantities import seconds_text
+
+    _head(terminal, source, "")
+    names = labels if sum(map(len, labels)) <= 50 else [f"({at})" for at in range(1, len(labels) + 1)]
+    rows = [
+        [value_text(value, sweep.unit), *(seconds_text(each[at]) for each in times)]
+        for at, value in enumerate(sweep.values)
+    ]
+    terminal.table([sweep.parameter, *names], rows)
+    if names != labels:
+        terminal.result("")
+        for name, label in zip(names, labels, strict=True):
+            terminal.result(f"{name} {label}")
+
+
+def value_text(value: float, unit: str) -> str:
+    """A value of a swept parameter, for people."""
+    from rankwise.quantities import bytes_text, seconds_text
+
+    if unit == "s/B":
+        return f"{value * 1e9:.4g} ns/B"
+    if unit == "s":
+        return seconds_text(value)
+    return bytes_text(value) + ("/s" if unit == "B/s" else "")
+
+
+def _head(terminal: Terminal, source: Source, where: str) -> None:
+    from rankwise.quantities import bytes_text, count_text
+
+    schedule = source.schedule
+    terminal.result(
+        f"{schedule.ranks} ranks, {count_text(schedule.messages)} messages, {bytes_text(schedule.bytes)}{where}\n"
+    )
+
+
+def _one(terminal: Terminal, outcome: Outcome) -> None:
+    from rankwise.quantities import bytes_text, count_text, seconds_text
+    from rankwise.replay.document import PARTS
+
+    prediction = outcome.prediction
+    terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}\n")
+    _parts(terminal, prediction, PARTS)
+    if outcome.losses is not None:
+        _losses(terminal, outcome.losses, prediction.makespan_s)
+    _ranks(terminal, prediction)
+    rows = [
+        [channel, count_text(messages), bytes_text(total)]
+        for channel, (messages, total) in prediction.channels.items()
+        if messages
+    ]
+    if rows:
+        terminal.result("")
+        terminal.table(["link class", "messages", "bytes"], rows)
+    _interfaces(terminal, prediction)
+
+
+def _parts(terminal: Terminal, prediction: Prediction | PlainPrediction, parts: Sequence[str]) -> None:
+    from rankwise.quantities import seconds_text
+    from rankwise.replay.document import OverRanks
+
+    rows = []
+    for part in parts:
+        over = OverRanks.of(getattr(prediction, f"{part}_s"))
+        rows.append([part.replace("_", "-"), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
+    terminal.table(["a rank's time", "min", "mean", "max"], rows)
+
+
+def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> None:
+    """What would be gained, largest first."""
+    from rankwise.quantities import seconds_text
+
+    rows = [
+        [loss_name(loss), seconds_text(loss.lost_s), _share(loss.lost_s, makespan_s)]
+        for loss in losses
+        if loss.lost_s > _WORTH_SAYING * makespan_s and not _is_one_part(loss, losses)
+    ]
+    terminal.result("")
+    if not rows:
+        terminal.result("nothing that is shared or sent costs time: the rest is computation")
+        return
+    terminal.table(["saved if it were free", "time", "share"], rows)
+
+
+def _is_one_part(loss: Loss, losses: Sequence[Loss]) -> bool:
+    """Whether all that a channel costs is one part of it, which has its own line."""
+    return (
+        loss.kind == "channel"
+        and loss.part == "all"
+        and any(
+            each.name == loss.name and each.lost_s > 0.99 * loss.lost_s for each in losses if each is not loss
+        )
+    )
+
+
+def loss_name(loss: Loss) -> str:
+    """`network bytes`, `nic_tx + nic_rx`, `all communication`."""
+    if loss.kind == "communication":
+        return "all communication"
+    return f"{loss.name} {loss.part}" if loss.kind == "channel" else loss.name.replace("+", " + ")
+
+
+def _extremes(prediction: Prediction | PlainPrediction) -> list[int]:
+    """Ranks that work most, then those that wait most; all ranks in order if they are few."""
+    ranks = len(prediction.finish_s)
+    if ranks <= 2 * _RANKS_SHOWN:
+        return list(range(ranks))
+    idle = np.argsort(-prediction.waiting_s, kind="stable")[:_RANKS_SHOWN].tolist()
+    busy = np.argsort(prediction.waiting_s - prediction.finish_s, kind="stable").tolist()
+    return [rank for rank in busy if rank not in idle][:_RANKS_SHOWN] + idle
+
+
+def _ranks(terminal: Terminal, prediction: Prediction) -> None:
+    from rankwise.quantities import seconds_text
+    from rankwise.replay.document import PARTS
+
+    names = prediction.placement.node_names
+    rows = []
+    shown = _extremes(prediction)
+    for rank in shown:
+        parts = [float(getattr(prediction, f"{part}_s")[rank]) for part in PARTS]
+        node = names[int(prediction.placement.node[rank])]
+        rows.append([str(rank), node, *map(seconds_text, parts)])
+    terminal.result("")
+    terminal.table(["rank", "node", *(part.replace("_", "-") for part in PARTS)], rows)
+    _cut(terminal, prediction.placement.ranks, len(rows), "ranks")
+
+
+def _interfaces(terminal: Terminal, prediction: Prediction) -> None:
+    from rankwise.quantities import bytes_text, seconds_text
+
+    tx, rx = prediction.interfaces["tx"], prediction.interfaces["rx"]
+    load = tx["busy_s"] + rx["busy_s"] if (tx["busy_s"] + rx["busy_s"]).any() else tx["bytes"] + rx["bytes"]
+    if not load.any():
+        return
+    busiest = np.argsort(-load.astype(float), kind="stable")[:_NODES_SHOWN]
+    rows = []
+    for at in sorted(busiest.tolist()):
+        cells = [prediction.placement.node_names[at]]
+        for loads in (tx, rx):
+            cells += [bytes_text(int(loads["bytes"][at]))]
+            cells += [seconds_text(float(loads[key][at])) for key in ("busy_s", "queued_s")]
+        rows.append(cells)
+    terminal.result("")
+    terminal.table(["interface", "tx", "busy", "queued", "rx", "busy", "queued"], rows)
+    _cut(terminal, len(load), len(rows), "nodes")
+
+
+def _cut(terminal: Terminal, there: int, shown: int, what: str) -> None:
+    if shown < there:
+        terminal.result(f"and {there - shown} more {what}; `--json` has all")
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole > 0 else ""
+
+
+def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: bool) -> None:
+    from rankwise.quantities import bytes_text, seconds_text
+
+    ordered = sorted(outcomes, key=lambda outcome: outcome.prediction.makespan_s)
+    best = ordered[0].prediction.makespan_s
+    rows = []
+    for outcome in ordered:
+        prediction = outcome.prediction
+        over = prediction.makespan_s / best - 1 if best > 0 else 0.0
+        parts = [
+            prediction.computation_s,
+            prediction.overhead_s + prediction.time_shared_s,
+            prediction.waiting_s,
+        ]
+        rows.append(
+            [_label(outcome, several_machines)]
+            + [seconds_text(prediction.makespan_s), f"+{100 * over:.1f} %" if over > 0 else "best"]
+            + [seconds_text(float(part.mean())) for part in parts]
+            + [bytes_text(int(prediction.interfaces["tx"]["bytes"].sum()))]
+        )
+    head = "placement, machine" if several_machines else "placement"
+    terminal.table([head, "time", "", "compute", "overhead", "wait", "network"], rows)
+    if any(outcome.losses for outcome in ordered):
+        rows = [[_label(outcome, several_machines), _largest_losses(outcome)] for outcome in ordered]
+        terminal.result("")
+        terminal.table([head, "most to gain from"], rows)
+
+
+def _label(outcome: Outcome, several_machines: bool) -> str:
+    return f"{outcome.name}, {outcome.machine}" if several_machines else outcome.name
+
+
+def _largest_losses(outcome: Outcome) -> str:
+    """The two parts of the machine that cost most, with their shares of the makespan."""
+    whole = outcome.prediction.makespan_s
+    parts = [
+        loss
+        for loss in outcome.losses or []
+        if loss.kind != "communication" and loss.lost_s > _WORTH_SAYING * whole
+        and not (loss.kind == "channel" and loss.part == "all")
+    ]  # fmt: skip
+    return ", ".join(f"{loss_name(loss)} {_share(loss.lost_s, whole)}" for loss in parts[:2]) or "nothing"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a prediction loses to each Resource and channel: the gain if it were free, found by replaying without it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from rankwise.machine.file import Estimate, LinkClass, Machine
+from rankwise.replay.predict import INTERFACES, Prediction, Predictor, Switches
+
+_FREE = Estimate(0.0, "assumed", source="what if it were free")
+_PARTS: dict[str, tuple[str, ...]] = {
+    "latency": ("L_s",),
+    "bytes": ("G_s_per_byte", "O_s_per_byte"),
+    "overhead": ("o_s", "o_receive_s", "g_s"),
+}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """By how much a program would be faster without one thing, all others as they are.
+
+    Losses do not add up: two things that hide each other lose nothing each and something together.
+
+    Attributes:
+        kind: `resource`, `channel` or `communication` (everything but computation and its order).
+        name: Of the resource or the channel; several resources are joined by `+`.
+        part: Of a channel: `latency`, `bytes`, `overhead` or `all`; else `all`.
+        lost_s: Makespan as predicted less the makespan if this were free; below 0 where a faster part makes the
+            whole slower (interfaces that serve messages in another order).
+    """
+
+    kind: str
+    name: str
+    part: str
+    lost_s: float
+
+
+@dataclass(frozen=True)
+class _WhatIf:
+    kind: str
+    name: str
+    part: str
+    machine: Machine
+    switches: Switches
+
+
+def losses(
+    predictor: Predictor, prediction: Prediction, done: Callable[[], None] = lambda: None
+) -> list[Loss]:
+    """Replay with each part of the machine that the program uses made free, one replay a part.
+
+    Args:
+        predictor: What made the prediction.
+        prediction: Of a placement.
+        done: Called after each replay.
+
+    Returns:
+        Largest loss first.
+    """
+
+    def lost(what_if: _WhatIf) -> Loss:
+        other = Predictor(
+            predictor.schedule, what_if.machine, predictor.topology, switches=what_if.switches
+        ).predict(prediction.placement)
+        done()
+        return Loss(what_if.kind, what_if.name, what_if.part, prediction.makespan_s - other.makespan_s)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the replay itself runs without Python's lock
+        found = list(pool.map(lost, _what_ifs(predictor, prediction)))
+    return sorted(found, key=lambda each: -each.lost_s)
+
+
+def count(predictor: Predictor, prediction: Prediction) -> int:
+    """How many replays `losses` does."""
+    return len(list(_what_ifs(predictor, prediction)))
+
+
+def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]:
+    machine, switches = predictor.machine, predictor.switches
+    crossing = int(prediction.interfaces["tx"]["messages"].sum()) > 0
+    interfaces = [
+        r.name for r in machine.resources if r.kind in INTERFACES and r.name not in predictor.not_modelled
+    ]
+    if crossing and switches.interfaces:
+        for names in [[name] for name in interfaces] + [interfaces] * (len(interfaces) > 1):
+            yield _WhatIf("resource", "+".join(names), "all", _without(machine, names), switches)
+    cores = [r.name for r in machine.resources if r.kind == "core" and r.name not in predictor.not_modelled]
+    if switches.shared_cores and float(prediction.time_shared_s.sum()) > 0:
+        name = cores[0] if cores else "core"
+        yield _WhatIf("resource", name, "all", machine, replace(switches, shared_cores=False))
+    for link in machine.link_classes:
+        if prediction.channels[link.channel][0] == 0:
+            continue
+        for part, fields in [*_PARTS.items(), ("all", sum(_PARTS.values(), ()))]:
+            yield _WhatIf("channel", link.channel, part, _with_link(machine, _freed(link, fields)), switches)
+    if any(messages for messages, _ in prediction.channels.values()):
+        free = _without(machine, interfaces)
+        for link in machine.link_classes:
+            free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
+        yield _WhatIf("communication", "communication", "all", free, switches)
+
+
+def _without(machine: Machine, names: list[str]) -> Machine:
+    left = [resource for resource in machine.resources if resource.name not in names]
+    return msgspec.structs.replace(machine, resources=left)
+
+
+def _freed(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:
+    segments = [msgspec.structs.replace(s, **dict.fromkeys(fields, _FREE)) for s in link.segments]
+    return msgspec.structs.replace(link, segments=segments)
+
+
+def _with_link(machine: Machine, link: LinkClass) -> Machine:
+    links = [link if link.channel == each.channel else each for each in machine.link_classes]
+    return msgspec.structs.replace(machine, link_classes=links)
