@@ -14,9 +14,10 @@ _FAILED = 125
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
+    from rankwise.cli import lab_validate
     from rankwise.cli.parsing import add_json
 
-    parser.usage = "%(prog)s up|run|status|down [OPTIONS] [-- ./app args]"
+    parser.usage = "%(prog)s up|run|status|down|validate [OPTIONS] [-- ./app args]"
     actions = parser.add_subparsers(metavar="ACTION", dest="action", title="actions", required=True)
     up = actions.add_parser("up", help="bring a lab up", usage="%(prog)s [OPTIONS]")
     _add_up(up)
@@ -30,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         each.add_argument("--name", default="lab", help="which lab; default lab")
     status.add_argument("--name", help="this lab only")
     add_json(status)
+    validate = actions.add_parser(
+        "validate",
+        help="predictions against measured runs in a lab of its own",
+        usage="%(prog)s [OPTIONS] [-- mpiexec]",
+    )
+    lab_validate.add_arguments(validate)
 
 
 def _add_up(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +85,10 @@ def run(args: argparse.Namespace) -> int:
         except RankwiseError as error:
             error.status = _FAILED if error.status == 1 else error.status
             raise
+    if args.action == "validate":
+        from rankwise.cli.lab_validate import run as validate
+
+        return validate(args)
     if args.command is not None:
         raise RankwiseError(
             f"`rankwise lab {args.action}` takes no command after `--`",

@@ -32,6 +32,19 @@ def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tupl
     Returns:
         The recording, to be finished with `rankwise.record.session.finish`, and how the run ended.
     """
+    session, variables = begin(prepared, path, trace, force)
+    try:
+        return session, run(prepared, variables)
+    except RankwiseError:
+        abandon(session)
+        raise
+
+
+def begin(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Session, dict[str, str]]:
+    """Make the recording's directory; returns the session and the variables that make ranks record into it.
+
+    Arguments are those of `run_recorded`.
+    """
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
     line = LaunchLine(launcher, (segment,))
@@ -54,9 +67,4 @@ def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tupl
         placement=to_dict(prepared.placement),
     )
     write(manifest, path)
-    session = Session(line, mpi, Launch(prepared.words), path, manifest)
-    try:
-        return session, run(prepared, variables)
-    except RankwiseError:
-        abandon(session)
-        raise
+    return Session(line, mpi, Launch(prepared.words), path, manifest), variables

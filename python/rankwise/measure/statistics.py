@@ -53,6 +53,12 @@ def interval_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int
     return rank, count - 1 - rank
 
 
+def confidence_of(count: int) -> float:
+    """Probability with which the interval of `interval_ranks` encloses the median of `count` values."""
+    rank, _ = interval_ranks(count)
+    return 1 - 2 * sum(math.comb(count, k) for k in range(rank + 1)) * 0.5**count
+
+
 def median(values: np.ndarray) -> Median:
     """Median of at least one timing."""
     ordered = np.sort(np.asarray(values, dtype=float))

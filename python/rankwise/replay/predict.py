@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from rankwise.machine.file import Machine, Resource
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
+from rankwise.replay.uncertainty import Interval, interval_of, resampled
 
 INTERFACES = ("nic_tx", "nic_rx")
 
@@ -52,6 +53,7 @@ class Prediction:
             each message waited for others).
         channels: Messages and bytes by the channel whose link class they used.
         not_modelled: Names of the machine's resources that the replay leaves out.
+        interval: Where the makespan lies as far as the machine's numbers are known; `None` if it was not asked for.
     """
 
     placement: Placement
@@ -64,6 +66,7 @@ class Prediction:
     interfaces: dict[str, dict[str, np.ndarray]]
     channels: dict[str, tuple[int, int]]
     not_modelled: tuple[str, ...]
+    interval: Interval | None = None
 
 
 class Predictor:
@@ -75,6 +78,8 @@ class Predictor:
         topology: Its nodes; from the machine file if `None`, whose directory is then needed.
         directory: Where the machine file lies.
         switches: What is modelled.
+        draws: Replays with the machine's numbers drawn from their intervals, for the interval of each prediction.
+        seed: Of these draws, which are the same for all placements.
     """
 
     def __init__(
@@ -84,6 +89,8 @@ class Predictor:
         topology: Topology | None = None,
         directory: Path = Path("."),
         switches: Switches | None = None,
+        draws: int = 0,
+        seed: int = 1,
     ):
         self.schedule = schedule
         self.machine = machine
@@ -91,6 +98,20 @@ class Predictor:
         self.switches = switches or Switches()
         self._links = links(machine)
         self._tx, self._rx, self._cores, self.not_modelled = _resources(machine, self.switches)
+        rng = np.random.default_rng(seed)
+        self._drawn = [
+            Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
+            for _ in range(draws)
+        ]
+
+    def predict_with_interval(self, placement: Placement) -> Prediction:
+        """As `predict`, and the interval from `draws` further replays; without draws there is none."""
+        prediction = self.predict(placement)
+        if not self._drawn:
+            return prediction
+        times = np.array([each.makespan_s(placement) for each in self._drawn])
+        interval = interval_of(times, prediction.makespan_s, self.machine.confidence)
+        return replace(prediction, interval=interval)
 
     def predict(self, placement: Placement) -> Prediction:
         """Replay with the ranks placed.

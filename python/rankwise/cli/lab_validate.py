@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise lab validate`: predictions against measured runs, with every number fixed before the first run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.lab.validation.result import Document
+    from rankwise.lab.validation.state import Options, State
+
+# A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
+UNFINISHED = 75
+_DEFAULTS = {"nodes": 4, "cores": 4, "rate": "100mbit", "seed": 1}
+_FULL = {"placements": 8, "repetitions": 6}
+_QUICK = {"placements": 4, "repetitions": 3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
+    from rankwise.cli.parsing import add_json, add_output, seconds
+
+    plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
+    plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
+    plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
+    plan.add_argument("--rate", metavar="RATE", help="of each interface; default 100mbit")
+    plan.add_argument(
+        "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
+    )
+    plan.add_argument("--cases", metavar="A,B,...", help="lammps, cg, ft, mg, halo; default all of them")
+    plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
+    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 6, 3 with --quick")
+    plan.add_argument(
+        "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
+    )
+    plan.add_argument("--seed", type=int, metavar="N", help="of random placements and searches; default 1")
+    quick = "two cases, four placements, a machine file measured in 15 s: a check that it works"
+    plan.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--state", default="validation", metavar="DIR", help="default ./validation")
+    parser.add_argument("--resume", action="store_true", help="go on with the validation in DIR")
+    parser.add_argument(
+        "--window",
+        type=seconds,
+        metavar="TIME",
+        help=f"begin no further run after this time, for example 5min; status {UNFINISHED} if some are missing",
+    )
+    also = "show this finished validation in FILE too; repeatable"
+    parser.add_argument("--also", action="append", default=[], metavar="DIR", help=also)
+    add_output(parser, "write the page, with its plots beside it", metavar="FILE.md")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Validate as far as the window allows; say what came out until then."""
+    from rankwise.cli.terminal import Terminal
+    from rankwise.lab.state import remove_dead
+    from rankwise.lab.validation import page, session
+    from rankwise.lab.validation.result import evaluate
+    from rankwise.lab.validation.state import State
+
+    terminal = Terminal(args)
+    directory = Path(args.state)
+    others = [evaluate(State.resume(Path(each))) for each in args.also]
+    if args.output:
+        page.check(Path(args.output), args.force)
+    if args.resume:
+        state = State.resume(directory)
+        _check_same(args, state.plan.options)
+    else:
+        options = _options(args)
+        if args.machine:
+            session.check_machine(Path(args.machine), options)
+        state = State.create(directory, options, session.context())
+    remove_dead()
+    if args.machine and args.resume:
+        state.check_machine(Path(args.machine))
+    finished = evaluate(state).complete or _go_on(args, terminal, state)
+    document = evaluate(state)
+    state.write_result(document)
+    if args.output and document.cases:
+        for path in page.write(Path(args.output), [document, *others]):
+            terminal.wrote(path)
+    _tell(terminal, document)
+    if not finished:
+        made = sum(
+            len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
+        )
+        terminal.note(f"not finished: {made} runs measured, {len(state.missing())} planned runs missing")
+        terminal.next(f"rankwise lab validate --resume --state {directory}")
+        return UNFINISHED
+    return 1 if document.failures else 0
+
+
+def _go_on(args: argparse.Namespace, terminal: Terminal, state: State) -> bool:
+    from rankwise.lab.validation.session import Validation
+
+    validation = Validation(state, terminal.note, args.window)
+    if args.machine:
+        validation.take_machine(Path(args.machine))
+    with terminal.progress("measured runs", 1000) as update:
+        return validation.go_on(
+            lambda done, total: update(1000 * done // max(total, 1), f"{done} of {total}")
+        )
+
+
+def _options(args: argparse.Namespace) -> Options:
+    """What is asked for, checked before anything is made."""
+    from rankwise.lab.rate import parse_rate
+    from rankwise.lab.up import plan_lab
+    from rankwise.lab.validation import cases, placements, session
+    from rankwise.lab.validation.state import Options
+
+    def chosen(name: str, defaults: dict):
+        given = getattr(args, name)
+        return defaults[name] if given is None else given
+
+    sizes = _QUICK if args.quick else _FULL
+    launcher = session.find_launcher(args.mpi or _family(args.command), args.command or [])
+    family = launcher.family
+    default = cases.QUICK if args.quick else cases.NAMES[family]
+    options = Options(
+        nodes=chosen("nodes", _DEFAULTS),
+        cores=chosen("cores", _DEFAULTS),
+        rate_bytes_per_s=parse_rate(chosen("rate", _DEFAULTS)),
+        mpi=family,
+        launcher=launcher.path,
+        cases=tuple(args.cases.split(",")) if args.cases is not None else default,
+        placements=chosen("placements", sizes),
+        repetitions=chosen("repetitions", sizes),
+        seed=chosen("seed", _DEFAULTS),
+        quick=args.quick,
+    )
+    cases.check_names(options.cases, family)
+    placements.check_count(options.placements)
+    if options.repetitions < 1:
+        raise RankwiseError(
+            f"`{options.repetitions}` repetitions measure nothing",
+            "6 give intervals of 95 %: `--repetitions 6`",
+        )
+    plan_lab(session.LAB_NAME, options.nodes, options.cores, options.rate_bytes_per_s)
+    return options
+
+
+def _family(command: list[str] | None) -> str:
+    from rankwise.launchers.identify import identify
+
+    launcher = identify(command[0]) if command else None
+    return (launcher.family if launcher else None) or "mpich"
+
+
+def _check_same(args: argparse.Namespace, options: Options) -> None:
+    """Refuse options of the plan that are not those the validation began with."""
+    from rankwise.lab.rate import parse_rate
+
+    given = {
+        name: getattr(args, name) for name in ("nodes", "cores", "mpi", "placements", "repetitions", "seed")
+    }
+    given["cases"] = tuple(args.cases.split(",")) if args.cases is not None else None
+    given["rate_bytes_per_s"] = parse_rate(args.rate) if args.rate is not None else None
+    given["quick"] = True if args.quick else None
+    for name, value in given.items():
+        if value is not None and value != getattr(options, name):
+            option = name.removesuffix("_bytes_per_s")
+            raise RankwiseError(
+                f"`--{option}` is another than the validation in `{args.state}` began with",
+                "leave it out, or begin another validation with `--state`",
+            )
+
+
+def _tell(terminal: Terminal, document: Document) -> None:
+    import msgspec
+
+    if terminal.as_json:
+        terminal.json(msgspec.to_builtins(document))
+        return
+    for case in document.cases:
+        terminal.result(f"{case.name}: {case.title}")
+        terminal.table(("placement", "measured", "95 %", "predicted", "interval", "error"), _rows(case))
+        terminal.result("")
+    rows = [_summary("predicted", document.predicted), _summary("network bytes only", document.bytes_only)]
+    terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
+    for failure in document.failures:
+        terminal.result(f"failed: {failure}")
+    if document.machine_sha256:
+        terminal.result(f"machine file SHA-256 {document.machine_sha256}")
+
+
+def _rows(case) -> list[tuple]:
+    def spread(low: float, high: float) -> str:
+        return f"{low:.3f} - {high:.3f}"
+
+    return [
+        (
+            each.name,
+            f"{each.measured.median_s:.3f} s" if each.measured else "failed",
+            spread(each.measured.low_s, each.measured.high_s) if each.measured else None,
+            f"{each.predicted_s:.3f} s",
+            spread(each.low_s, each.high_s),
+            _percent(each.error, signed=True),
+        )
+        for each in case.placements
+    ]
+
+
+def _summary(name: str, summary) -> tuple:
+    return (
+        name,
+        f"{summary.ordered} of {summary.pairs}",
+        _percent(summary.median_error),
+        _percent(summary.worst_error, signed=True),
+        f"{summary.covered} of {summary.times}" if summary.covered is not None else None,
+    )
+
+
+def _percent(value: float | None, signed: bool = False) -> str | None:
+    return None if value is None else f"{100 * value:{'+' if signed else ''}.1f} %"

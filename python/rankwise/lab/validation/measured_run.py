@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a case in a lab with a limit of time, and how long it took inside MPI's bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from rankwise.lab.recorded import begin
+from rankwise.lab.run import LabRun, launching
+from rankwise.launchers.execute import Ended
+from rankwise.record.session import finish
+from rankwise.recording.job import largest_job
+from rankwise.recording.raw import FINALIZED, read
+
+_PATIENCE_AFTER_SIGNAL_S = 5.0
+
+
+class RunFailedError(Exception):
+    """A run that counts as failed; the text says how it ended."""
+
+
+def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> float:
+    """Run to the end, recorded into `path`, output into `path` + `.log`.
+
+    Args:
+        prepared: What to run.
+        environment: Variables of the ranks, besides the recorder's.
+        path: The recording; replaced.
+        trace: Keep every call in program order too.
+        limit_s: Most time for the whole launch.
+
+    Returns:
+        Seconds, see `time_of`.
+
+    Raises:
+        RunFailedError: It did not end with status 0 in time, or left a partial recording.
+    """
+    session, variables = begin(prepared, path, trace, force=True)
+    log = path.with_name(path.name + ".log")
+    start_s = time.time()
+    with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
+        process = subprocess.Popen(
+            launch.words,
+            env=launch.environment_of_first(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(limit_s)
+        except BaseException as error:
+            _stop(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
+            raise
+    finish(session, Ended(status, None, False, start_s, time.time()))
+    if status:
+        said = log.read_text(errors="replace").strip().splitlines()
+        raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
+    log.unlink()
+    return time_of(path)
+
+
+def time_of(path: Path) -> float:
+    """Seconds from when the last rank has left MPI_Init to when the last rank enters MPI_Finalize.
+
+    What a schedule describes, which begins with all ranks at once. Ranks of a lab share one clock.
+    """
+    ranks = [thread for thread in largest_job(read(path)).first_threads]
+    partial = [thread.rank["world_rank"] for thread in ranks if not thread.has(FINALIZED)]
+    if partial or len(ranks) < ranks[0].rank["world_size"]:
+        raise RunFailedError(f"recorded in part only{f' by rank {partial[0]}' if partial else ''}")
+    begun = max(thread.rank["init_ticks"] for thread in ranks)
+    ended = max(thread.rank["finalize_ticks"] for thread in ranks)
+    return ranks[0].seconds(ended - begun)
+
+
+def _stop(process: subprocess.Popen) -> None:
+    """End a launch: its launcher first asked, so that it takes its ranks along."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE_AFTER_SIGNAL_S)
+            return

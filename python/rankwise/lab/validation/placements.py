@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The placements of a validation: simple ones, random ones, the best and the worst that were found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.placement.placement import Placement
+from rankwise.placement.search import Judge, PlacementSearch
+
+# In order of what is dropped last.
+NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
+_FEWEST = 3
+_TRIED, _JUDGED, _SEARCH_S = 2000, 8, 5.0
+
+
+def check_count(count: int) -> None:
+    """Raise unless so many placements can be compared."""
+    if not _FEWEST <= count <= len(NAMES):
+        raise RankwiseError(
+            f"a validation compares {_FEWEST} to {len(NAMES)} placements, not `{count}`",
+            f"in this order: {', '.join(NAMES)}",
+        )
+
+
+def choose(search: PlacementSearch, judge: Judge, count: int, seed: int) -> dict[str, Placement]:
+    """Placements by name.
+
+    Args:
+        search: Of the program on the machine.
+        judge: Predicts a placement's time.
+        count: How many of `NAMES`.
+        seed: Of random placements and searches.
+
+    Returns:
+        The first `count` of `NAMES`, without those that the number of ranks does not allow. `optimised` is what
+        `rankwise place` finds; `worst` is the slowest, as judged, of the few among many random ones that the
+        search's stand-in finds worst.
+    """
+    wanted = NAMES[:count]
+    simple = {each.name: each.placement for each in search.simple()}
+    chosen = {}
+    rng = np.random.default_rng(seed)
+    slots = len(search.slots.node)
+    randoms = [rng.permutation(slots)[: search.ranks].tolist() for _ in range(_TRIED)]
+    for name in wanted:
+        if name.startswith("random-"):
+            chosen[name] = search.placement(randoms[int(name.removeprefix("random-")) - 1], name)
+        elif name == "optimised":
+            chosen[name] = search.run(judge, seed=seed, budget_s=_SEARCH_S)[-1].placement
+        elif name == "worst":
+            scored = sorted(
+                (search.candidate(name, slot) for slot in randoms), key=lambda each: -each.surrogate_s
+            )
+            judged = [(judge(each.placement).makespan_s, each.placement) for each in scored[:_JUDGED]]
+            chosen[name] = max(judged, key=lambda each: each[0])[1]
+        elif name in simple:
+            chosen[name] = simple[name]
+    return chosen

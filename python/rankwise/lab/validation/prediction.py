@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is predicted of a case: all its placements, from the recording of one of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankwise.lab.validation.placements import choose
+from rankwise.lab.validation.state import CasePlan, Predicted, State
+from rankwise.machine.file import load
+from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.reasons import busiest_interface_s, network_bytes
+from rankwise.placement.search import PlacementSearch
+from rankwise.recording.recording import Recording
+from rankwise.replay.layout import topology_of
+from rankwise.replay.predict import Predictor
+from rankwise.replay.source import load as load_source
+
+DRAWS = 40
+
+
+def predict_case(state: State, case: CasePlan) -> CasePlan:
+    """The case with its placements chosen and predicted.
+
+    Args:
+        state: The validation, with its machine file.
+        case: A case whose recording is there.
+    """
+    options, path = state.plan.options, state.directory / f"{case.name}.rw"
+    state.check_machine(state.machine_path)
+    machine = load(state.machine_path)
+    topology = topology_of(machine, state.directory)
+    source = load_source(path)
+    predictor = Predictor(source.schedule, machine, topology, draws=DRAWS, seed=options.seed)
+    search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
+    predicted = []
+    for name, placement in choose(search, predictor.predict, options.placements, options.seed).items():
+        prediction = predictor.predict_with_interval(placement)
+        predicted.append(
+            Predicted(
+                name=name,
+                placement=msgspec.convert(to_dict(placement), PlacementFile),
+                makespan_s=prediction.makespan_s,
+                low_s=prediction.interval.low_s,
+                high_s=prediction.interval.high_s,
+                network_bytes=network_bytes(prediction),
+                busiest_interface_s=busiest_interface_s(prediction),
+                mean_computation_s=float(prediction.computation_s.mean()),
+            )
+        )
+    return msgspec.structs.replace(case, predicted=predicted, omitted=source.omitted)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result of a validation: schema `rankwise.validation/1`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.lab.validation.statistics import Agreement, Compared, agreement
+from rankwise.machine.file import load
+from rankwise.measure.statistics import Median, median
+
+SCHEMA = "rankwise.validation/1"
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Median of the runs of a placement, its confidence interval, and all times in the order of the runs."""
+
+    median_s: float
+    low_s: float
+    high_s: float
+    times_s: list[float]
+
+
+class PlacementResult(msgspec.Struct, frozen=True):
+    """One placement of a case; `measured` is null where no run succeeded."""
+
+    name: str
+    measured: Measured | None
+    predicted_s: float
+    low_s: float
+    high_s: float
+    error: float | None
+    bytes_only_s: float
+    network_bytes: int
+    network_share: float
+    failures: list[str]
+
+
+class CaseResult(msgspec.Struct, frozen=True):
+    """One case; `failure` says why nothing could be predicted, else it is empty."""
+
+    name: str
+    title: str
+    recorded_s: float | None
+    omitted: dict[str, int]
+    failure: str
+    placements: list[PlacementResult]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """`rankwise.lab.validation.statistics.Agreement` with its shares."""
+
+    pairs: int
+    ordered: int
+    ordered_share: float | None
+    times: int
+    median_error: float | None
+    worst_error: float | None
+    covered: int | None
+    covered_share: float | None
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The whole result; `complete` says whether all runs were made."""
+
+    schema: Literal["rankwise.validation/1"]
+    complete: bool
+    options: Options
+    context: dict[str, str | int]
+    machine_sha256: str | None
+    cases: list[CaseResult]
+    predicted: Summary
+    bytes_only: Summary
+    failures: list[str]
+
+
+def evaluate(state: State) -> Document:
+    """Compare what was predicted with what was measured so far."""
+    runs = state.runs()
+    rate = _interface_rate(state)
+    results, ours, theirs = [], [], []
+    for case in state.plan.cases:
+        own = [run for run in runs if run.case == case.name]
+        placements, compared = [], ([], [])
+        for each in case.predicted:
+            of_placement = [run for run in own if run.placement == each.name]
+            times = [run.time_s for run in of_placement if run.time_s is not None]
+            found = median(np.array(times)) if times else None
+            bytes_s = bytes_only_s(case, each, state.plan.options.nodes, rate)
+            compared[0].append(Compared(found, each.makespan_s, each.low_s, each.high_s))
+            compared[1].append(Compared(found, bytes_s, bytes_s, bytes_s))
+            failures = [f"repetition {run.repetition}: {run.failure}" for run in of_placement if run.failure]
+            placements.append(_placement(each, found, times, compared[0][-1].error, bytes_s, failures))
+        ours.append(compared[0])
+        theirs.append(compared[1])
+        results.append(
+            CaseResult(case.name, case.title, case.recorded_s, case.omitted, case.failure, placements)
+        )
+    return Document(
+        schema=SCHEMA,
+        complete=len(state.plan.cases) == len(state.plan.options.cases) and not state.missing(),
+        options=state.plan.options,
+        context=state.plan.context,
+        machine_sha256=state.plan.machine_sha256,
+        cases=results,
+        predicted=_summary(agreement(ours), True),
+        bytes_only=_summary(agreement(theirs), False),
+        failures=_failures(state.plan.cases, runs),
+    )
+
+
+def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:
+    """What a predictor says that counts bytes between nodes and nothing else.
+
+    Its scale is the traced run: that time, and the difference in bytes at the rate of all interfaces together. Only
+    errors depend on it; the order of placements is that of their bytes.
+    """
+    recorded = next(other for other in case.predicted if other.name == "blocked")
+    more = (each.network_bytes - recorded.network_bytes) / (nodes * rate_bytes_per_s)
+    return max((case.recorded_s or 0.0) + more, 0.0)
+
+
+def _interface_rate(state: State) -> float:
+    if not state.machine_path.is_file():
+        return state.plan.options.rate_bytes_per_s
+    rates = [
+        each.capacity_bytes_per_s for each in load(state.machine_path).resources if each.kind == "nic_tx"
+    ]
+    return rates[0].value if rates and rates[0] else state.plan.options.rate_bytes_per_s
+
+
+def _placement(
+    each: Predicted, found: Median | None, times: list[float], error: float | None, bytes_s: float, failures: list[str]
+) -> PlacementResult:  # fmt: skip
+    measured = Measured(found.value, found.low, found.high, times) if found else None
+    return PlacementResult(
+        name=each.name,
+        measured=measured,
+        predicted_s=each.makespan_s,
+        low_s=each.low_s,
+        high_s=each.high_s,
+        error=error,
+        bytes_only_s=bytes_s,
+        network_bytes=each.network_bytes,
+        network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
+        failures=failures,
+    )
+
+
+def _summary(found: Agreement, with_interval: bool) -> Summary:
+    return Summary(
+        pairs=found.pairs,
+        ordered=found.ordered,
+        ordered_share=found.ordered_share,
+        times=found.times,
+        median_error=found.median_error,
+        worst_error=found.worst_error,
+        covered=found.covered if with_interval else None,
+        covered_share=found.covered_share if with_interval else None,
+    )
+
+
+def _failures(cases: list[CasePlan], runs: list[Run]) -> list[str]:
+    whole = [f"{case.name}: {case.failure}" for case in cases if case.failure]
+    single = [
+        f"{run.case} {run.placement}, repetition {run.repetition}: {run.failure}"
+        for run in runs
+        if run.failure
+    ]
+    return whole + single

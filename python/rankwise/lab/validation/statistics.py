@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How well predicted times agree with measured ones; nothing here knows where they come from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.measure.statistics import Median
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One placement of one case.
+
+    Attributes:
+        measured: Median of its runs with its interval; `None` if no run succeeded.
+        predicted_s: What was predicted.
+        low_s: Lower end of the predicted interval; `predicted_s` for a predictor without one.
+        high_s: Its upper end.
+    """
+
+    measured: Median | None
+    predicted_s: float
+    low_s: float
+    high_s: float
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over measured, less 1; `None` if nothing was measured."""
+        return self.predicted_s / self.measured.value - 1 if self.measured else None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement over any number of cases.
+
+    Attributes:
+        pairs: Pairs of placements of one case whose measured intervals do not overlap.
+        ordered: How many of them the predictor orders as measured; equal predictions order nothing.
+        times: Placements with a measured time.
+        median_error: Median of the errors without their signs; `None` without a measured time.
+        worst_error: The largest of them, with its sign.
+        covered: Placements whose measured median lies in the predicted interval.
+    """
+
+    pairs: int
+    ordered: int
+    times: int
+    median_error: float | None
+    worst_error: float | None
+    covered: int
+
+    @property
+    def ordered_share(self) -> float | None:
+        """Part of the pairs that are ordered rightly; `None` without pairs."""
+        return self.ordered / self.pairs if self.pairs else None
+
+    @property
+    def covered_share(self) -> float | None:
+        """Part of the measured medians inside their predicted interval; `None` without any."""
+        return self.covered / self.times if self.times else None
+
+
+def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
+    """Compare all placements of all cases; pairs are formed inside a case only.
+
+    Args:
+        cases: For each case its placements.
+    """
+    pairs = ordered = 0
+    for placements in cases:
+        known = [each for each in placements if each.measured]
+        for one, other in itertools.combinations(known, 2):
+            faster, slower = sorted((one, other), key=lambda each: each.measured.value)
+            if faster.measured.high < slower.measured.low:
+                pairs += 1
+                ordered += faster.predicted_s < slower.predicted_s
+    measured = [each for placements in cases for each in placements if each.measured]
+    errors = np.array([each.error for each in measured])
+    return Agreement(
+        pairs=pairs,
+        ordered=ordered,
+        times=len(measured),
+        median_error=float(np.median(np.abs(errors))) if len(errors) else None,
+        worst_error=float(errors[np.argmax(np.abs(errors))]) if len(errors) else None,
+        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in measured),
+    )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How sure a prediction is: replays with the machine's numbers drawn from their confidence intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+
+from rankwise.machine.file import Estimate, Machine, Resource, Segment
+
+SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
+RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of predicted times.
+
+    Attributes:
+        low_s: Lower end.
+        high_s: Upper end.
+        confidence: Level of the machine file's intervals, which is that of the drawn times between the ends.
+        replays: How many were drawn.
+    """
+
+    low_s: float
+    high_s: float
+    confidence: float
+    replays: int
+
+
+def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
+    """The machine with all measured numbers drawn anew.
+
+    Each is drawn from two halves of normal distributions that meet at its value, each as wide as its side of the
+    interval says, and cut off at 0. All segments of a link class are drawn alike for a parameter: what
+    made one of them too large made all so. Numbers that were not measured have no interval and stay.
+    """
+    quantile = NormalDist().inv_cdf((1 + machine.confidence) / 2)
+    links = []
+    for link in machine.link_classes:
+        draws = dict(zip(SEGMENT_KEYS, rng.standard_normal(len(SEGMENT_KEYS)), strict=True))
+        segments = [_drawn(segment, draws, quantile) for segment in link.segments]
+        links.append(msgspec.structs.replace(link, segments=segments))
+    # Both directions of an interface come from one measurement.
+    draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
+    resources = [_drawn(resource, draws, quantile) for resource in machine.resources]
+    return msgspec.structs.replace(machine, link_classes=links, resources=resources)
+
+
+def interval_of(times_s: np.ndarray, predicted_s: float, confidence: float) -> Interval:
+    """Central quantiles of the drawn times, widened to hold the prediction itself."""
+    low, high = np.quantile(times_s, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(
+        min(float(low), predicted_s), max(float(high), predicted_s), confidence, replays=len(times_s)
+    )
+
+
+def _drawn(what: Segment | Resource, draws: dict[str, float], quantile: float) -> Segment | Resource:
+    changed = {key: _moved(getattr(what, key), draw / quantile) for key, draw in draws.items()}
+    return msgspec.structs.replace(what, **changed)
+
+
+def _moved(estimate: Estimate | None, by: float) -> Estimate | None:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return estimate
+    side = estimate.high - estimate.value if by > 0 else estimate.value - estimate.low
+    # A capacity of 0 would be no machine; a thousandth of its value is as good as none.
+    value = max(estimate.value + by * side, 1e-3 * estimate.value)
+    return Estimate(value, "assumed", source="drawn from its interval")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise lab validate`: bad input, resuming, the page, and its short form in a lab."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.lab.validation import page
+from rankwise.lab.validation.result import evaluate
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
+
+MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
+MACHINE = """
+schema = "rankwise.machine/1"
+name = "a lab, roughly"
+[node]
+count = {nodes}
+topology = "package:1 core:2"
+host_cores = {host_cores}
+[[resources]]
+name = "nic_tx"
+kind = "nic_tx"
+discipline = "fifo"
+per = "node"
+capacity_bytes_per_s = {{ value = 1.2e7, obtained = "measured", low = 1.1e7, high = 1.25e7 }}
+"""
+LINK = """
+[[link_classes]]
+channel = "{channel}"
+protocol = "host-processed"
+progress = "in-call"
+overlap = true
+[[link_classes.segments]]
+L_s = {{ value = 1e-4, obtained = "measured", low = 5e-5, high = 2e-4 }}
+o_s = {{ value = 1e-5, obtained = "measured", low = 5e-6, high = 2e-5 }}
+g_s = {{ value = 0.0, obtained = "assumed", source = "none" }}
+G_s_per_byte = {{ value = 1e-9, obtained = "assumed", source = "none" }}
+O_s_per_byte = {{ value = 4e-10, obtained = "assumed", source = "none" }}
+"""
+
+
+@pytest.fixture
+def launcher():
+    if not MPICH.exists():
+        pytest.skip("MPICH 5.0.2 is not installed; run `bash tests/install_mpis.sh .venv/bin`")
+    return MPICH
+
+
+def machine_file(path, nodes=2):
+    text = MACHINE.format(nodes=nodes, host_cores=[[0, 1]] * nodes)
+    path.write_text(text + LINK.format(channel="network") + LINK.format(channel="package"))
+    return path
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--cases", "cg,bt"], "error: there is no case `bt`\n"),
+        (["--cases", "cg,cg"], "error: each case can be named once, and one is needed\n"),
+        (["--placements", 2], "error: a validation compares 3 to 8 placements, not `2`\n"),
+        (["--repetitions", 0], "error: `0` repetitions measure nothing\n"),
+        (["--rate", "100"], "error: the rate `100` has no unit\n"),
+        (["--nodes", 0], "error: a lab has 1 to 256 nodes, not `0`\n"),
+        (["--resume"], "holds no validation to go on with\n"),
+    ],
+)
+def test_bad_input_is_answered_before_anything_is_made(line, tmp_path, launcher, words, sentence):
+    answer = line("validate", "--state", tmp_path / "v", *words, "--", launcher)
+    assert answer.returncode == 1
+    assert sentence in answer.stderr
+    assert "\nhint: " in answer.stderr
+    assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.root
+def test_a_machine_file_of_other_nodes_is_refused(line, tmp_path, launcher):
+    other = machine_file(tmp_path / "other.machine.toml", nodes=3)
+    answer = line("validate", "--state", tmp_path / "v", "--machine", other, "--", launcher)
+    assert answer.returncode == 1
+    assert "describes 3 nodes of 2 cores, the lab has 4 of 4\n" in answer.stderr
+    assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.root
+@pytest.mark.mpi
+def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
+    # GIVEN a machine file, so that the test does not depend on what this machine is busy with
+    machine = machine_file(tmp_path / "lab.machine.toml")
+    words = ["validate", "--quick", "--nodes", 2, "--cores", 2, "--cases", "cg", "--placements", 3]
+    words += ["--repetitions", 1, "--state", tmp_path / "v", "--machine", machine, "--", launcher]
+    # WHEN a window is over before the first run
+    cut = words.index("--")
+    begun = line(*words[:cut], "--window", "0s", *words[cut:], timeout=120)
+    # THEN the status says that it is not finished
+    assert begun.returncode == 75, begun.stderr
+    # AND the same with --resume makes the runs
+    resume = ["validate", "--resume", "--state", tmp_path / "v"]
+    done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["schema"] == "rankwise.validation/1"
+    assert found["complete"] and found["failures"] == []
+    (case,) = found["cases"]
+    assert [each["name"] for each in case["placements"]] == ["blocked", "cyclic", "optimised"]
+    assert all(each["measured"]["median_s"] > 0 for each in case["placements"])
+    assert all(each["low_s"] <= each["predicted_s"] <= each["high_s"] for each in case["placements"])
+    assert found["predicted"]["times"] == 3
+    # AND the frozen hash is that of the file, in the page too
+    assert found["machine_sha256"] in (tmp_path / "accuracy.md").read_text()
+    assert (tmp_path / "accuracy.mpich.svg").read_text().startswith("<?xml")
+    # AND the lab is down
+    assert line("status").stdout == "no lab is up\n"
+    # WHEN another machine file is meant, or the frozen one was changed
+    other = machine_file(tmp_path / "other.machine.toml")
+    other.write_text(other.read_text().replace("roughly", "otherwise"))
+    refused = line(*resume, "--machine", other)
+    assert refused.returncode == 1
+    assert "is not the machine file that this validation began with" in refused.stderr
+    shutil.copy(other, tmp_path / "v" / "lab.machine.toml")
+    changed = line(*resume)
+    assert changed.returncode == 1
+    assert "is not the machine file that this validation began with" in changed.stderr
+    # AND other options than at the beginning are refused
+    fewer = line(*resume, "--repetitions", 2)
+    assert fewer.returncode == 1
+
+
+OPTIONS = Options(2, 1, 12.5e6, "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, False)
+NOWHERE = PlacementFile(
+    "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
+)
+
+
+def test_the_page_has_what_came_out(tmp_path):
+    # GIVEN two placements measured at 1 and 2 s, predicted at 1.1 and 1.8 s
+    state = State.create(tmp_path / "v", OPTIONS, {"kernel": "6.1", "rankwise": "0"})
+    placements = [
+        Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5, 0.2),
+        Predicted("cyclic", NOWHERE, 1.8, 1.7, 1.9, 9000, 0.5, 0.2),
+        Predicted("worst", NOWHERE, 3.0, 2.9, 3.1, 9000, 0.5, 0.2),
+    ]
+    state.plan.cases.append(CasePlan("one", "The first", 1.0, {"probes": 3}, placements))
+    for repetition in range(2):
+        state.add(Run("one", "blocked", repetition, time_s=1.0))
+        state.add(Run("one", "cyclic", repetition, time_s=2.0))
+        state.add(Run("one", "worst", repetition, failure="status 1: out of memory"))
+    document = evaluate(state)
+    # WHEN the page is written
+    path, plot = page.write(tmp_path / "accuracy.md", [document])
+    text = path.read_text()
+    # THEN numbers, failures and what was left out are there
+    assert text.startswith(page.MARK)
+    assert "| blocked | 1.000 s | 1.000 - 1.000 | 1.100 s | 0.900 - 1.200 | +10 % | 45 % | 1.000 s |" in text
+    assert "| cyclic | 2.000 s | 2.000 - 2.000 | 1.800 s | 1.700 - 1.900 | -10 % |" in text
+    assert "| worst | failed |" in text
+    assert "* one worst, repetition 1: status 1: out of memory" in text
+    assert "Not replayed: probes (3)." in text
+    assert page.sentence(document) in text
+    assert "of 1 pairs of placements that measuring tells apart, 100 % are ordered rightly" in text
+    # AND the plot is linked and names the placements
+    assert f"({plot.name})" in text
+    assert re.search(r"blocked", plot.read_text())
+    # AND writing it again gives the same files
+    before = plot.read_bytes()
+    page.write(tmp_path / "accuracy.md", [document])
+    assert plot.read_bytes() == before
+
+
+def test_a_page_takes_the_place_of_a_page_only(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("precious")
+    with pytest.raises(Exception, match="is no such page"):
+        page.check(path, force=False)
+    page.check(path, force=True)
+    path.write_text(page.MARK + "\nold")
+    page.check(path, force=False)
+    with pytest.raises(Exception, match="cannot be written"):
+        page.check(Path(tmp_path / "missing" / "a.md"), force=False)

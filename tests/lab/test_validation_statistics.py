@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Agreement of predicted and measured times, on numbers whose answer is known."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from rankwise.lab.validation.result import bytes_only_s, evaluate
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.lab.validation.statistics import Compared, agreement
+from rankwise.measure.statistics import confidence_of, median
+from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
+
+
+def compared(times, predicted, low=None, high=None):
+    """A placement measured with these times."""
+    found = median(np.array(times)) if times else None
+    return Compared(found, predicted, low or predicted, high or predicted)
+
+
+def around(middle):
+    """Six times whose median is `middle` and whose interval is 0.1 to each side."""
+    return [middle - 0.1, middle - 0.05, middle, middle, middle + 0.05, middle + 0.1]
+
+
+def test_only_pairs_whose_measured_intervals_are_apart_count():
+    # GIVEN medians 1.0, 1.15 (overlaps both neighbours) and 1.3
+    case = [compared(around(1.0), 1.0), compared(around(1.15), 0.5), compared(around(1.3), 1.2)]
+    # THEN one pair can be told apart, and it is ordered rightly
+    found = agreement([case])
+    assert (found.pairs, found.ordered, found.ordered_share) == (1, 1, 1.0)
+
+
+def test_equal_and_reversed_predictions_are_not_ordered_rightly():
+    case = [compared(around(1.0), 2.0), compared(around(2.0), 2.0), compared(around(3.0), 1.0)]
+    found = agreement([case])
+    assert (found.pairs, found.ordered) == (3, 0)
+
+
+def test_pairs_are_formed_inside_a_case_only():
+    one, other = [compared(around(1.0), 1.0)], [compared(around(5.0), 0.5)]
+    assert agreement([one, other]).pairs == 0
+
+
+def test_errors_are_relative_to_the_measured_median():
+    # GIVEN errors of -10 %, +5 % and -40 %
+    case = [compared([1.0], 0.9), compared([2.0], 2.1), compared([10.0], 6.0)]
+    found = agreement([case])
+    assert found.median_error == pytest.approx(0.10)
+    assert found.worst_error == pytest.approx(-0.40)
+    assert found.times == 3
+
+
+def test_coverage_counts_medians_inside_the_predicted_interval_ends_included():
+    case = [compared([1.0], 1.1, 1.0, 1.2), compared([2.0], 2.2, 2.1, 2.3), compared([3.0], 3.0, 2.9, 3.1)]
+    found = agreement([case])
+    assert (found.covered, found.covered_share) == (2, pytest.approx(2 / 3))
+
+
+def test_a_placement_without_a_measured_time_is_in_no_number():
+    case = [compared([], 1.0), compared(around(1.0), 1.0)]
+    found = agreement([case])
+    assert (found.pairs, found.times) == (0, 1)
+    nothing = agreement([[compared([], 1.0)]])
+    assert (nothing.ordered_share, nothing.median_error, nothing.worst_error, nothing.covered_share) == (
+        None,
+    ) * 4
+
+
+@pytest.mark.parametrize(("count", "sure"), [(3, 0.75), (5, 0.9375), (6, 0.96875), (7, 0.984375)])
+def test_how_sure_an_interval_of_order_statistics_is(count, sure):
+    # 1 - 2 / 2^n for the whole range of n values
+    assert confidence_of(count) == pytest.approx(sure)
+
+
+OPTIONS = Options(2, 1, 100.0, "mpich", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
+NOWHERE = PlacementFile(
+    "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
+)
+
+
+def predicted(name, time_s, network_bytes):
+    return Predicted(name, NOWHERE, time_s, time_s - 0.1, time_s + 0.1, network_bytes, 0.5, 0.2)
+
+
+def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():
+    # GIVEN a traced run of 3 s, 2 interfaces of 100 B/s, and 400 bytes more than with the recorded placement
+    case = CasePlan("one", "One", 3.0, {}, [predicted("blocked", 1.0, 1000), predicted("cyclic", 2.0, 1400)])
+    # THEN these take 400 / 200 s more
+    assert bytes_only_s(case, case.predicted[0], 2, 100.0) == 3.0
+    assert bytes_only_s(case, case.predicted[1], 2, 100.0) == 5.0
+
+
+@pytest.fixture
+def state(tmp_path):
+    """A validation with three placements of one case, of which `cyclic` is measured at 2 s."""
+    state = State.create(tmp_path / "validation", OPTIONS, {"kernel": "6.1", "rankwise": "0"})
+    placements = [
+        predicted("blocked", 1.0, 1000),
+        predicted("cyclic", 2.05, 1400),
+        predicted("worst", 3.0, 900),
+    ]
+    state.plan.cases.append(CasePlan("one", "One", 1.0, {}, placements))
+    state.save()
+    return state
+
+
+def test_runs_take_turns_and_each_round_begins_with_another_placement(state):
+    missing = [(repetition, placement) for repetition, _, placement in state.missing()]
+    assert missing == [
+        (0, "blocked"),
+        (0, "cyclic"),
+        (0, "worst"),
+        (1, "cyclic"),
+        (1, "worst"),
+        (1, "blocked"),
+    ]
+    # WHEN some are done, in whatever session
+    state.add(Run("one", "cyclic", 0, time_s=2.0))
+    state.add(Run("one", "worst", 0, failure="status 1"))
+    # THEN the others are left, in the same order
+    left = [(repetition, placement) for repetition, _, placement in State.resume(state.directory).missing()]
+    assert left == [(0, "blocked"), (1, "cyclic"), (1, "worst"), (1, "blocked")]
+
+
+def test_a_failed_run_counts_as_failure_and_is_named(state):
+    state.add(Run("one", "blocked", 0, time_s=1.0))
+    state.add(Run("one", "cyclic", 0, time_s=2.0))
+    state.add(Run("one", "worst", 0, failure="not finished after 60 s"))
+    document = evaluate(state)
+    assert document.failures == ["one worst, repetition 0: not finished after 60 s"]
+    by_name = {each.name: each for each in document.cases[0].placements}
+    assert by_name["worst"].measured is None
+    assert by_name["worst"].failures == ["repetition 0: not finished after 60 s"]
+    assert by_name["cyclic"].error == pytest.approx(0.025)
+    assert not document.complete
+    assert (document.predicted.pairs, document.predicted.ordered, document.predicted.covered) == (1, 1, 2)
+    assert document.bytes_only.covered is None
+    # AND the result can be kept
+    state.write_result(document)
+    kept = msgspec.json.decode((state.directory / "validation.json").read_bytes())
+    assert kept["schema"] == "rankwise.validation/1"
+
+
+def test_a_case_that_failed_before_its_runs_is_named_too(state):
+    state.plan.cases[0] = CasePlan("one", "One", failure="status 139")
+    document = evaluate(state)
+    assert document.failures == ["one: status 139"]
+    assert document.predicted.times == 0
