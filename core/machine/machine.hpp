@@ -13,6 +13,9 @@ namespace rankwise::machine {
 /// all numbers.
 using Picoseconds = std::int64_t;
 
+/// Later than everything.
+inline constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
+
 /// LogGOPS parameters for messages of one range of sizes.
 struct Segment {
     std::uint64_t up_to_bytes = std::numeric_limits<std::uint64_t>::max();

@@ -8,17 +8,17 @@ namespace {
 
 /// What an operation that has not ended waits for: its partner once it has begun, an operation of its own
 /// rank before.
-std::vector<std::uint32_t> blockers(const Schedule &schedule, const std::vector<std::uint8_t> &done,
-                                    const std::vector<std::uint8_t> &posted,
+std::vector<std::uint32_t> blockers(const Schedule &schedule, const Progress &progress,
                                     const std::vector<std::uint32_t> &partner) {
     std::vector<std::uint32_t> blocker(schedule.operations.size(), any);
     for (std::uint32_t i = 0; i < blocker.size(); ++i)
-        if (!done[i] && posted[i])
+        if (!progress.has(i, Progress::ended) && progress.has(i, Progress::begun))
             blocker[i] = partner[i];
     for (std::uint32_t i = 0; i < blocker.size(); ++i)
         for (std::uint32_t e = schedule.edge_first[i]; e < schedule.edge_first[i + 1]; ++e) {
             const Successor next = schedule.successors[e];
-            if (!posted[next.target()] && !(next.at_start() ? posted[i] : done[i]))
+            if (!progress.has(next.target(), Progress::begun) &&
+                !(next.at_start() ? progress.has(i, Progress::begun) : progress.has(i, Progress::ended)))
                 blocker[next.target()] = i;
         }
     return blocker;
@@ -26,16 +26,16 @@ std::vector<std::uint32_t> blockers(const Schedule &schedule, const std::vector<
 
 } // namespace
 
-Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
-               const std::vector<std::uint8_t> &posted, const std::vector<std::uint32_t> &partner) {
-    const std::vector<std::uint32_t> blocker = blockers(schedule, done, posted, partner);
+Error deadlock(const Schedule &schedule, const Progress &progress,
+               const std::vector<std::uint32_t> &partner) {
+    const std::vector<std::uint32_t> blocker = blockers(schedule, progress, partner);
     std::vector<std::uint32_t> visit(blocker.size(), 0);
     std::uint32_t lonely = any;
     for (std::uint32_t start = 0, pass = 1; start < blocker.size(); ++start, ++pass) {
-        if (done[start] || visit[start] != 0)
+        if (progress.has(start, Progress::ended) || visit[start] != 0)
             continue;
         std::uint32_t at = start;
-        for (; blocker[at] != any && visit[at] == 0 && !done[at]; at = blocker[at])
+        for (; blocker[at] != any && visit[at] == 0 && !progress.has(at, Progress::ended); at = blocker[at])
             visit[at] = pass;
         if (blocker[at] == any) {
             lonely = lonely == any ? at : lonely;
@@ -49,8 +49,9 @@ Error deadlock(const Schedule &schedule, const std::vector<std::uint8_t> &done,
         bool sends = false;
         std::uint32_t op = at;
         do {
-            sends |= posted[op] && schedule.operations[op].kind() == Kind::send;
-            if (posted[op] && count++ < 8)
+            const bool hangs = progress.has(op, Progress::begun);
+            sends |= hangs && schedule.operations[op].kind() == Kind::send;
+            if (hangs && count++ < 8)
                 text += (text.empty() ? "" : " waits for ") + schedule.describe(op);
             op = blocker[op];
         } while (op != at);

@@ -1,32 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace rankwise::replay {
 
-/// Something that happens to an operation; `order` decides between events of one time.
+/// Something that happens; `order` decides between events of one time.
 struct Event {
     std::int64_t time;
     std::uint32_t order;
     std::uint32_t what;
 };
 
+/// Later than all events.
+inline constexpr Event never_happens{std::numeric_limits<std::int64_t>::max(),
+                                     std::numeric_limits<std::uint32_t>::max(), 0};
+
 inline bool before(const Event &a, const Event &b) noexcept {
     return a.time < b.time || (a.time == b.time && a.order < b.order);
 }
 
-/// @brief Earliest event first: a heap of four children a node, whose siblings share one cache line.
+/// @brief Earliest event first: a heap of four children a node, whose siblings share one cache line, and one
+/// event beside it.
 ///
-/// Events that agree in time and order come out in an unspecified order; users give distinct orders.
+/// The event beside the heap spares the way through it to events that come up as soon as they are made, which
+/// many do. Events that agree in time and order come out in an unspecified order; users give distinct orders.
 class EventQueue {
   public:
-    bool empty() const noexcept { return heap_.empty(); }
-    const Event &top() const noexcept { return heap_.front(); }
+    bool empty() const noexcept { return !beside_is_used_ && heap_.empty(); }
 
-    void push(Event event) {
+    /// @return the earliest event, `never_happens` if there is none
+    const Event &top() const noexcept {
+        if (heap_.empty())
+            return beside_is_used_ ? beside_ : never_happens;
+        return beside_is_used_ && before(beside_, heap_.front()) ? beside_ : heap_.front();
+    }
+
+    void push(const Event &event) {
+        if (!beside_is_used_) {
+            beside_ = event;
+            beside_is_used_ = true;
+        } else if (before(event, beside_)) {
+            push_to_heap(beside_);
+            beside_ = event;
+        } else {
+            push_to_heap(event);
+        }
+    }
+
+    /// @brief The events nearest to the top, in no order.
+    std::span<const Event> near_top(std::size_t most) const noexcept {
+        return {heap_.data(), std::min(most, heap_.size())};
+    }
+
+    Event pop() {
+        if (beside_is_used_ && (heap_.empty() || before(beside_, heap_.front()))) {
+            beside_is_used_ = false;
+            return beside_;
+        }
+        return pop_from_heap();
+    }
+
+  private:
+    void push_to_heap(const Event &event) {
         heap_.push_back(event);
         std::size_t hole = heap_.size() - 1;
         while (hole > 0) {
@@ -39,7 +80,7 @@ class EventQueue {
         heap_[hole] = event;
     }
 
-    Event pop() {
+    Event pop_from_heap() {
         const Event out = heap_.front();
         const Event last = heap_.back();
         heap_.pop_back();
@@ -53,8 +94,7 @@ class EventQueue {
                 break;
             std::size_t least = child;
             for (std::size_t other = child + 1; other < child + children && other < size; ++other)
-                if (before(heap_[other], heap_[least]))
-                    least = other;
+                least = before(heap_[other], heap_[least]) ? other : least;
             if (!before(heap_[least], last))
                 break;
             heap_[hole] = heap_[least];
@@ -64,9 +104,10 @@ class EventQueue {
         return out;
     }
 
-  private:
     static constexpr std::size_t children = 4;
     std::vector<Event> heap_;
+    Event beside_{};
+    bool beside_is_used_ = false;
 };
 
 } // namespace rankwise::replay

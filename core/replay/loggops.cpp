@@ -7,16 +7,12 @@
 
 #include "replay/deadlock.hpp"
 #include "replay/event_queue.hpp"
+#include "replay/progress.hpp"
 
 namespace rankwise::replay {
 namespace {
 
 constexpr std::uint32_t message_flag = 1u << 31; ///< of an event: the message of a send, not the send itself
-
-/// First in, first out, linked through Engine::next_.
-struct List {
-    std::uint32_t head = any, tail = any;
-};
 
 /// Operations of one kind that wait for the same processor and interface of a rank, by `order_`. Only the
 /// first of them has an event, so that an operation is looked at once and not each time the processor gets
@@ -31,23 +27,20 @@ class Engine {
         : schedule_(schedule), matching_(matching), p_(parameters), cpus_(schedule.cpus),
           nics_(schedule.nics), cpu_(schedule.ranks() * cpus_), tx_(schedule.ranks() * nics_),
           rx_(schedule.ranks() * nics_), waiting_(schedule.ranks() * cpus_ * (1 + 2 * nics_)),
-          streams_(matching.streams), next_(schedule.operations.size(), any),
-          order_(schedule.operations.size()), left_(schedule.waits_for), begun_(schedule.operations.size()),
-          done_(schedule.operations.size()), rank_(schedule.operations.size()) {
+          streams_(matching.streams), order_(schedule.operations.size()),
+          progress_(schedule, matching.releases), rank_(matching.rank) {
         result_.ranks.resize(schedule.ranks());
-        result_.partner = matching.partner;
         if (schedule.wildcards) {
+            result_.partner.assign(schedule.operations.size(), any);
             posted_.resize(schedule.ranks());
             unexpected_.resize(schedule.ranks());
         }
-        for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
-            std::fill(rank_.begin() + schedule.first[r], rank_.begin() + schedule.first[r + 1], r);
     }
 
     Prediction run() {
-        for (std::uint32_t op = 0; op < left_.size(); ++op)
-            if (left_[op] == 0)
-                freed_.push_back(op);
+        for (std::uint32_t op = 0; op < progress_.size(); ++op)
+            if (progress_.is_ready(op))
+                progress_.freed.push_back(op);
         release();
         while (!queue_.empty()) {
             const Event event = queue_.pop();
@@ -63,8 +56,9 @@ class Engine {
                 compute(op);
             release();
         }
-        if (ended_ < left_.size())
-            throw deadlock(schedule_, done_, begun_, result_.partner);
+        if (!progress_.all_ended())
+            throw deadlock(schedule_, progress_,
+                           schedule_.wildcards ? result_.partner : partners_of(matching_.steps));
         check_left_over();
         finish();
         return std::move(result_);
@@ -106,23 +100,23 @@ class Engine {
     void wait(Waiting &waiting, std::uint32_t op, Picoseconds until, std::uint32_t flag) {
         List &list = waiting.list;
         if (list.head != any && order_[op] > order_[list.tail]) {
-            next_[list.tail] = op;
-            next_[op] = any;
+            progress_.next(list.tail) = op;
+            progress_.next(op) = any;
             list.tail = op;
             return;
         }
         if (list.head == any || order_[op] < order_[list.head]) {
-            next_[op] = list.head;
+            progress_.next(op) = list.head;
             list.tail = list.head == any ? op : list.tail;
             list.head = op;
             queue_.push({until, order_[op], op | flag}); // the event of the former first is stale, see turn()
             return;
         }
         std::uint32_t at = list.head;
-        while (order_[next_[at]] < order_[op])
-            at = next_[at];
-        next_[op] = next_[at];
-        next_[at] = op;
+        while (order_[progress_.next(at)] < order_[op])
+            at = progress_.next(at);
+        progress_.next(op) = progress_.next(at);
+        progress_.next(at) = op;
     }
 
     /// Whether an operation whose event came up may run; if the processor was taken since, it waits on.
@@ -134,7 +128,7 @@ class Engine {
             queue_.push({free, order_[op], op | flag});
             return false;
         }
-        waiting.list.head = next_[op];
+        waiting.list.head = progress_.next(op);
         if (waiting.list.head == any)
             waiting.list.tail = any;
         return true;
@@ -154,8 +148,8 @@ class Engine {
         cpu(rank, lane) = now_ + operation(op).time();
         result_.ranks[rank].computation += operation(op).time();
         wake_next(waiting, cpu(rank, lane), 0);
-        begin(op);
-        end(op);
+        progress_.begin(op);
+        progress_.end(op);
     }
 
     void send(std::uint32_t op) {
@@ -169,11 +163,11 @@ class Engine {
         tx(rank, lane) = now_ + at_least_0(p_.g + per_byte(bytes, p_.G));
         result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
         wake_next(waiting, std::max(cpu(rank, lane), tx(rank, lane)), 0);
-        begin(op);
+        progress_.begin(op);
         order_[op] = next_order_++;
         queue_.push({now_ + p_.o + p_.L, order_[op], op | message_flag});
         if (bytes <= p_.S)
-            end(op);
+            progress_.end(op);
     }
 
     /// A message's first byte is there, or the processor it waited for is free.
@@ -192,7 +186,7 @@ class Engine {
                 return;
         } else if (free > now_) {
             if (waiting_message_.empty())
-                waiting_message_.resize(left_.size());
+                waiting_message_.resize(progress_.size());
             waiting_message_[op] = true;
             wait(waiting, op, free, message_flag);
             return;
@@ -209,11 +203,11 @@ class Engine {
         meet(op, receive);
         if (bytes > p_.S)
             let_sender_go(op, lane);
-        end(receive);
+        progress_.end(receive);
     }
 
     void post(std::uint32_t op) {
-        begin(op);
+        progress_.begin(op);
         const std::uint32_t message =
             schedule_.wildcards ? take_unexpected(op) : take(matching_.stream[op], op, false);
         if (message == any)
@@ -221,7 +215,7 @@ class Engine {
         meet(message, op);
         if (operation(message).bytes() > p_.S)
             let_sender_go(message, schedule_.lane(op)); // the receiver's numbers, as in LogGOPSim
-        end(op);
+        progress_.end(op);
     }
 
     /// A rendezvous send ends when it has met its receive; the sender's clocks are put forward to that
@@ -230,10 +224,12 @@ class Engine {
         const std::uint32_t rank = rank_[op];
         cpu(rank, lane) = std::max(cpu(rank, lane), now_);
         tx(rank, lane) = std::max(tx(rank, lane), now_);
-        end(op);
+        progress_.end(op);
     }
 
     void meet(std::uint32_t send_op, std::uint32_t receive_op) {
+        if (!schedule_.wildcards)
+            return;
         result_.partner[send_op] = receive_op;
         result_.partner[receive_op] = send_op;
     }
@@ -243,17 +239,17 @@ class Engine {
     std::uint32_t take(std::uint32_t stream, std::uint32_t op, bool is_message) {
         Stream &s = streams_[stream];
         if (s.list.head == any || s.holds_messages == is_message) {
-            next_[op] = any;
+            progress_.next(op) = any;
             if (s.list.head == any)
                 s.list.head = op;
             else
-                next_[s.list.tail] = op;
+                progress_.next(s.list.tail) = op;
             s.list.tail = op;
             s.holds_messages = is_message;
             return any;
         }
         const std::uint32_t first = s.list.head;
-        s.list.head = next_[first];
+        s.list.head = progress_.next(first);
         return first;
     }
 
@@ -287,32 +283,17 @@ class Engine {
         return message;
     }
 
-    void begin(std::uint32_t op) {
-        begun_[op] = true;
-        count_down(op, true);
-    }
-    void end(std::uint32_t op) {
-        done_[op] = true;
-        ++ended_;
-        count_down(op, false);
-    }
-    void count_down(std::uint32_t op, bool at_start) {
-        for (std::uint32_t e = schedule_.edge_first[op]; e < schedule_.edge_first[op + 1]; ++e) {
-            const Successor next = schedule_.successors[e];
-            if (next.at_start() == at_start && --left_[next.target()] == 0)
-                freed_.push_back(next.target());
-        }
-    }
-
     /// Queue what became ready: by rank, then sends, receives, computations, then as set free.
     void release() {
-        if (freed_.empty())
+        if (progress_.freed.empty())
             return;
-        if (freed_.size() > 1)
-            std::stable_sort(freed_.begin(), freed_.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return rank_[a] != rank_[b] ? rank_[a] < rank_[b] : operation(a).kind() < operation(b).kind();
-            });
-        for (const std::uint32_t op : freed_) {
+        if (progress_.freed.size() > 1)
+            std::stable_sort(progress_.freed.begin(), progress_.freed.end(),
+                             [&](std::uint32_t a, std::uint32_t b) {
+                                 return rank_[a] != rank_[b] ? rank_[a] < rank_[b]
+                                                             : operation(a).kind() < operation(b).kind();
+                             });
+        for (const std::uint32_t op : progress_.freed) {
             const std::uint32_t rank = rank_[op];
             const Lane lane = schedule_.lane(op);
             order_[op] = next_order_++;
@@ -323,7 +304,7 @@ class Engine {
             else
                 wait(computations(rank, lane), op, cpu(rank, lane), 0);
         }
-        freed_.clear();
+        progress_.freed.clear();
     }
 
     void check_left_over() const {
@@ -335,7 +316,7 @@ class Engine {
 
     void finish() {
         std::vector<bool> used(cpu_.size());
-        for (std::uint32_t op = 0; op < left_.size(); ++op)
+        for (std::uint32_t op = 0; op < progress_.size(); ++op)
             used[rank_[op] * cpus_ + schedule_.lane(op).cpu] = true;
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
             RankTime &time = result_.ranks[r];
@@ -361,16 +342,14 @@ class Engine {
     std::vector<Picoseconds> cpu_, tx_, rx_; ///< when each processor and interface is free
     std::vector<Waiting> waiting_;
     std::vector<Stream> streams_;
-    std::vector<std::uint32_t> next_, order_, left_;
-    std::vector<std::uint8_t> begun_, done_;
+    std::vector<std::uint32_t> order_;
+    Progress progress_;
     std::vector<bool> waiting_message_;
-    std::vector<std::uint32_t> rank_;
+    const LargeArray<std::uint32_t> &rank_;
     std::vector<std::vector<std::uint32_t>> posted_, unexpected_; ///< only with wildcards
-    std::vector<std::uint32_t> freed_;
     EventQueue queue_;
     Picoseconds now_ = 0;
     std::uint32_t next_order_ = 0;
-    std::size_t ended_ = 0;
     Prediction result_;
 };
 

@@ -2,11 +2,15 @@
 #include "replay/machine_replay.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "replay/deadlock.hpp"
+#include "replay/domain_heap.hpp"
 #include "replay/event_queue.hpp"
 #include "replay/loggops.hpp"
+#include "replay/message_costs.hpp"
+#include "replay/progress.hpp"
 #include "replay/shared_core.hpp"
 
 namespace rankwise::replay {
@@ -17,7 +21,6 @@ using machine::Interface;
 using machine::Layout;
 using machine::LinkClass;
 using machine::Machine;
-using machine::Segment;
 
 /// What happens, in the order in which it is served if it happens at one time.
 enum Phase : std::uint32_t {
@@ -30,181 +33,265 @@ enum Phase : std::uint32_t {
     job_ends,
     core_ends // of a shared core: one of its jobs ends
 };
-constexpr std::uint32_t phase_shift = 28;
-constexpr std::uint32_t index_mask = (1u << phase_shift) - 1;
+constexpr std::uint32_t phase_shift = 29;
+constexpr std::size_t prefetched_events = 24;
 
 /// What the processor does for an operation; one job of an operation is under way at a time.
 enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive };
+constexpr std::uint8_t job_shift = 5; ///< among the bits of an operation
 
-struct List {
-    std::uint32_t head = any, tail = any;
-    bool empty() const { return head == any; }
-};
-
-/// A processor of a rank: one job after the other, in the order in which they became ready.
-struct Processor {
+/// A processor of a rank, one job after the other in the order in which they became ready, and the link of
+/// the same number. All that is looked at for most events, in one cache line.
+struct alignas(64) Processor {
     List ready;
     std::uint32_t running = any;
+    std::uint32_t unfinished = 0; ///< operations of the rank (at its first processor)
     Picoseconds started = 0, work = 0;
     Picoseconds idle_since = 0;
+    Picoseconds link = 0; ///< when the link is free
+    Picoseconds overhead = 0;
+    Picoseconds finish = 0; ///< of the rank (at its first processor)
+};
+static_assert(sizeof(Processor) == 64);
+
+/// One direction of a node's network interface.
+struct Passage {
+    Picoseconds free = 0;
+    InterfaceLoad load;
 };
 
-/// Flags of a message, at its send.
-enum : std::uint8_t { is_requested = 1, is_arrived = 2, has_left = 4, core_is_done = 8 };
+/// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
+enum : std::uint8_t { is_requested = 4, is_arrived = 8, has_left = 4, core_is_done = 8 };
 
+/// @brief Events in order of time, without one queue for all of them.
+///
+/// Ranks of different nodes affect each other by messages only, which take at least `lookahead_`. So the
+/// nodes whose next event is the earliest go ahead alone, up to the time at which another could be felt: each
+/// has a small queue of its own. Nodes whose ranks share a core of an emulated machine are one *domain*.
 class Engine {
   public:
-    Engine(const Schedule &schedule, const std::vector<std::uint32_t> &partner, const Machine &machine,
-           const Layout &layout)
-        : schedule_(schedule), partner_(partner), machine_(machine), layout_(layout), cpus_(schedule.cpus),
-          nics_(schedule.nics), processors_(schedule.ranks() * cpus_), links_(schedule.ranks() * nics_),
-          tx_(layout.nodes()), rx_(layout.nodes()), next_(partner.size(), any), left_(schedule.waits_for),
-          begun_(partner.size()), done_(partner.size()), job_(partner.size()), message_(partner.size()),
-          link_(partner.size()), first_byte_(partner.size()), last_byte_(partner.size()),
-          rank_(partner.size()), unfinished_(schedule.ranks()) {
-        if (partner.size() >= index_mask)
-            throw Error("the schedule has `" + std::to_string(partner.size()) +
-                            "` operations, more than 2^28",
+    Engine(const Schedule &schedule, const Matching &matching, const LargeArray<Step> &steps,
+           const Machine &machine, const Layout &layout)
+        : schedule_(schedule), steps_(steps), rank_(matching.rank), machine_(machine), layout_(layout),
+          cpus_(schedule.cpus), lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine),
+          progress_(schedule, matching.releases), processors_(std::size_t{schedule.ranks()} * lanes_),
+          tx_(layout.nodes()), rx_(layout.nodes()), time_shared_(schedule.ranks()), queues_(layout.nodes()),
+          domains_(layout.nodes()) {
+        if (steps.size() >= std::size_t{1} << phase_shift)
+            throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
                         "replay fewer ranks or fewer steps");
-        result_.ranks.resize(schedule.ranks());
-        result_.tx.resize(layout.nodes());
-        result_.rx.resize(layout.nodes());
-        result_.channels.resize(machine.link_classes.size());
-        for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
-            std::fill(rank_.begin() + schedule.first[r], rank_.begin() + schedule.first[r + 1], r);
-            unfinished_[r] = schedule.first[r + 1] - schedule.first[r];
-            for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op)
-                if (operation(op).kind() == Kind::send)
-                    link_[op] = layout.link(r, operation(op).peer);
-        }
+        channels_.resize(machine.link_classes.size());
+        for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
+            first_processor(r).unfinished = schedule.first[r + 1] - schedule.first[r];
+        if (std::any_of(machine.link_classes.begin(), machine.link_classes.end(), moves_bytes_by_core))
+            first_byte_.resize(steps.size());
         find_shared_cores();
+        lookahead_ =
+            std::max<Picoseconds>(0, costs_.least_latency(layout.network_link, matching.largest_message));
     }
 
     Prediction run() {
-        for (std::uint32_t op = 0; op < left_.size(); ++op)
-            if (left_[op] == 0)
-                freed_.push_back(op);
-        release();
-        while (!queue_.empty()) {
-            const Event event = queue_.pop();
-            now_ = event.time;
-            const std::uint32_t index = event.what & index_mask;
-            switch (static_cast<Phase>(event.what >> phase_shift)) {
-            case data_arrives:
-                arrive(index);
-                break;
-            case enters_rx:
-                enter_rx(index);
-                break;
-            case request_arrives:
-                request(index);
-                break;
-            case clear_arrives:
-                clear(index);
-                break;
-            case data_left:
-                finish_send(index, has_left);
-                break;
-            case enters_link:
-                enter_tx(index);
-                break;
-            case job_ends:
-                end_job(processor_of(index));
-                break;
-            case core_ends:
-                end_on_core(index);
-                break;
+        start();
+        while (!domains_.empty()) {
+            const Event first = domains_.top();
+            current_ = first.what;
+            next_elsewhere_ = domains_.second();
+            const Picoseconds horizon =
+                later(std::min(next_elsewhere_.time, later(first.time, lookahead_)), lookahead_);
+            EventQueue &queue = queues_[current_];
+            if (next_elsewhere_.time != machine::never)
+                prefetch(queues_[next_elsewhere_.what]);
+            for (const Event *event = &queue.top();
+                 event->time < horizon || (before(*event, next_elsewhere_) && !queue.empty());
+                 event = &queue.top()) {
+                serve(queue.pop());
+                release();
             }
-            release();
+            if (queue.empty())
+                domains_.remove(current_);
+            else
+                domains_.update(current_, queue.top());
         }
-        if (ended_ < left_.size())
-            throw deadlock(schedule_, done_, begun_, partner_);
-        finish();
-        return std::move(result_);
+        if (!progress_.all_ended())
+            throw deadlock(schedule_, progress_, partners_of(steps_));
+        return finish();
     }
 
   private:
-    const Operation &operation(std::uint32_t op) const { return schedule_.operations[op]; }
-    std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * cpus_ + schedule_.lane(op).cpu; }
-    const LinkClass &link(std::uint32_t send) const { return machine_.link_classes[link_[send]]; }
-    bool in_call(const LinkClass &l) const { return machine_.progress && l.in_call; }
-    void at(Picoseconds time, Phase phase, std::uint32_t index) {
-        const std::uint32_t what = phase << phase_shift | index;
-        queue_.push({time, what, what});
+    static bool moves_bytes_by_core(const LinkClass &l) {
+        return std::any_of(l.segments.begin(), l.segments.end(),
+                           [&](const machine::Segment &s) { return l.core_per_byte(s) > 0; });
+    }
+    static Picoseconds later(Picoseconds time, Picoseconds by) {
+        return time > machine::never - by ? machine::never : time + by;
     }
 
-    /// One way of a rendezvous' request and answer: a small message's latency, and at most a third of the
-    /// whole, so that request, answer and data together take the L that was measured for messages of this
-    /// size.
-    Picoseconds control(const LinkClass &l, const Segment &s) const {
-        return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
+    std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * lanes_ + schedule_.lane(op).cpu; }
+    Processor &first_processor(std::uint32_t rank) { return processors_[std::size_t{rank} * lanes_]; }
+    std::uint32_t domain_of(std::uint32_t rank) const {
+        return domain_.empty() ? layout_.node[rank] : domain_[layout_.node[rank]];
     }
 
-    void append(List &list, std::uint32_t op) {
-        next_[op] = any;
-        if (list.empty())
-            list.head = op;
-        else
-            next_[list.tail] = op;
-        list.tail = op;
-    }
-    std::uint32_t take(List &list) {
-        const std::uint32_t op = list.head;
-        list.head = next_[op];
-        return op;
+    Job job(std::uint32_t op) { return static_cast<Job>(progress_.bits(op) >> job_shift); }
+    void set_job(std::uint32_t op, Job job) {
+        std::uint8_t &bits = progress_.bits(op);
+        bits = static_cast<std::uint8_t>((bits & ((1u << job_shift) - 1)) | static_cast<unsigned>(job)
+                                                                                << job_shift);
     }
 
-    // Processors
-    // ----------------------------------------------------------------------------------------------------
+    const MessageCost &cost_of_send(std::uint32_t send) {
+        const Step &step = steps_[send];
+        return costs_.get(layout_.link(rank_[send], step.peer), step.bytes());
+    }
+    const MessageCost &cost_of_receive(std::uint32_t receive) {
+        const Step &step = steps_[receive];
+        return costs_.get(layout_.link(step.peer, rank_[receive]), step.bytes());
+    }
 
-    void find_shared_cores() {
-        core_of_.assign(schedule_.ranks(), any);
-        if (machine_.core_sharing == CoreSharing::none)
+    /// @param[in] op what decides between events of one time and phase
+    void at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
+        queues_[current_].push({time, phase << phase_shift | op, what});
+    }
+    void at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what, std::uint32_t domain) {
+        if (domain == current_) {
+            at(time, phase, op, what);
             return;
-        std::vector<std::vector<std::uint32_t>> users(layout_.capacity.size());
-        for (std::uint32_t r = 0; r < schedule_.ranks(); ++r)
-            users[layout_.processor[r]].push_back(r);
-        for (std::size_t processor = 0; processor < users.size(); ++processor) {
-            const std::vector<std::uint32_t> &ranks = users[processor];
-            const std::uint32_t capacity = layout_.capacity[processor];
-            if (ranks.size() <= capacity)
-                continue;
-            for (const std::uint32_t r : ranks)
-                core_of_[r] = static_cast<std::uint32_t>(cores_.size());
-            cores_.emplace_back(capacity);
-            spinning_.push_back(0);
-            for (const std::uint32_t r : ranks)
-                spinning_.back() += unfinished_[r] > 0;
-            if (machine_.core_sharing == CoreSharing::spin)
-                cores_.back().set_spinning(0, spinning_.back());
+        }
+        const Event event{time, phase << phase_shift | op, what};
+        const bool is_first = before(event, queues_[domain].top());
+        queues_[domain].push(event);
+        if (is_first)
+            domains_.update(domain, event);
+        if (before(event, next_elsewhere_))
+            next_elsewhere_ = event;
+    }
+
+    void start() {
+        for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
+            current_ = domain_of(r);
+            for (std::uint32_t op = schedule_.first[r]; op < schedule_.first[r + 1]; ++op)
+                if (progress_.is_ready(op))
+                    progress_.freed.push_back(op);
+            release();
+        }
+        for (std::uint32_t d = 0; d < queues_.size(); ++d)
+            if (!queues_[d].empty())
+                domains_.update(d, queues_[d].top());
+    }
+
+    /// A domain's turn comes every now and then only, when its operations have long left the cache: fetch
+    /// them while another domain is served.
+    void prefetch(const EventQueue &queue) const {
+        for (const Event &event : queue.near_top(prefetched_events)) {
+            const bool is_job = event.order >> phase_shift == job_ends;
+            const std::uint32_t op = is_job ? event.order & ((1u << phase_shift) - 1) : event.what;
+            if (is_job)
+                __builtin_prefetch(&processors_[event.what]);
+            __builtin_prefetch(&steps_[op]);
+            __builtin_prefetch(steps_.data() + op + 4);
+            __builtin_prefetch(steps_.data() + op + 8);
+            __builtin_prefetch(&rank_[op]);
+            progress_.prefetch(op);
         }
     }
 
-    void queue_job(std::uint32_t op, Job job) {
-        job_[op] = job;
-        const std::uint32_t processor = processor_of(op);
-        append(processors_[processor].ready, op);
-        if (processors_[processor].running == any)
-            start_next(processor);
+    void serve(const Event &event) {
+        now_ = event.time;
+        const std::uint32_t send = event.order & ((1u << phase_shift) - 1);
+        switch (static_cast<Phase>(event.order >> phase_shift)) {
+        case data_arrives:
+            arrive(event.what);
+            break;
+        case enters_rx:
+            enter_rx(send, event.what);
+            break;
+        case request_arrives:
+            request(event.what);
+            break;
+        case clear_arrives:
+            clear(event.what);
+            break;
+        case data_left:
+            finish_send(event.what, has_left);
+            break;
+        case enters_link:
+            enter_tx(event.what, cost_of_send(event.what));
+            break;
+        case job_ends:
+            end_job(event.what);
+            break;
+        case core_ends:
+            end_on_core(event.what);
+            break;
+        }
     }
 
-    void start_next(std::uint32_t processor) {
+    // Processors -------------------------------------------------------------------------------------------
+
+    void find_shared_cores() {
+        domain_.resize(layout_.nodes());
+        std::iota(domain_.begin(), domain_.end(), 0);
+        std::vector<std::uint32_t> users(layout_.capacity.size(), 0), core(layout_.capacity.size(), any);
+        if (machine_.core_sharing != CoreSharing::none)
+            for (const std::uint32_t processor : layout_.processor)
+                ++users[processor];
+        for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
+            const std::uint32_t processor = layout_.processor[r];
+            if (users[processor] <= layout_.capacity[processor])
+                continue;
+            if (core_of_.empty())
+                core_of_.assign(schedule_.ranks(), any);
+            if (core[processor] == any) {
+                core[processor] = static_cast<std::uint32_t>(cores_.size());
+                cores_.emplace_back(layout_.capacity[processor]);
+                core_domain_.push_back(layout_.node[r]);
+                spinning_.push_back(0);
+            }
+            core_of_[r] = core[processor];
+            spinning_[core_of_[r]] += first_processor(r).unfinished > 0;
+            join(core_domain_[core_of_[r]], layout_.node[r]);
+        }
+        if (machine_.core_sharing == CoreSharing::spin)
+            for (std::size_t c = 0; c < cores_.size(); ++c)
+                cores_[c].set_spinning(0, spinning_[c]);
+        for (std::uint32_t node = 0; node < domain_.size(); ++node)
+            domain_[node] = root(node);
+    }
+
+    std::uint32_t root(std::uint32_t node) const {
+        while (domain_[node] != node)
+            node = domain_[node];
+        return node;
+    }
+    void join(std::uint32_t a, std::uint32_t b) {
+        const auto [low, high] = std::minmax({root(a), root(b)});
+        domain_[high] = low;
+    }
+
+    void queue_job(std::uint32_t op, Job job) {
+        set_job(op, job);
+        const std::uint32_t processor = processor_of(op);
         Processor &p = processors_[processor];
-        if (p.ready.empty())
-            return;
-        const std::uint32_t op = take(p.ready);
+        if (p.running == any)
+            start(processor, op);
+        else
+            p.ready.append(progress_, op);
+    }
+
+    void start(std::uint32_t processor, std::uint32_t op) {
+        Processor &p = processors_[processor];
         p.running = op;
-        const Picoseconds work = start_job(op, p);
-        run_for(processor, work);
+        run_for(processor, start_job(op, p));
     }
 
     void run_for(std::uint32_t processor, Picoseconds work) {
         Processor &p = processors_[processor];
         p.started = now_;
         p.work = work;
-        const std::uint32_t core = processor % cpus_ == 0 ? core_of_[processor / cpus_] : any;
+        const std::uint32_t core =
+            core_of_.empty() || processor % lanes_ != 0 ? any : core_of_[processor / lanes_];
         if (core == any) {
-            at(now_ + work, job_ends, p.running);
+            at(now_ + work, job_ends, p.running, processor);
             return;
         }
         cores_[core].start(now_, processor, work);
@@ -216,45 +303,48 @@ class Engine {
         if (end == cores_[core].expected)
             return;
         cores_[core].expected = end;
-        if (end != SharedCore::never)
-            at(end, core_ends, core);
+        if (end != machine::never)
+            at(end, core_ends, core, core);
     }
 
     void end_on_core(std::uint32_t core) {
         if (cores_[core].expected != now_)
             return; // jobs came or went since: another event is under way
         const std::uint32_t processor = cores_[core].finish(now_);
-        cores_[core].expected = SharedCore::never;
+        cores_[core].expected = machine::never;
         end_job(processor);
         watch(core);
     }
 
     /// @return how long the job would take alone
-    Picoseconds start_job(std::uint32_t op, const Processor &p) {
-        RankTime &time = result_.ranks[rank_[op]];
-        switch (job_[op]) {
+    Picoseconds start_job(std::uint32_t op, Processor &p) {
+        switch (job(op)) {
         case Job::calc:
-            begin(op);
-            time.computation += operation(op).time();
-            return operation(op).time();
-        case Job::send:
-            return start_send(op);
+            progress_.begin(op);
+            return steps_[op].time();
+        case Job::send: {
+            progress_.begin(op);
+            const MessageCost &cost = cost_of_send(op);
+            ++channels_[cost.link].messages;
+            channels_[cost.link].bytes += cost.bytes;
+            p.overhead += cost.o_send;
+            return cost.o_send;
+        }
         case Job::data: {
-            if (in_call(link(op)))
-                enter_link(op);
-            const Picoseconds work = bytes_on_core(op);
-            time.overhead += work;
-            return work;
+            const MessageCost &cost = cost_of_send(op);
+            if (cost.in_call)
+                enter_link(op, cost);
+            p.overhead += cost.on_core;
+            return cost.on_core;
         }
         case Job::receive: {
-            const std::uint32_t send = partner_[op];
-            const Picoseconds o = link(send).segment(operation(send).bytes()).o_receive,
-                              bytes = bytes_on_core(send);
-            time.overhead += o + bytes;
+            const MessageCost &cost = cost_of_receive(op);
+            p.overhead += cost.o_receive + cost.on_core;
+            if (cost.on_core == 0)
+                return cost.o_receive;
             // A processor that was idle has dealt with the bytes while they came in.
-            const Picoseconds idle =
-                std::max<Picoseconds>(0, now_ - std::max(first_byte_[send], p.idle_since));
-            return o + std::max<Picoseconds>(0, bytes - idle);
+            const Picoseconds idle = now_ - std::max(first_byte_[op], p.idle_since);
+            return cost.o_receive + std::max<Picoseconds>(0, cost.on_core - std::max<Picoseconds>(0, idle));
         }
         case Job::clear:
         case Job::send_bytes:
@@ -267,235 +357,172 @@ class Engine {
     void end_job(std::uint32_t processor) {
         Processor &p = processors_[processor];
         const std::uint32_t op = p.running;
-        result_.ranks[rank_[op]].time_shared += now_ - p.started - p.work;
+        if (!core_of_.empty())
+            time_shared_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
-        if (job_[op] == Job::send && is_eager(op)) {
-            enter_link(op);
-            const Picoseconds bytes = bytes_on_core(op);
-            if (bytes > 0) {
-                job_[op] = Job::send_bytes;
-                result_.ranks[rank_[op]].overhead += bytes;
-                run_for(processor, bytes);
-                return;
+        const Job ended = job(op);
+        if (ended == Job::send) {
+            const MessageCost &cost = cost_of_send(op);
+            if (cost.eager) {
+                enter_link(op, cost);
+                if (cost.on_core > 0) {
+                    set_job(op, Job::send_bytes);
+                    p.overhead += cost.on_core;
+                    run_for(processor, cost.on_core);
+                    return;
+                }
+                end(op);
+            } else {
+                at(now_ + cost.control, request_arrives, op, steps_[op].partner, domain_of(steps_[op].peer));
             }
+        } else if (ended == Job::clear) {
+            answer(op);
+        } else if (ended == Job::data) {
+            finish_send(op, core_is_done);
+        } else {
+            end(op);
         }
         p.running = any;
-        const Job ended = job_[op];
-        job_[op] = Job::none;
-        switch (ended) {
-        case Job::send:
-            if (!is_eager(op)) {
-                const LinkClass &l = link(op);
-                at(now_ + control(l, l.segment(operation(op).bytes())), request_arrives, op);
-                break;
-            }
-            [[fallthrough]];
-        case Job::calc:
-        case Job::send_bytes:
-        case Job::receive:
-            end(op);
-            break;
-        case Job::clear:
-            answer(partner_[op]);
-            break;
-        case Job::data:
-            finish_send(op, core_is_done);
-            break;
-        case Job::none:
-            break;
-        }
-        if (p.running == any)
-            start_next(processor);
+        if (!p.ready.empty())
+            start(processor, p.ready.take(progress_));
     }
 
-    // Messages
-    // ------------------------------------------------------------------------------------------------------
+    // Messages ---------------------------------------------------------------------------------------------
 
-    bool is_eager(std::uint32_t send) const { return operation(send).bytes() <= link(send).eager_limit; }
-
-    Picoseconds bytes_on_core(std::uint32_t send) const {
-        const LinkClass &l = link(send);
-        const std::uint64_t bytes = operation(send).bytes();
-        return Segment::per_byte(bytes, l.core_per_byte(l.segment(bytes)));
-    }
-
-    Picoseconds start_send(std::uint32_t op) {
-        begin(op);
-        const LinkClass &l = link(op);
-        const std::uint64_t bytes = operation(op).bytes();
-        const Segment &s = l.segment(bytes);
-        ++result_.channels[link_[op]].messages;
-        result_.channels[link_[op]].bytes += bytes;
-        result_.ranks[rank_[op]].overhead += s.o_send;
-        return s.o_send;
-    }
-
-    void request(std::uint32_t send) {
-        message_[send] |= is_requested;
-        if (begun_[partner_[send]])
-            clear_to_send(send);
+    void request(std::uint32_t receive) {
+        progress_.bits(receive) |= is_requested;
+        if (progress_.has(receive, Progress::begun))
+            clear_to_send(receive);
     }
 
     /// Request and receive are there: the receiver answers, when it is inside MPI.
-    void clear_to_send(std::uint32_t send) {
-        if (in_call(link(send)))
-            queue_job(partner_[send], Job::clear);
+    void clear_to_send(std::uint32_t receive) {
+        if (cost_of_receive(receive).in_call)
+            queue_job(receive, Job::clear);
         else
-            answer(send);
+            answer(receive);
     }
 
-    void answer(std::uint32_t send) {
-        const LinkClass &l = link(send);
-        at(now_ + control(l, l.segment(operation(send).bytes())), clear_arrives, send);
+    void answer(std::uint32_t receive) {
+        const std::uint32_t send = steps_[receive].partner;
+        at(now_ + cost_of_receive(receive).control, clear_arrives, send, send,
+           domain_of(steps_[receive].peer));
     }
 
     void clear(std::uint32_t send) {
-        if (in_call(link(send))) {
+        const MessageCost &cost = cost_of_send(send);
+        if (cost.in_call) {
             queue_job(send, Job::data);
             return;
         }
-        enter_link(send);
-        if (bytes_on_core(send) > 0)
+        enter_link(send, cost);
+        if (cost.on_core > 0)
             queue_job(send, Job::data);
         else
             finish_send(send, core_is_done);
     }
 
     /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
-    void enter_link(std::uint32_t send) {
-        const LinkClass &l = link(send);
-        if (!l.overlap) {
-            enter_tx(send);
+    void enter_link(std::uint32_t send, const MessageCost &cost) {
+        if (!cost.overlap) {
+            enter_tx(send, cost);
             return;
         }
-        const std::uint64_t bytes = operation(send).bytes();
-        const Segment &s = l.segment(bytes);
-        Picoseconds &free = links_[rank_[send] * nics_ + schedule_.lane(send).nic];
+        Picoseconds &free = processors_[std::size_t{rank_[send]} * lanes_ + schedule_.lane(send).nic].link;
         const Picoseconds start = std::max(now_, free);
-        free = start + s.g + Segment::per_byte(bytes, s.G);
+        free = start + cost.gap;
         if (start > now_)
-            at(start, enters_link, send);
+            at(start, enters_link, send, send);
         else
-            enter_tx(send);
+            enter_tx(send, cost);
     }
 
     /// The first byte leaves its rank.
-    void enter_tx(std::uint32_t send) {
-        const LinkClass &l = link(send);
-        const std::uint64_t bytes = operation(send).bytes();
-        const Segment &s = l.segment(bytes);
-        const Picoseconds latency = is_eager(send) ? s.L : s.L - 2 * control(l, s);
-        const Picoseconds on_link = Segment::per_byte(bytes, s.G);
-        Picoseconds start = now_, left = now_ + on_link;
-        if (l.network && !machine_.tx.free_of_cost()) {
-            const std::uint32_t node = layout_.node[rank_[send]];
-            start = pass(machine_.tx, tx_[node], result_.tx[node], bytes);
-            left = std::max(start + on_link, tx_[node]);
-        } else if (l.network) {
-            count(result_.tx[layout_.node[rank_[send]]], bytes);
-        }
-        first_byte_[send] = start + latency;
-        last_byte_[send] = left + latency;
-        if (l.network)
-            at(first_byte_[send], enters_rx, send);
-        else
-            at(last_byte_[send], data_arrives, send);
-        if (!is_eager(send))
-            at(left, data_left, send);
-    }
-
-    void enter_rx(std::uint32_t send) {
-        const std::uint32_t node = layout_.node[operation(send).peer];
-        if (machine_.rx.free_of_cost()) {
-            count(result_.rx[node], operation(send).bytes());
+    void enter_tx(std::uint32_t send, const MessageCost &cost) {
+        const Step &step = steps_[send];
+        const Picoseconds start =
+            cost.network ? pass(machine_.tx, tx_[layout_.node[rank_[send]]], cost.bytes, cost.tx) : now_;
+        const Picoseconds left = start + cost.span;
+        if (cost.network) {
+            at(start + cost.latency, enters_rx, send, step.partner, domain_of(step.peer));
         } else {
-            first_byte_[send] = pass(machine_.rx, rx_[node], result_.rx[node], operation(send).bytes());
-            last_byte_[send] = std::max(last_byte_[send], rx_[node]);
+            if (!first_byte_.empty())
+                first_byte_[step.partner] = start + cost.latency;
+            at(left + cost.latency, data_arrives, send, step.partner, domain_of(step.peer));
         }
-        at(last_byte_[send], data_arrives, send);
+        if (!cost.eager)
+            at(left, data_left, send, send);
     }
 
-    static void count(InterfaceLoad &load, std::uint64_t bytes) {
-        ++load.messages;
-        load.bytes += bytes;
+    void enter_rx(std::uint32_t send, std::uint32_t receive) {
+        const MessageCost &cost = cost_of_receive(receive);
+        const Picoseconds start = pass(machine_.rx, rx_[layout_.node[rank_[receive]]], cost.bytes, cost.rx);
+        if (!first_byte_.empty())
+            first_byte_[receive] = start;
+        at(std::max(now_ + cost.span, start + cost.rx), data_arrives, send, receive);
     }
 
     /// First in, first out. @return when the message begins to pass
-    Picoseconds pass(const Interface &interface, Picoseconds &free, InterfaceLoad &load,
-                     std::uint64_t bytes) {
-        const Picoseconds start = std::max(now_, free), time = interface.time(bytes);
-        free = start + time;
-        count(load, bytes);
-        load.busy += time;
-        load.queued += start - now_;
+    Picoseconds pass(const Interface &interface, Passage &passage, std::uint64_t bytes,
+                     Picoseconds time) const {
+        ++passage.load.messages;
+        passage.load.bytes += bytes;
+        if (interface.free_of_cost())
+            return now_;
+        const Picoseconds start = std::max(now_, passage.free);
+        passage.free = start + time;
+        passage.load.busy += time;
+        passage.load.queued += start - now_;
         return start;
     }
 
-    void arrive(std::uint32_t send) {
-        message_[send] |= is_arrived;
-        if (begun_[partner_[send]])
-            queue_job(partner_[send], Job::receive);
+    void arrive(std::uint32_t receive) {
+        progress_.bits(receive) |= is_arrived;
+        if (progress_.has(receive, Progress::begun))
+            queue_job(receive, Job::receive);
     }
 
     void post(std::uint32_t receive) {
-        begin(receive);
-        const std::uint32_t send = partner_[receive];
-        if (message_[send] & is_arrived)
+        progress_.begin(receive);
+        if (progress_.has(receive, is_arrived))
             queue_job(receive, Job::receive);
-        else if (message_[send] & is_requested)
-            clear_to_send(send);
+        else if (progress_.has(receive, is_requested))
+            clear_to_send(receive);
     }
 
     /// A rendezvous send ends when its last byte has left and its processor has done its part.
     void finish_send(std::uint32_t send, std::uint8_t part) {
-        message_[send] |= part;
-        if ((message_[send] & (has_left | core_is_done)) == (has_left | core_is_done))
+        const std::uint8_t bits = progress_.bits(send) |= part;
+        if ((bits & (has_left | core_is_done)) == (has_left | core_is_done))
             end(send);
     }
 
-    // Order of a rank's operations
-    // ----------------------------------------------------------------------------------
-
-    void begin(std::uint32_t op) {
-        begun_[op] = true;
-        count_down(op, true);
-    }
+    // Order of a rank's operations -------------------------------------------------------------------------
 
     void end(std::uint32_t op) {
-        done_[op] = true;
-        ++ended_;
         const std::uint32_t rank = rank_[op];
-        result_.ranks[rank].finish = now_;
-        count_down(op, false);
-        if (--unfinished_[rank] == 0 && core_of_[rank] != any && machine_.core_sharing == CoreSharing::spin) {
+        Processor &p = first_processor(rank);
+        p.finish = now_;
+        progress_.end(op);
+        if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && !core_of_.empty() &&
+            core_of_[rank] != any) {
             const std::uint32_t core = core_of_[rank];
             cores_[core].set_spinning(now_, --spinning_[core]);
             watch(core);
         }
     }
 
-    void count_down(std::uint32_t op, bool at_start) {
-        for (std::uint32_t e = schedule_.edge_first[op]; e < schedule_.edge_first[op + 1]; ++e) {
-            const Successor next = schedule_.successors[e];
-            if (next.at_start() == at_start && --left_[next.target()] == 0)
-                freed_.push_back(next.target());
-        }
-    }
-
     /// Operations that became ready together go on by rank, then sends, receives, computations, then by
     /// number.
     void release() {
-        while (!freed_.empty()) {
-            releasing_.swap(freed_);
+        while (!progress_.freed.empty()) {
+            releasing_.swap(progress_.freed);
             if (releasing_.size() > 1)
                 std::sort(releasing_.begin(), releasing_.end(), [&](std::uint32_t a, std::uint32_t b) {
-                    const auto key = [&](std::uint32_t op) {
-                        return std::tuple(rank_[op], operation(op).kind(), op);
-                    };
-                    return key(a) < key(b);
+                    return std::tuple(steps_[a].kind(), a) < std::tuple(steps_[b].kind(), b);
                 });
             for (const std::uint32_t op : releasing_)
-                switch (operation(op).kind()) {
+                switch (steps_[op].kind()) {
                 case Kind::send:
                     queue_job(op, Job::send);
                     break;
@@ -510,42 +537,58 @@ class Engine {
         }
     }
 
-    void finish() {
-        std::vector<bool> used(processors_.size());
-        for (std::uint32_t op = 0; op < left_.size(); ++op)
-            used[processor_of(op)] = true;
+    Prediction finish() {
+        Prediction result;
+        result.ranks.resize(schedule_.ranks());
+        std::vector<std::uint8_t> used(cpus_);
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
-            RankTime &time = result_.ranks[r];
-            const auto processors =
-                std::count(used.begin() + r * cpus_, used.begin() + (r + 1) * cpus_, true);
-            time.waiting = std::max<Picoseconds>(processors, 1) * time.finish - time.computation -
-                           time.overhead - time.time_shared;
+            RankTime &time = result.ranks[r];
+            std::fill(used.begin(), used.end(), 0);
+            for (std::uint32_t op = schedule_.first[r]; op < schedule_.first[r + 1]; ++op) {
+                used[schedule_.lane(op).cpu] = 1;
+                if (steps_[op].kind() == Kind::calc)
+                    time.computation += steps_[op].time();
+            }
+            for (std::uint32_t c = 0; c < cpus_; ++c)
+                time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
+            time.finish = first_processor(r).finish;
+            time.time_shared = time_shared_[r];
+            const auto processors = std::max<Picoseconds>(1, std::count(used.begin(), used.end(), 1));
+            time.waiting = processors * time.finish - time.computation - time.overhead - time.time_shared;
         }
-        result_.partner = partner_;
+        for (std::uint32_t node = 0; node < tx_.size(); ++node) {
+            result.tx.push_back(tx_[node].load);
+            result.rx.push_back(rx_[node].load);
+        }
+        result.channels = std::move(channels_);
+        return result;
     }
 
     const Schedule &schedule_;
-    const std::vector<std::uint32_t> &partner_;
+    const LargeArray<Step> &steps_;
+    const LargeArray<std::uint32_t> &rank_; ///< of each operation
     const Machine &machine_;
     const Layout &layout_;
-    const std::uint32_t cpus_, nics_;
-    std::vector<Processor> processors_;
-    std::vector<Picoseconds> links_, tx_, rx_; ///< when each is free
-    std::vector<std::uint32_t> next_, left_;
-    std::vector<std::uint8_t> begun_, done_;
-    std::vector<Job> job_;
-    std::vector<std::uint8_t> message_;
-    std::vector<std::uint8_t> link_;                  ///< link class of each send
-    std::vector<Picoseconds> first_byte_, last_byte_; ///< of messages, at the receiver
-    std::vector<std::uint32_t> rank_, unfinished_;
-    std::vector<std::uint32_t> core_of_; ///< shared core of each rank, `any` if it has its own
+    const std::uint32_t cpus_, lanes_; ///< of a rank: processors, and processors or links
+    MessageCosts costs_;
+    Progress progress_;
+    LargeArray<Processor> processors_;
+    std::vector<Passage> tx_, rx_;       ///< of each node
+    LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
+    std::vector<std::uint32_t>
+        core_of_; ///< shared core of each rank, `any` if it has its own; empty if all have
     std::vector<SharedCore> cores_;
-    std::vector<std::uint32_t> spinning_;
-    std::vector<std::uint32_t> freed_, releasing_;
-    EventQueue queue_;
+    std::vector<std::uint32_t> core_domain_, spinning_; ///< of each shared core
+    std::vector<Picoseconds> time_shared_;
+    std::vector<std::uint32_t> domain_; ///< of each node
+    std::vector<EventQueue> queues_;    ///< of each domain
+    DomainHeap domains_;
+    std::uint32_t current_ = 0;            ///< domain whose event is served
+    Event next_elsewhere_ = never_happens; ///< first event of the other domains
+    Picoseconds lookahead_ = 0;
+    std::vector<ChannelLoad> channels_;
+    std::vector<std::uint32_t> releasing_;
     Picoseconds now_ = 0;
-    std::size_t ended_ = 0;
-    Prediction result_;
 };
 
 } // namespace
@@ -553,12 +596,13 @@ class Engine {
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
                              const Layout &layout) {
     if (!schedule.wildcards)
-        return Engine(schedule, matching.partner, machine, layout).run();
+        return Engine(schedule, matching, matching.steps, machine, layout).run();
     const LinkClass &network = machine.link_classes[layout.network_link];
-    const Segment &s = network.segments.front();
+    const machine::Segment &s = network.segments.front();
     const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
-    const std::vector<std::uint32_t> partner = replay_loggops(schedule, matching, plain).partner;
-    return Engine(schedule, partner, machine, layout).run();
+    const LargeArray<Step> steps =
+        steps_with(schedule, matching, replay_loggops(schedule, matching, plain).partner);
+    return Engine(schedule, matching, steps, machine, layout).run();
 }
 
 } // namespace rankwise::replay

@@ -46,10 +46,11 @@ Matching match(const Schedule &schedule) {
     check_peers(schedule);
     const std::vector<std::uint32_t> order = topological_order(schedule);
     Matching matching;
-    matching.partner.assign(schedule.operations.size(), any);
+    std::vector<std::uint32_t> partner(schedule.operations.size(), any);
     matching.stream.assign(schedule.operations.size(), any);
     std::vector<Entry> entries;
-    std::vector<std::uint32_t> rank(schedule.operations.size());
+    LargeArray<std::uint32_t> &rank = matching.rank;
+    rank.resize(schedule.operations.size());
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
         std::fill(rank.begin() + schedule.first[r], rank.begin() + schedule.first[r + 1], r);
     for (std::uint32_t position = 0; position < order.size(); ++position) {
@@ -86,8 +87,8 @@ Matching match(const Schedule &schedule) {
         ++matching.streams;
         for (std::ptrdiff_t k = 0; k < std::min(sends, receives_count) && !schedule.wildcards; ++k) {
             const std::uint32_t send = (begin + k)->operation, receive = (receives + k)->operation;
-            matching.partner[send] = receive;
-            matching.partner[receive] = send;
+            partner[send] = receive;
+            partner[receive] = send;
             if (schedule.operations[receive].bytes() < schedule.operations[send].bytes())
                 throw Error("a message of `" + std::to_string(schedule.operations[send].bytes()) +
                                 "` bytes meets a smaller receive, " + schedule.describe(receive),
@@ -96,7 +97,34 @@ Matching match(const Schedule &schedule) {
         }
         begin = end;
     }
+    for (const Operation &op : schedule.operations)
+        if (op.kind() == Kind::send)
+            matching.largest_message = std::max(matching.largest_message, op.bytes());
+    matching.releases = Releases(schedule);
+    matching.steps = steps_with(schedule, matching, partner);
     return matching;
+}
+
+std::vector<std::uint32_t> partners_of(const LargeArray<Step> &steps) {
+    std::vector<std::uint32_t> partner;
+    partner.reserve(steps.size());
+    for (const Step &step : steps)
+        partner.push_back(step.partner);
+    return partner;
+}
+
+LargeArray<Step> steps_with(const Schedule &schedule, const Matching &matching,
+                            const std::vector<std::uint32_t> &partner) {
+    LargeArray<Step> steps;
+    steps.reserve(schedule.operations.size());
+    for (std::uint32_t i = 0; i < schedule.operations.size(); ++i) {
+        steps.emplace_back(schedule.operations[i], partner[i]);
+        if (steps.back().kind() == Kind::receive && partner[i] != any) {
+            steps.back().peer = matching.rank[partner[i]];
+            steps.back().take(Step(schedule.operations[partner[i]], i));
+        }
+    }
+    return steps;
 }
 
 } // namespace rankwise::replay

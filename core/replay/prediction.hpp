@@ -36,7 +36,7 @@ struct Prediction {
     std::vector<RankTime> ranks;
     std::vector<InterfaceLoad> tx, rx;  ///< of each node; empty without a machine
     std::vector<ChannelLoad> channels;  ///< of each link class; empty without a machine
-    std::vector<std::uint32_t> partner; ///< for each send its receive and the other way round, `any` for calc
+    std::vector<std::uint32_t> partner; ///< with wildcards: for each send its receive and the other way round
 
     Picoseconds makespan() const {
         Picoseconds last = 0;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "machine/machine.hpp"
 #include "replay/schedule.hpp"
 
 namespace rankwise::replay {
@@ -21,8 +21,6 @@ class SharedCore {
   public:
     /// @param[in] cores how many jobs run at full speed at once
     explicit SharedCore(std::uint32_t cores) : cores_(cores) {}
-
-    static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
 
     /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the
     /// core
@@ -41,7 +39,7 @@ class SharedCore {
     Picoseconds next_end(Picoseconds now) {
         advance(now);
         if (jobs_.empty())
-            return never;
+            return machine::never;
         return now + std::max<Picoseconds>(0, std::llround((jobs_.front().end - virtual_) * shares()));
     }
 
@@ -54,7 +52,7 @@ class SharedCore {
         return processor;
     }
 
-    Picoseconds expected = never; ///< time of the event that is under way for `next_end`
+    Picoseconds expected = machine::never; ///< time of the event that is under way for `next_end`
 
   private:
     struct Job {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "machine/machine.hpp"
+
+namespace rankwise::replay {
+
+/// What a message of one size costs on one link class: formats/loggops.md, "On a machine".
+struct MessageCost {
+    std::uint64_t bytes = 0;
+    std::uint32_t link = ~std::uint32_t{0};
+    bool eager = true;
+    bool in_call = false;
+    bool overlap = true;
+    bool network = false;
+    machine::Picoseconds o_send = 0;
+    machine::Picoseconds o_receive = 0;
+    machine::Picoseconds on_core = 0; ///< B: processor time of the bytes
+    machine::Picoseconds gap = 0;     ///< g + (s-1) G: how long the rank's link is taken
+    machine::Picoseconds latency = 0; ///< of the data: L, less request and answer of a rendezvous
+    machine::Picoseconds control = 0; ///< c: one way of a rendezvous' request or answer
+    machine::Picoseconds tx = 0;      ///< how long each interface is taken
+    machine::Picoseconds rx = 0;
+    machine::Picoseconds span =
+        0; ///< from the first byte leaving to the last one leaving, once it is its turn
+};
+
+/// @brief Costs by link class and size, worked out when a size comes up first; few sizes make up most
+/// programs.
+class MessageCosts {
+  public:
+    explicit MessageCosts(const machine::Machine &machine) : machine_(machine) {}
+
+    const MessageCost &get(std::uint8_t link, std::uint64_t bytes) {
+        MessageCost &entry = kept_[((bytes * 0x9E3779B97F4A7C15u >> 40) ^ link) % kept_.size()];
+        if (entry.bytes != bytes || entry.link != link)
+            entry = work_out(link, bytes);
+        return entry;
+    }
+
+    /// @return the least time after which a message, request or answer is felt at another node
+    machine::Picoseconds least_latency(std::uint8_t link, std::uint64_t largest_message) const {
+        const machine::LinkClass &l = machine_.link_classes[link];
+        machine::Picoseconds least = machine::never;
+        for (const machine::Segment &segment : l.segments) {
+            least = std::min(least, segment.L);
+            if (largest_message > l.eager_limit) {
+                const machine::Picoseconds c = control(l, segment);
+                least = std::min({least, c, segment.L - 2 * c});
+            }
+        }
+        return least;
+    }
+
+  private:
+    /// A small message's latency, and at most a third of the whole, so that request, answer and data together
+    /// take the L that was measured for messages of this size.
+    machine::Picoseconds control(const machine::LinkClass &l, const machine::Segment &s) const {
+        return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
+    }
+
+    MessageCost work_out(std::uint8_t link, std::uint64_t bytes) const {
+        const machine::LinkClass &l = machine_.link_classes[link];
+        const machine::Segment &s = l.segment(bytes);
+        MessageCost cost;
+        cost.bytes = bytes;
+        cost.link = link;
+        cost.eager = bytes <= l.eager_limit;
+        cost.in_call = machine_.progress && l.in_call;
+        cost.overlap = l.overlap;
+        cost.network = l.network;
+        cost.o_send = s.o_send;
+        cost.o_receive = s.o_receive;
+        cost.on_core = machine::Segment::per_byte(bytes, l.core_per_byte(s));
+        cost.span = machine::Segment::per_byte(bytes, s.G);
+        cost.gap = s.g + cost.span;
+        cost.control = control(l, s);
+        cost.latency = cost.eager ? s.L : s.L - 2 * cost.control;
+        if (l.network) {
+            cost.tx = machine_.tx.time(bytes);
+            cost.rx = machine_.rx.time(bytes);
+            cost.span = std::max(cost.span, cost.tx);
+        }
+        return cost;
+    }
+
+    const machine::Machine &machine_;
+    std::array<MessageCost, 64> kept_{};
+};
+
+} // namespace rankwise::replay
