@@ -57,10 +57,11 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
         } while (op != at);
         if (count > 8)
             text += " and " + std::to_string(count - 8) + " more";
-        return Error("deadlock: " + text + " waits for the first",
-                     sends ? "ranks that send to each other need a receive posted first, or messages of at most "
-                             "the eager limit (`eager_limit_bytes`)"
-                           : "one of these ranks has to send before it receives");
+        return Error(
+            "deadlock: " + text + " waits for the first",
+            sends ? "ranks that send to each other need a receive posted first, or messages of at most "
+                    "the eager limit (`eager_limit_bytes`)"
+                  : "one of these ranks has to send before it receives");
     }
     const std::uint32_t op = lonely == any ? 0 : lonely;
     return Error("an operation that nobody answers: " + schedule.describe(op),

@@ -2,7 +2,6 @@
 #include "replay/machine_replay.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "replay/deadlock.hpp"
@@ -11,7 +10,7 @@
 #include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/progress.hpp"
-#include "replay/shared_core.hpp"
+#include "replay/shared_cores.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -75,8 +74,8 @@ class Engine {
         : schedule_(schedule), steps_(steps), rank_(matching.rank), machine_(machine), layout_(layout),
           cpus_(schedule.cpus), lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine),
           progress_(schedule, matching.releases), processors_(std::size_t{schedule.ranks()} * lanes_),
-          tx_(layout.nodes()), rx_(layout.nodes()), time_shared_(schedule.ranks()), queues_(layout.nodes()),
-          domains_(layout.nodes()) {
+          tx_(layout.nodes()), rx_(layout.nodes()), shared_(schedule, machine, layout),
+          time_shared_(schedule.ranks()), queues_(layout.nodes()), domains_(layout.nodes()) {
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
                         "replay fewer ranks or fewer steps");
@@ -85,7 +84,6 @@ class Engine {
             first_processor(r).unfinished = schedule.first[r + 1] - schedule.first[r];
         if (std::any_of(machine.link_classes.begin(), machine.link_classes.end(), moves_bytes_by_core))
             first_byte_.resize(steps.size());
-        find_shared_cores();
         lookahead_ =
             std::max<Picoseconds>(0, costs_.least_latency(layout.network_link, matching.largest_message));
     }
@@ -128,9 +126,7 @@ class Engine {
 
     std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * lanes_ + schedule_.lane(op).cpu; }
     Processor &first_processor(std::uint32_t rank) { return processors_[std::size_t{rank} * lanes_]; }
-    std::uint32_t domain_of(std::uint32_t rank) const {
-        return domain_.empty() ? layout_.node[rank] : domain_[layout_.node[rank]];
-    }
+    std::uint32_t domain_of(std::uint32_t rank) const { return shared_.domain[layout_.node[rank]]; }
 
     Job job(std::uint32_t op) { return static_cast<Job>(progress_.bits(op) >> job_shift); }
     void set_job(std::uint32_t op, Job job) {
@@ -228,46 +224,6 @@ class Engine {
 
     // Processors -------------------------------------------------------------------------------------------
 
-    void find_shared_cores() {
-        domain_.resize(layout_.nodes());
-        std::iota(domain_.begin(), domain_.end(), 0);
-        std::vector<std::uint32_t> users(layout_.capacity.size(), 0), core(layout_.capacity.size(), any);
-        if (machine_.core_sharing != CoreSharing::none)
-            for (const std::uint32_t processor : layout_.processor)
-                ++users[processor];
-        for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
-            const std::uint32_t processor = layout_.processor[r];
-            if (users[processor] <= layout_.capacity[processor])
-                continue;
-            if (core_of_.empty())
-                core_of_.assign(schedule_.ranks(), any);
-            if (core[processor] == any) {
-                core[processor] = static_cast<std::uint32_t>(cores_.size());
-                cores_.emplace_back(layout_.capacity[processor]);
-                core_domain_.push_back(layout_.node[r]);
-                spinning_.push_back(0);
-            }
-            core_of_[r] = core[processor];
-            spinning_[core_of_[r]] += first_processor(r).unfinished > 0;
-            join(core_domain_[core_of_[r]], layout_.node[r]);
-        }
-        if (machine_.core_sharing == CoreSharing::spin)
-            for (std::size_t c = 0; c < cores_.size(); ++c)
-                cores_[c].set_spinning(0, spinning_[c]);
-        for (std::uint32_t node = 0; node < domain_.size(); ++node)
-            domain_[node] = root(node);
-    }
-
-    std::uint32_t root(std::uint32_t node) const {
-        while (domain_[node] != node)
-            node = domain_[node];
-        return node;
-    }
-    void join(std::uint32_t a, std::uint32_t b) {
-        const auto [low, high] = std::minmax({root(a), root(b)});
-        domain_[high] = low;
-    }
-
     void queue_job(std::uint32_t op, Job job) {
         set_job(op, job);
         const std::uint32_t processor = processor_of(op);
@@ -288,30 +244,29 @@ class Engine {
         Processor &p = processors_[processor];
         p.started = now_;
         p.work = work;
-        const std::uint32_t core =
-            core_of_.empty() || processor % lanes_ != 0 ? any : core_of_[processor / lanes_];
+        const std::uint32_t core = processor % lanes_ == 0 ? shared_.of(processor / lanes_) : any;
         if (core == any) {
             at(now_ + work, job_ends, p.running, processor);
             return;
         }
-        cores_[core].start(now_, processor, work);
+        shared_.cores[core].start(now_, processor, work);
         watch(core);
     }
 
     void watch(std::uint32_t core) {
-        const Picoseconds end = cores_[core].next_end(now_);
-        if (end == cores_[core].expected)
+        const Picoseconds end = shared_.cores[core].next_end(now_);
+        if (end == shared_.cores[core].expected)
             return;
-        cores_[core].expected = end;
+        shared_.cores[core].expected = end;
         if (end != machine::never)
             at(end, core_ends, core, core);
     }
 
     void end_on_core(std::uint32_t core) {
-        if (cores_[core].expected != now_)
+        if (shared_.cores[core].expected != now_)
             return; // jobs came or went since: another event is under way
-        const std::uint32_t processor = cores_[core].finish(now_);
-        cores_[core].expected = machine::never;
+        const std::uint32_t processor = shared_.cores[core].finish(now_);
+        shared_.cores[core].expected = machine::never;
         end_job(processor);
         watch(core);
     }
@@ -357,7 +312,7 @@ class Engine {
     void end_job(std::uint32_t processor) {
         Processor &p = processors_[processor];
         const std::uint32_t op = p.running;
-        if (!core_of_.empty())
+        if (!shared_.empty())
             time_shared_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
         const Job ended = job(op);
@@ -504,10 +459,9 @@ class Engine {
         Processor &p = first_processor(rank);
         p.finish = now_;
         progress_.end(op);
-        if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && !core_of_.empty() &&
-            core_of_[rank] != any) {
-            const std::uint32_t core = core_of_[rank];
-            cores_[core].set_spinning(now_, --spinning_[core]);
+        if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
+            const std::uint32_t core = shared_.of(rank);
+            shared_.cores[core].set_spinning(now_, --shared_.spinning[core]);
             watch(core);
         }
     }
@@ -575,13 +529,9 @@ class Engine {
     LargeArray<Processor> processors_;
     std::vector<Passage> tx_, rx_;       ///< of each node
     LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
-    std::vector<std::uint32_t>
-        core_of_; ///< shared core of each rank, `any` if it has its own; empty if all have
-    std::vector<SharedCore> cores_;
-    std::vector<std::uint32_t> core_domain_, spinning_; ///< of each shared core
+    SharedCores shared_;
     std::vector<Picoseconds> time_shared_;
-    std::vector<std::uint32_t> domain_; ///< of each node
-    std::vector<EventQueue> queues_;    ///< of each domain
+    std::vector<EventQueue> queues_; ///< of each domain
     DomainHeap domains_;
     std::uint32_t current_ = 0;            ///< domain whose event is served
     Event next_elsewhere_ = never_happens; ///< first event of the other domains

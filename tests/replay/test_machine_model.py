@@ -175,6 +175,18 @@ def test_a_rank_that_waits_leaves_the_core_or_spins():
     assert times(on_machine(ranks, where, "spin", [0, 0, 1])) == [20000, 50000, 50000]
 
 
+def test_ranks_of_emulated_nodes_share_a_host_core_across_nodes():
+    # GIVEN two nodes on one host core; rank 0 computes while rank 1 of the other node waits for its message
+    network = Link(L=3000, o=100, o_receive=200, network=True)
+    ranks = [
+        [Op("calc", 6000), Op("send", 1, 1, requires=[0])],
+        [Op("calc", 6000), Op("recv", 1, 0, requires=[0])],
+    ]
+    # THEN both compute at half speed, and the message then finds both at full speed
+    shared = times(on_machine(ranks, place([0, 1], network), "yield", [0, 0]))
+    assert shared == [12000 + 100, 12000 + 100 + 3000 + 200]
+
+
 def test_three_ranks_free_to_use_two_cores_run_at_two_thirds():
     ranks = [[Op("calc", 6000)] for _ in range(3)]
     assert times(on_machine(ranks, place([0, 0, 0]), "yield", [0, 0, 0], [2])) == [9000] * 3

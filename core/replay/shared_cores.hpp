@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "replay/schedule.hpp"
+#include "replay/shared_core.hpp"
+
+namespace rankwise::replay {
+
+/// @brief Which ranks share a core under a placement, and which nodes by that.
+///
+/// Nodes share cores where a machine is emulated: they are one *domain*, whose events are served one after
+/// the other.
+struct SharedCores {
+    SharedCores(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout);
+
+    bool empty() const noexcept { return core_of.empty(); }
+    /// @return the shared core of a rank, `any` if it has its own
+    std::uint32_t of(std::uint32_t rank) const noexcept { return empty() ? any : core_of[rank]; }
+
+    std::vector<std::uint32_t> core_of; ///< of each rank; empty if all have their own
+    std::vector<SharedCore> cores;
+    std::vector<std::uint32_t> spinning; ///< of each core: ranks that have not finished
+    std::vector<std::uint32_t> domain;   ///< of each node
+};
+
+} // namespace rankwise::replay
