@@ -21,6 +21,7 @@ import msgspec
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology, Topology
+from rankwise.whole_files import replacing
 
 
 class Node(msgspec.Struct):
@@ -229,7 +230,5 @@ def option_of(name: str) -> str:
 
 def save(lab: Lab, directory: Path) -> None:
     """Write `lab.json` in one piece."""
-    path = directory / "lab.json"
-    unfinished = path.with_suffix(".new")
-    unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(lab), indent=2) + b"\n")
-    unfinished.rename(path)
+    with replacing(directory / "lab.json") as scratch:
+        scratch.write_bytes(msgspec.json.format(msgspec.json.encode(lab), indent=2) + b"\n")

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 import tomli_w
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.toml_lines import line_of_path
 
@@ -237,7 +238,11 @@ def dumps(machine: Machine) -> str:
     tables = {key: plain.pop(key) for key in ("node", "context") if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
-    out += [f"\n[{key}]\n{tomli_w.dumps(table)}" for key, table in tables.items()]
+    host_cores = tables["node"].pop("host_cores", None)
+    for key, table in tables.items():
+        out.append(f"\n[{key}]\n{tomli_w.dumps(table)}")
+        if key == "node" and host_cores is not None:
+            out.append("host_cores = [\n" + "".join(f"    {cores},\n" for cores in host_cores) + "]\n")
     for resource in resources:
         out.append("\n[[resources]]\n" + _table(resource))
     for link in links:
@@ -255,18 +260,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> str:
     Returns:
         The file's SHA-256, see `fingerprint`.
     """
-    path = Path(path)
     data = dumps(machine).encode()
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_bytes(data)
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise RankwiseError(
-            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `-o`",
-        ) from None
+    whole_files.write(Path(path), data)
     return hashlib.sha256(data).hexdigest()
 
 

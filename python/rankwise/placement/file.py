@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.placement.placement import Placement
 
@@ -146,17 +147,7 @@ def load(path: str | os.PathLike[str]) -> Placement:
 
 def save(placement: Placement, path: str | os.PathLike[str]) -> None:
     """Write a placement file by rename, so that a reader never sees half of one."""
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_text(dumps(placement), encoding="utf-8")
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise RankwiseError(
-            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `-o`",
-        ) from None
+    whole_files.write(Path(path), dumps(placement).encode())
 
 
 def json_schema() -> dict:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from rankwise.whole_files import replacing
 
 FILE_NAME = "recording.json"
 
@@ -75,9 +76,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 def write(manifest: Manifest, directory: Path) -> None:
     """Write recording.json by rename."""
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
-    partial = directory / (FILE_NAME + ".partial")
-    partial.write_bytes(text)
-    os.replace(partial, directory / FILE_NAME)
+    with replacing(directory / FILE_NAME) as scratch:
+        scratch.write_bytes(text)
 
 
 def read(directory: Path) -> Manifest | None:

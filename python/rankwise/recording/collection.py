@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.recording.raw import raw_files, read
+from rankwise.whole_files import replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,10 +94,10 @@ def save(directory: Path, collected: Collected) -> None:
     """Write all files, each by rename."""
     (directory / "tables").mkdir(exist_ok=True)
     for name, frame in collected.tables.items():
-        with _Replaced(directory / "tables" / f"{name}.parquet") as partial:
+        with replacing(directory / "tables" / f"{name}.parquet") as partial:
             frame.write_parquet(partial)
     content = collected.context | {"table_bytes": _table_bytes(directory)}
-    with _Replaced(directory / "context.json") as partial:
+    with replacing(directory / "context.json") as partial:
         partial.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -112,20 +113,3 @@ def _fingerprint(directory: Path) -> dict[str, list[int]]:
     files.append(directory / "recording.json")
     stats = {file.name: file.stat() for file in files if file.exists()}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
-
-
-class _Replaced:
-    """A name to write to; what is there is renamed to the final name if nothing went wrong."""
-
-    def __init__(self, final: Path) -> None:
-        self.final = final
-        self.partial = final.with_name(f".{final.name}.{os.getpid()}")
-
-    def __enter__(self) -> Path:
-        return self.partial
-
-    def __exit__(self, failed, *_: object) -> None:
-        if failed:
-            self.partial.unlink(missing_ok=True)
-        else:
-            os.replace(self.partial, self.final)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 
 # Within this many characters a report of Rankwise says that it is one.
@@ -57,13 +58,4 @@ def is_report(path: Path) -> bool:
 
 def write(path: Path, page: str) -> None:
     """Write by rename, so that no half page is ever seen."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_text(page, encoding="utf-8")
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise RankwiseError(
-            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `-o`",
-        ) from None
+    whole_files.write(path, page.encode())
