@@ -107,14 +107,7 @@ def test_a_directory_that_others_may_write_to_is_not_trusted(tmp_path):
         state.labs_directory()
 
 
-@pytest.mark.parametrize(
-    ("vendor", "version", "sentence"),
-    [
-        ("Intel MPI", "2021.18", "the lab does not know how to place ranks with the mpiexec of Intel MPI"),
-        ("MPICH", "4.0.2", "MPICH 4.0.2 does not run in a lab"),
-    ],
-)
-def test_a_launcher_that_cannot_place_ranks_is_refused(vendor, version, sentence):
-    with pytest.raises(RankwiseError, match=sentence):
-        check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", version, vendor))
+def test_a_launcher_whose_ranks_would_not_end_is_refused():
+    with pytest.raises(RankwiseError, match=r"MPICH 4\.0\.2 does not run in a lab"):
+        check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.0.2", "MPICH"))
     check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.1", "MPICH"))

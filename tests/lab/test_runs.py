@@ -52,7 +52,9 @@ def test_ranks_are_where_the_placement_says_and_the_interfaces_count_what_they_s
     if mpi.family == "mpich" and mpi.version < (5, 0, 2):
         refused = lab("run", "--placement", saved(spots, path), "--", program)
         version = ".".join(map(str, mpi.version))
-        assert refused.stderr.startswith(f"error: MPICH {version} cannot place ranks in this order")
+        assert refused.stderr.startswith(
+            f"error: mpiexec of MPICH {version} cannot deal ranks to hosts in this order"
+        )
         assert refused.returncode == 125
         spots = GOING_ROUND
     # WHEN they run, recorded

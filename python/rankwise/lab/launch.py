@@ -1,36 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How each launcher starts a program on the nodes of a lab: real hosts, reached by our agent instead of ssh.
 
-Ranks are not bound by the launchers, which know the host's cores only, but by `pin.py`.
+Which rank goes to which host is the launchers' business (`rankwise.launchers`). Ranks are not bound by them, which know
+the host's cores only, but by `pin.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.lab.addresses import DATA_INTERFACE, MANAGEMENT_INTERFACE
 from rankwise.lab.state import Lab
-from rankwise.launchers.line import Launcher
-from rankwise.launchers.place_hydra import RANKMAP_SINCE, dealt, rank_map
+from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
+from rankwise.launchers.place_hydra import version_of
 
 # What a launcher takes for a batch job or an outer MPI job, and the lab is not part of.
 FOREIGN_VARIABLES = ("SLURM_", "PBS_", "LSB_", "PMI_", "PMIX_", "OMPI_COMM_", "HYDI_", "HYDRA_", "FLUX_")
 
 
-def launch_words(launcher: Launcher, lab: Lab, nodes: Sequence[int], directory: Path) -> list[str]:
-    """The launcher's words before the program.
+def launch_line(launcher: Launcher, lab: Lab, words: Sequence[str], ranks: int) -> LaunchLine:
+    """The launch line of a program in a lab, before its ranks are placed.
 
     Args:
         launcher: Hydra or Open MPI.
         lab: A lab that is up.
-        nodes: For each rank, the index of its node.
-        directory: Where to write the launcher's own host file.
+        words: The program and its arguments.
+        ranks: How many.
     """
-    makers = {"hydra": _hydra, "orterun": _orterun, "prterun": _prterun}
-    return makers[launcher.kind](launcher, lab, list(nodes), directory)
+    options = [*_OPTIONS[launcher.kind](lab), ("-n", str(ranks))]
+    typed = tuple(Option(each[0].lstrip("-"), each[1:], each) for each in options)
+    segment = Segment(typed, words[0], tuple(words[1:]), ranks)
+    return LaunchLine(replace(launcher, word=launcher.path or launcher.word), (segment,))
 
 
 PRELOADED = "librankwise_lab.so"
@@ -86,15 +90,8 @@ def preloaded() -> str:
 
 
 def check_launcher(launcher: Launcher) -> None:
-    """Raise if ranks cannot be placed with this launcher, or would not end."""
-    if launcher.kind != "hydra":
-        return
-    if launcher.vendor != "MPICH":
-        raise RankwiseError(
-            f"the lab does not know how to place ranks with the mpiexec of {launcher.vendor}",
-            hint="choose another with `--mpi`, or put MPICH's or Open MPI's first on PATH",
-        )
-    if _version(launcher) < (4, 1):
+    """Raise if ranks of this launcher would not end."""
+    if launcher.vendor == "MPICH" and version_of(launcher) < (4, 1):
         # Seen with 4.0.2: some ranks disconnect in MPI_Finalize while others wait for the launcher already.
         raise RankwiseError(
             f"MPICH {launcher.version} does not run in a lab: its ranks spin while they wait, and some hang in "
@@ -103,64 +100,28 @@ def check_launcher(launcher: Launcher) -> None:
         )
 
 
-def _hydra(launcher: Launcher, lab: Lab, nodes: list[int], directory: Path) -> list[str]:
-    words = [
-        launcher.path or launcher.word,
-        "-launcher",
-        "ssh",
-        "-launcher-exec",
-        str(lab.directory / "agent"),
-        "-localhost",
-        lab.front.host,
-    ]
-    # Ranks at a time for each host if Hydra, going round, gets to this order by itself.
-    counts = dealt(nodes)
-    if counts is None:
-        if _version(launcher) < RANKMAP_SINCE:
-            raise RankwiseError(
-                f"MPICH {launcher.version} cannot place ranks in this order: its mpiexec numbers them going round",
-                hint="use MPICH 5.0.2 or later, Open MPI, or `--allocation blocked`, `cyclic` or `plane=K`",
-            )
-        used = sorted(set(nodes))
-        words += ["-rankmap", rank_map([used.index(node) for node in nodes])]
-        counts = {node: nodes.count(node) for node in used}
-    lines = "".join(f"{lab.nodes[node].host}:{count}\n" for node, count in counts.items())
-    (directory / "hosts").write_text(lines)
-    return [*words, "-f", str(directory / "hosts"), "-n", str(len(nodes))]
+def _hydra(lab: Lab) -> list[tuple[str, ...]]:
+    agent = str(lab.directory / "agent")
+    return [("-launcher", "ssh"), ("-launcher-exec", agent), ("-localhost", lab.front.host)]
 
 
-def _orterun(launcher: Launcher, lab: Lab, nodes: list[int], directory: Path) -> list[str]:
-    settings = {
-        "plm": "rsh",
-        "plm_rsh_agent": str(lab.directory / "agent"),
+def _orterun(lab: Lab) -> list[tuple[str, ...]]:
+    return [
+        ("--mca", "plm", "rsh"),
+        ("--mca", "plm_rsh_agent", str(lab.directory / "agent")),
         # Only the front end sees the other nodes' processes.
-        "plm_rsh_no_tree_spawn": "1",
-        "oob_tcp_if_include": MANAGEMENT_INTERFACE,
-        "rmaps": "seq",
-    }
-    words = [launcher.path or launcher.word]
-    words += [word for name, value in settings.items() for word in ("--mca", name, value)]
-    return words + _sequence(lab, nodes, directory)
+        ("--mca", "plm_rsh_no_tree_spawn", "1"),
+        ("--mca", "oob_tcp_if_include", MANAGEMENT_INTERFACE),
+    ]
 
 
-def _prterun(launcher: Launcher, lab: Lab, nodes: list[int], directory: Path) -> list[str]:
-    settings = {
-        "plm": "ssh",
-        "plm_ssh_agent": str(lab.directory / "agent"),
-        "plm_ssh_no_tree_spawn": "1",
-        "prte_if_include": MANAGEMENT_INTERFACE,
-    }
-    words = [launcher.path or launcher.word]
-    words += [word for name, value in settings.items() for word in ("--prtemca", name, value)]
-    return [*words, "--map-by", "seq", *_sequence(lab, nodes, directory)]
+def _prterun(lab: Lab) -> list[tuple[str, ...]]:
+    return [
+        ("--prtemca", "plm", "ssh"),
+        ("--prtemca", "plm_ssh_agent", str(lab.directory / "agent")),
+        ("--prtemca", "plm_ssh_no_tree_spawn", "1"),
+        ("--prtemca", "prte_if_include", MANAGEMENT_INTERFACE),
+    ]
 
 
-def _sequence(lab: Lab, nodes: list[int], directory: Path) -> list[str]:
-    # The sequential mapper takes the n-th line for rank n.
-    (directory / "hosts").write_text("".join(f"{lab.nodes[node].host}\n" for node in nodes))
-    return ["--hostfile", str(directory / "hosts"), "--bind-to", "none", "-n", str(len(nodes))]
-
-
-def _version(launcher: Launcher) -> tuple[int, ...]:
-    digits = (launcher.version or "0").split(".")
-    return tuple(int(part) for part in digits if part.isdigit())
+_OPTIONS = {"hydra": _hydra, "orterun": _orterun, "prterun": _prterun}

@@ -20,19 +20,21 @@ from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.launch import (
     FOREIGN_VARIABLES,
     check_launcher,
-    launch_words,
+    launch_line,
     library_environment,
     preloaded,
 )
 from rankwise.lab.state import Lab, is_alive, option_of
+from rankwise.launchers import check_placement, emit_placement
 from rankwise.launchers.detect import MpiOfProgram, find_program, mpi_of
 from rankwise.launchers.execute import Ended, execute
-from rankwise.launchers.line import Launch, Launcher
+from rankwise.launchers.line import Launch, Launcher, LaunchLine
 from rankwise.launchers.preload import merge
 from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 
 HERE = Path(__file__).parent
+_PYTHON = (sys.executable, "-I", "-S")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class LabRun:
     mpi: MpiOfProgram
     launcher: Launcher
     placement: Placement
+
+    def line(self, plan: Path) -> LaunchLine:
+        """The launch line before its ranks are placed; `plan` tells each rank its core and environment."""
+        words = [*_PYTHON, str(HERE / "pin.py"), str(plan), *self.words]
+        return launch_line(self.launcher, self.lab, words, self.placement.ranks)
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,9 @@ def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None
     mpi = mpi_of(program, words[0])
     launcher = choose_launcher(program, mpi, family)
     check_launcher(launcher)
-    return LabRun(lab, words, program, mpi, launcher, placement)
+    prepared = LabRun(lab, words, program, mpi, launcher, placement)
+    check_placement(prepared.line(Path("run.json")), placement, None, _inherited())
+    return prepared
 
 
 @contextmanager
@@ -151,15 +160,18 @@ def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> L
     environment = {**environment, "LD_PRELOAD": f"{theirs}:{preloaded()}" if theirs else preloaded()}
     plan = directory / "run.json"
     plan.write_bytes(msgspec.json.encode({"ranks": ranks, "environment": environment}))
-    inherited = dict(os.environ)
-    python = [sys.executable, "-I", "-S"]
-    words = [*python, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
-    words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited.get('LD_PRELOAD'))}"]
-    words += launch_words(prepared.launcher, lab, nodes, directory)
-    words += [*python, str(HERE / "pin.py"), str(plan), *prepared.words]
+    placed = emit_placement(prepared.line(plan), placement, None, directory / "ranks", _inherited())
+    inherited = os.environ.get("LD_PRELOAD")
+    words = [*_PYTHON, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
+    words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited)}", *placed.words]
     family = prepared.launcher.family or "mpich"
-    foreign = tuple(name for name in inherited if name.startswith(FOREIGN_VARIABLES))
-    return Launch(words, library_environment(family, inherited), foreign)
+    foreign = tuple(name for name in os.environ if name.startswith(FOREIGN_VARIABLES))
+    return Launch(words, library_environment(family, os.environ), foreign)
+
+
+def _inherited() -> dict[str, str]:
+    """Our environment without that of a batch job or an outer MPI job."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN_VARIABLES)}
 
 
 def _named(placement: Placement, lab: Lab) -> Placement:

@@ -6,7 +6,7 @@ the ranks, and only them, more environment variables; `emit_placement` puts each
 on its cores; `mpi_of` finds out which MPI a program is linked with.
 """
 
-from rankwise.launchers.adapters import emit_environment, emit_placement, parse
+from rankwise.launchers.adapters import check_placement, emit_environment, emit_placement, parse
 from rankwise.launchers.detect import MpiOfProgram, check_family, mpi_of
 from rankwise.launchers.line import Launch, LaunchLine, Segment
 
@@ -16,6 +16,7 @@ __all__ = [
     "MpiOfProgram",
     "Segment",
     "check_family",
+    "check_placement",
     "emit_environment",
     "emit_placement",
     "mpi_of",

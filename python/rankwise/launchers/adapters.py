@@ -17,6 +17,7 @@ from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
 from rankwise.launchers.scan import scan
 
 if TYPE_CHECKING:
+    from rankwise.launchers.placed import Emitted
     from rankwise.machine.topology import NodeTopology
     from rankwise.placement.placement import Placement
 
@@ -74,7 +75,7 @@ def emit_environment(
 def emit_placement(
     line: LaunchLine,
     placement: Placement,
-    nodes: Sequence[NodeTopology],
+    nodes: Sequence[NodeTopology] | None,
     stem: Path,
     inherited: Mapping[str, str] | None = None,
 ) -> Launch:
@@ -83,24 +84,52 @@ def emit_placement(
     Args:
         line: A parsed line; hosts on it are replaced by those of the placement.
         placement: Where each rank runs; its node names are hosts, as of `rankwise.launchers.hosts.on_hosts`.
-        nodes: The topology of each of its nodes.
+        nodes: The topology of each of its nodes; `None` to put ranks on their hosts only and leave them unbound.
         stem: Path of the files to write, without their suffixes; what is there is replaced.
         inherited: The environment the launcher will have; ours by default.
 
     Raises:
-        RankwiseError: The launcher cannot place ranks, or the line places or binds them itself.
+        RankwiseError: The launcher cannot place ranks, or the line places or binds them itself; nothing was written.
     """
-    from rankwise.launchers import place_hydra, place_openmpi
+    from rankwise.launchers import placed
+
+    segments, emitted = _placed(line, placement, nodes, stem, inherited)
+    for path, lines in emitted.files.items():
+        placed.write(path, lines)
+    return Launch(placed.with_options(line, segments, emitted.options))
+
+
+def check_placement(
+    line: LaunchLine,
+    placement: Placement,
+    nodes: Sequence[NodeTopology] | None,
+    inherited: Mapping[str, str] | None = None,
+) -> None:
+    """Raise what `emit_placement` would raise, without writing anything."""
+    _placed(line, placement, nodes, Path("placement"), inherited)
+
+
+def _placed(
+    line: LaunchLine,
+    placement: Placement,
+    nodes: Sequence[NodeTopology] | None,
+    stem: Path,
+    inherited: Mapping[str, str] | None,
+) -> tuple[list[Segment], Emitted]:
+    from rankwise.launchers import place_hydra, place_openmpi, placed
 
     inherited = os.environ if inherited is None else inherited
-    placing = {"hydra": place_hydra, "orterun": place_openmpi, "prterun": place_openmpi}
-    if line.launcher.kind not in placing:
+    adapters = {"hydra": place_hydra, "orterun": place_openmpi, "prterun": place_openmpi}
+    adapter = adapters.get(line.launcher.kind)
+    if adapter is None:
         word = line.launcher.word or line.program
         raise RankwiseError(
             f"placing ranks with `{word}` is not supported",
             "use mpiexec of MPICH or Open MPI, inside the same allocation",
         )
-    return placing[line.launcher.kind].emit_placement(line, placement, nodes, stem, inherited)
+    adapter.refuse(line, inherited)
+    segments = placed.prepared(line, placement, adapter.CONFLICTING.split())
+    return segments, adapter.emit(placed.Placing(line.launcher, placement, nodes, stem, inherited))
 
 
 def _pieces(words: Sequence[str]) -> list[list[str]]:

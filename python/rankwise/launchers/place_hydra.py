@@ -11,56 +11,53 @@ not know each other as neighbours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.launchers import placed
-from rankwise.launchers.line import Launch, LaunchLine
+from rankwise.launchers.line import Launcher, LaunchLine
+from rankwise.launchers.placed import Emitted, Placing
 from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
 
 SUFFIXES = (".hosts",)
-_CONFLICTING = """
-    rankmap bind-to binding map-by ppn perhost grr rr order-nodes configfile
-"""
+CONFLICTING = "rankmap bind-to binding map-by ppn perhost grr rr order-nodes configfile"
 RANKMAP_SINCE = (5, 0, 2)
 # Linux gives one word of a command line 128 KiB.
 _LONGEST_WORD = 120_000
 
 
-def emit_placement(
-    line: LaunchLine,
-    placement: Placement,
-    nodes: Sequence[NodeTopology],
-    stem: Path,
-    inherited: Mapping[str, str],
-) -> Launch:
-    """The line with a host file, and a rank map where the order of hosts does not say it."""
+def refuse(line: LaunchLine, inherited: Mapping[str, str]) -> None:
+    """Raise if ranks cannot be placed with this launcher."""
     if line.launcher.vendor == "Intel MPI":
         raise RankwiseError(
             "placing ranks with the mpiexec of Intel MPI is not supported",
             "use the mpiexec of MPICH, whose ABI is the same",
         )
-    segments = placed.prepared(line, placement, _CONFLICTING.split())
-    seats = placed.Seats.of(placement)
+
+
+def emit(placing: Placing) -> Emitted:
+    """A host file, and a rank map where the order of hosts does not say it."""
+    seats = placing.seats
     counts = dealt(seats.of_rank)
-    words = [["-f", str(stem) + SUFFIXES[0]]]
-    order = list(counts) if counts else range(len(seats.hosts))
+    hosts = placing.file(SUFFIXES[0])
+    options = [["-f", str(hosts)]]
     if counts is None:
-        version = _version(line)
+        version = version_of(placing.launcher)
         if version and version < RANKMAP_SINCE:
             raise RankwiseError(
-                f"mpiexec of MPICH {line.launcher.version} cannot deal ranks to hosts in this order",
+                f"mpiexec of MPICH {placing.launcher.version} cannot deal ranks to hosts in this order",
                 "use MPICH 5.0.2 or newer, whose `-rankmap` can, or Open MPI, or a placement that is blocked",
             )
-        words.append(["-rankmap", rank_map(seats.of_rank)])
+        options.append(["-rankmap", rank_map(seats.of_rank)])
+        counts = {at: len(ranks) for at, ranks in enumerate(seats.ranks)}
     lines = []
-    for at in order:
-        pus = [pus_of(placement, nodes[seats.nodes[at]], rank) for rank in seats.ranks[at]]
-        entries = ",".join("+".join(map(str, each)) for each in pus)
-        lines.append(f"{seats.hosts[at]}:{counts[at] if counts else len(pus)} binding=user:{entries}")
-    placed.write(Path(words[0][1]), lines)
-    return Launch(placed.with_options(line, segments, words))
+    for at, count in counts.items():
+        line = f"{seats.hosts[at]}:{count}"
+        if placing.nodes is not None:
+            node = placing.nodes[seats.nodes[at]]
+            pus = ["+".join(map(str, pus_of(placing.placement, node, rank))) for rank in seats.ranks[at]]
+            line += f" binding=user:{','.join(pus)}"
+        lines.append(line)
+    return Emitted(options, {hosts: lines})
 
 
 def pus_of(placement: Placement, node: NodeTopology, rank: int) -> tuple[int, ...]:
@@ -109,6 +106,7 @@ def rank_map(of_rank: Sequence[int]) -> str:
     return text
 
 
-def _version(line: LaunchLine) -> tuple[int, ...]:
-    digits = (line.launcher.version or "").split(".")[:3]
+def version_of(launcher: Launcher) -> tuple[int, ...]:
+    """Version of a launcher as numbers; empty if it does not say."""
+    digits = (launcher.version or "").split(".")[:3]
     return tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in digits if part)

@@ -8,16 +8,14 @@ Both 4.1 and 5.0 count cores as hwloc does. 5.0 wants as many slots on a host as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import placed
-from rankwise.launchers.line import Launch, LaunchLine
-from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement
+from rankwise.launchers.line import LaunchLine
+from rankwise.launchers.placed import Emitted, Placing
 
 SUFFIXES = (".hosts", ".rankfile")
-_CONFLICTING = """
+CONFLICTING = """
     rf rankfile map-by mapby bind-to bindby rank-by rankby npernode npersocket N ppr pernode bynode bycore byslot
     bind-to-core bind-to-socket cpus-per-proc cpus-per-rank cpu-set cpu-list cartofile use-hwthread-cpus nolocal
     app default-hostfile add-host add-hostfile
@@ -40,43 +38,39 @@ _CONFLICTING_PARAMETERS = (
 _PREFIXES = ("OMPI_MCA_", "PRTE_MCA_")
 
 
-def emit_placement(
-    line: LaunchLine,
-    placement: Placement,
-    nodes: Sequence[NodeTopology],
-    stem: Path,
-    inherited: Mapping[str, str],
-) -> Launch:
-    """The line with a rank file, and with a host file where no batch system gives the hosts."""
-    segments = placed.prepared(line, placement, _CONFLICTING.split())
-    _refuse_parameters(line, inherited)
-    seats = placed.Seats.of(placement)
-    hosts, ranks = (Path(str(stem) + suffix) for suffix in SUFFIXES)
-    words = []
+def emit(placing: Placing) -> Emitted:
+    """A rank file, and a host file where no batch system gives the hosts; or ranks in sequence, not bound."""
+    seats, placement = placing.seats, placing.placement
+    hosts, ranks = (placing.file(suffix) for suffix in SUFFIXES)
+    if placing.nodes is None:
+        # The sequential mapper takes the n-th line for rank n.
+        mapper = ["--mca", "rmaps", "seq"] if placing.launcher.kind == "orterun" else ["--map-by", "seq"]
+        options = [mapper, ["--hostfile", str(hosts)], ["--bind-to", "none"]]
+        return Emitted(options, {hosts: [seats.hosts[at] for at in seats.of_rank]})
+    emitted = Emitted([], {})
     # Slurm's allocation is known to Open MPI; a host file would only narrow it.
-    if "SLURM_JOB_NODELIST" not in inherited:
+    if "SLURM_JOB_NODELIST" not in placing.inherited:
         slots = [sum(len(placement.cores_of(rank)) for rank in of_host) for of_host in seats.ranks]
-        placed.write(hosts, [f"{host} slots={count}" for host, count in zip(seats.hosts, slots, strict=True)])
-        words.append(["--hostfile", str(hosts)])
-    if line.launcher.kind == "orterun":
-        words.append(["-rf", str(ranks)])
+        emitted.files[hosts] = [
+            f"{host} slots={count}" for host, count in zip(seats.hosts, slots, strict=True)
+        ]
+        emitted.options.append(["--hostfile", str(hosts)])
+    if placing.launcher.kind == "orterun":
+        emitted.options.append(["-rf", str(ranks)])
     else:
         if set(":,") & set(str(ranks)):
             raise RankwiseError(
                 f"Open MPI cannot be given the rank file `{ranks}`: its name has a colon or a comma",
                 "work in a directory without one in its name",
             )
-        words.append(["--map-by", f"rankfile:FILE={ranks}"])
+        emitted.options.append(["--map-by", f"rankfile:FILE={ranks}"])
         if not placement.injective:
-            words.append(["--bind-to", ":overload-allowed"])
-    placed.write(
-        ranks,
-        [
-            f"rank {rank}={seats.hosts[host]} slot={_ranges(placement.cores_of(rank))}"
-            for rank, host in enumerate(seats.of_rank)
-        ],
-    )
-    return Launch(placed.with_options(line, segments, words))
+            emitted.options.append(["--bind-to", ":overload-allowed"])
+    emitted.files[ranks] = [
+        f"rank {rank}={seats.hosts[host]} slot={_ranges(placement.cores_of(rank))}"
+        for rank, host in enumerate(seats.of_rank)
+    ]
+    return emitted
 
 
 def _ranges(cores: Sequence[int]) -> str:
@@ -90,7 +84,8 @@ def _ranges(cores: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
-def _refuse_parameters(line: LaunchLine, inherited: Mapping[str, str]) -> None:
+def refuse(line: LaunchLine, inherited: Mapping[str, str]) -> None:
+    """Raise if parameters of the line or the environment place or bind ranks."""
     for option in (option for segment in line.segments for option in segment.options):
         if option.name.endswith("mca") and option.values and option.values[0] in _CONFLICTING_PARAMETERS:
             raise placed.conflict(" ".join(option.words))

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.hosts import FILE_OPTIONS, LIST_OPTIONS
-from rankwise.launchers.line import LaunchLine, Option, Segment
+from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
+from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
 
 
@@ -43,6 +44,43 @@ class Seats:
             tuple(tuple(by_node[node]) for node in nodes),
             tuple(index[node] for node in placement.node.tolist()),
         )
+
+
+@dataclass(frozen=True)
+class Placing:
+    """What a launcher is asked for.
+
+    Attributes:
+        launcher: Which one.
+        placement: Where each rank runs; its node names are hosts.
+        nodes: The topology of each of its nodes; `None` if the launcher has to find the hosts only, and whoever runs
+            in its ranks binds them.
+        stem: Path of the files to write, without their suffixes.
+        inherited: The environment the launcher will have.
+    """
+
+    launcher: Launcher
+    placement: Placement
+    nodes: Sequence[NodeTopology] | None
+    stem: Path
+    inherited: Mapping[str, str]
+
+    @property
+    def seats(self) -> Seats:
+        """Its hosts and their ranks."""
+        return Seats.of(self.placement)
+
+    def file(self, suffix: str) -> Path:
+        """The file with one of the adapter's suffixes."""
+        return Path(f"{self.stem}{suffix}")
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A launcher's form of a placement: `options`, each a list of words, and `files` with their lines."""
+
+    options: list[list[str]]
+    files: dict[Path, list[str]]
 
 
 def prepared(line: LaunchLine, placement: Placement, conflicting: Collection[str]) -> list[Segment]:
