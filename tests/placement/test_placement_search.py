@@ -9,8 +9,9 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import file as machine_file
+from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.costs import CoreSlots, PairCosts, link_class_of, message_time
+from rankwise.placement.costs import CoreSlots, PairCosts, message_time
 from rankwise.placement.search import PlacementSearch
 
 MACHINE = """
@@ -92,10 +93,14 @@ def test_slots_know_what_they_share():
 
 
 def test_a_missing_link_class_is_that_of_the_next_wider_channel():
-    assert link_class_of(machine(node=2e-6, network=5e-6), "L2").channel == "node"
-    assert link_class_of(machine(L3=1e-6, node=2e-6), "L2").channel == "L3"
+    def found(channel, **times):
+        described = machine(**times)
+        return described.link_classes[link_index(described, channel)].channel
+
+    assert found("L2", node=2e-6, network=5e-6) == "node"
+    assert found("L2", L3=1e-6, node=2e-6) == "L3"
     with pytest.raises(RankwiseError, match="no link class for channel `network`"):
-        link_class_of(machine(node=2e-6), "network")
+        found("network", node=2e-6)
 
 
 def test_pairs_sum_both_directions_and_keep_the_interfaces_apart():

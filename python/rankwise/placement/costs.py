@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, cache_channels
 from rankwise.machine.file import LinkClass, Machine, Resource
+from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology
 
 
@@ -56,27 +56,6 @@ class CoreSlots:
         return frozenset(
             name for level, name in enumerate(self.channels) if wholes[level + 1] > wholes[level]
         )
-
-
-def link_class_of(machine: Machine, channel: str) -> LinkClass:
-    """The link class of a channel, or of the next wider channel of the node (formats/machine.md).
-
-    Raises:
-        RankwiseError: The machine file has none that fits.
-    """
-    caches = sorted(link.channel for link in machine.link_classes if link.channel.startswith("L"))
-    widening = (
-        [*(name for name in caches if name >= channel), PACKAGE, NODE] if channel.startswith("L") else []
-    )
-    if channel == PACKAGE:
-        widening = [PACKAGE, NODE]
-    for name in widening or [channel]:
-        if link := machine.link_class(name):
-            return link
-    raise RankwiseError(
-        f"machine `{machine.name}` has no link class for channel `{channel}`",
-        "measure it, for example `rankwise measure -- mpiexec -n 4`, or add `[[link_classes]]` by hand",
-    )
 
 
 def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
@@ -148,7 +127,7 @@ class PairCosts:
         # One rank a core: no pair is as near as the last level, the same core.
         nothing = np.zeros(len(count))
         levels = [
-            count * message_time(link_class_of(machine, name), total / count)
+            count * message_time(machine.link_classes[link_index(machine, name)], total / count)
             if reachable is None or name in reachable
             else nothing
             for name in channels

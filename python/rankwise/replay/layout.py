@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.channels import NETWORK, NODE, PACKAGE, SELF, UNBOUND, Locations
+from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.file import LinkClass, Machine
+from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
 from rankwise.placement.placement import Placement
 
@@ -28,29 +29,6 @@ def topology_of(machine: Machine, directory: Path) -> Topology:
                 "list one host core for each logical core (formats/machine.md)",
             )
     return Topology.of(node, machine.node.count)
-
-
-def link_index(machine: Machine, channel: str) -> int:
-    """Index of the link class of a channel, or of the next wider channel inside the node.
-
-    Raises:
-        RankwiseError: There is none.
-    """
-    known = [link.channel for link in machine.link_classes]
-    caches = sorted(name for name in known if name.startswith("L"))
-    inside = [SELF, *caches, PACKAGE, NODE]
-    if channel.startswith("L") and channel not in inside:
-        inside = [SELF, *sorted([*caches, channel]), PACKAGE, NODE]
-    candidates = {NETWORK: [NETWORK], UNBOUND: [NODE]}.get(channel)
-    if candidates is None:
-        candidates = inside[inside.index(channel) :]
-    for name in candidates:
-        if name in known:
-            return known.index(name)
-    raise RankwiseError(
-        f"machine `{machine.name}` has no link class for channel `{channel}`",
-        "measure it, for example `rankwise measure -- mpiexec -n 4`, or add `[[link_classes]]` by hand",
-    )
 
 
 def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
