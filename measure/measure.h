@@ -18,7 +18,8 @@
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
  * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
  * `interval` (of the median, narrow enough), `budget` (of time) or `count`; after
- * a point whose least samples do not fit the budget, the step's further sizes are left out. V1..V3 are the test's own, in seconds.
+ * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. V1..V3 are
+ * the test's own, in seconds.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -52,6 +53,7 @@ struct measure_step {
     int sizes;
     long bytes[MEASURE_MAX_SIZES];
     double budget_s;   /* for each size */
+    double longest_s;  /* sizes go on growing while the least samples of one fit this, though not the budget */
     double batch_s;    /* aimed length of one timed batch */
     double precision;  /* half width of the median's interval, relative, that ends repetition */
     long least;        /* samples at least, unless the budget ends after LEAST_EVER of them */

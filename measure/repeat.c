@@ -154,6 +154,33 @@ static void warm_up(struct measure_pair *pair, struct order *order, double until
     }
 }
 
+/*
+ * Whether the least samples of the next size fit what the step may take for a size. What other programs took from this
+ * point says little about the next, so of points that were always interrupted only as much counts as the growth of the
+ * message since the size before explains; of the first ones, nothing.
+ */
+static int next_fits(const struct measure_pair *pair, double shortest, int interrupted, int patient)
+{
+    static struct {
+        int step;
+        long bytes;
+        double took;
+    } before; /* the last size whose time is known */
+    const struct measure_step *step = pair->step;
+    const int first = before.step != step->number || before.bytes <= 0;
+    if (interrupted && first && patient)
+        return 1;
+    if (interrupted && !first) {
+        const double explained = before.took * (double)pair->bytes / (double)before.bytes;
+        shortest = shortest < explained ? shortest : explained;
+    }
+    before.step = step->number;
+    before.bytes = pair->bytes;
+    before.took = shortest;
+    const double room = step->budget_s > step->longest_s ? step->budget_s : step->longest_s;
+    return (MEASURE_LEAST_EVER + 1) * shortest < room;
+}
+
 static int lead(struct measure_pair *pair)
 {
     const struct measure_step *step = pair->step;
@@ -201,10 +228,7 @@ static int lead(struct measure_pair *pair)
     order.messages = 0;
     MPI_Send(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
     measure_report_point(step, step->from[0], step->to[0], pair->bytes, reason);
-    /* What other programs took from this point says little about the next. */
-    if (!cleans && fruitless < GIVE_UP_AFTER)
-        return 1;
-    return (MEASURE_LEAST_EVER + 1) * shortest[cleans > 0] < step->budget_s;
+    return next_fits(pair, shortest[cleans > 0], !cleans, fruitless < GIVE_UP_AFTER);
 }
 
 int measure_repeat(struct measure_pair *pair)

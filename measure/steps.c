@@ -56,6 +56,7 @@ static int parse_number(const char *key, const char *text, struct measure_step *
         double least;
     } known[] = {
         {"budget_s", &step->budget_s, NULL, 0},    {"batch_s", &step->batch_s, NULL, 0},
+        {"longest_s", &step->longest_s, NULL, 0},
         {"precision", &step->precision, NULL, 0},  {"least", NULL, &step->least, 1},
         {"most", NULL, &step->most, 1},            {"messages", NULL, &step->messages, 2},
         {"rotate_bytes", NULL, &step->rotate_bytes, 0},

@@ -43,6 +43,48 @@ def test_parameters_come_back_from_bimodal_samples_with_a_protocol_switch():
     assert fit.worst_error < 0.05
 
 
+def test_overheads_that_were_always_interrupted_still_give_the_channel():
+    # GIVEN a lab: the kernel's network takes the core of every computation, ping-pongs sleep and are left alone
+    truth = Truth()
+    table = samples(truth, Noise(slow_share=0.0, interrupted=0.0), seed=5)
+    always = pl.col("test").is_in(["send_overhead", "receive_overhead"])
+    points = collect(table.with_columns(switches=pl.when(always).then(1).otherwise(pl.col("switches"))))
+    # THEN both overheads come back, and the share of samples that were kept so is known
+    eager = fit_channel(points).segments[0]
+    assert near(eager.o_s, truth.o, 0.03)
+    assert near(eager.o_receive_s, truth.o_receive, 0.03)
+    assert points.interrupted == 0
+    assert points.kept_interrupted == pytest.approx(table.select(always.mean()).item())
+
+
+def test_one_size_beyond_the_eager_limit_takes_the_bandwidth_of_those_before():
+    # GIVEN a slow network on which time for one larger message was left
+    truth = Truth(G=8e-8, limit=49152, late_L=5e-6, late_G=8e-8)
+    sizes = [2**k for k in range(16)] + [65536]
+    table = samples(truth, Noise(slow_share=0.0), seed=3, sizes=sizes)
+    late = fit_channel(collect(table)).segments[-1]
+    # THEN longer ones are not free
+    assert near(late.G_s_per_byte, truth.G, 0.05)
+    assert late.G_s_per_byte.obtained == "assumed"
+    assert late.L_s.value + 65535 * late.G_s_per_byte.value == pytest.approx(truth.pingpong(65536), rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drift_from_point_to_point_makes_no_segments(seed):
+    # GIVEN one line, whose points were each repeated at once: they are 10 % apart, but each well known
+    truth = Truth(limit=None)
+    noise = Noise(normal=0.002, tail=0.0, slow_share=0.0, interrupted=0.0)
+    table = samples(truth, noise, seed=seed, launches=1)
+    random = np.random.default_rng(seed)
+    drift = {size: random.normal(1, 0.1) for size in sorted(table["bytes"].unique())}
+    factor = pl.col("bytes").replace_strict(drift, return_dtype=pl.Float64)
+    drifting = pl.when(pl.col("test") == "pingpong").then(pl.col("value1") * factor).otherwise("value1")
+    # WHEN fitted, THEN it is not cut into the six segments that follow every turn
+    fit = fit_channel(collect(table.with_columns(value1=drifting)), replicates=20)
+    assert len(fit.segments) <= 3
+    assert near(fit.segments[-1].G_s_per_byte, truth.G, 0.1)
+
+
 def test_intervals_hold_the_truth():
     # GIVEN 12 machines, without the slower regime's influence
     truth = Truth()

@@ -3,7 +3,7 @@
 
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.plan import Rank, choose
-from rankwise.measure.steps import FULL, QUICK, sharing_counts, steps_for
+from rankwise.measure.steps import FULL, QUICK, effort, sharing_counts, steps_for
 
 # OS cores 0, 2 on one chip and 1, 3 on the other, as in the paper on message distribution.
 BENSLEY = from_synthetic("package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)")
@@ -94,6 +94,13 @@ def test_later_launches_close_in_on_the_eager_limit():
 def test_steps_take_about_as_long_as_was_asked_for():
     ranks = ranks_on(EIGHT, {r: (host, (r % 8,)) for r, host in enumerate("aaaaaaaabbbbbbbb")})
     plan = choose(ranks, {"a": EIGHT, "b": EIGHT}, apart)
-    for effort in (QUICK, FULL):
-        seconds = steps_for(plan, effort, {}).seconds * effort.launches
-        assert 0.3 * effort.seconds < seconds < 1.6 * effort.seconds
+    for asked in (QUICK, FULL, effort(False, 15.0), effort(False, 120.0), effort(True, 60.0)):
+        seconds = steps_for(plan, asked, {}).seconds * asked.launches
+        assert 0.3 * asked.seconds < seconds < 1.6 * asked.seconds, asked
+
+
+def test_little_time_means_fewer_sizes_and_launches_but_more_than_one():
+    assert effort(False, None) is FULL
+    assert effort(False, 200.0).pingpong == FULL.pingpong
+    assert effort(False, 15.0).pingpong == QUICK.pingpong
+    assert effort(False, 5.0).launches == 2

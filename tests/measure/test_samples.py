@@ -54,3 +54,17 @@ def test_interrupted_samples_go_unless_nearly_all_are():
 
     assert len(undisturbed(table(3, 7))) == 7
     assert len(undisturbed(table(9, 1))) == 10
+
+
+def test_a_point_that_is_always_interrupted_is_kept_and_marked():
+    # GIVEN ping-pongs that nobody interrupted, and overheads of which none was left alone
+    launch = Launch(channels={3: "network"})
+    for _ in range(20):
+        launch.take("@rankwise " + SAMPLE.replace(" 32 2 ", " 32 0 "))
+    for _ in range(3):
+        launch.take("@rankwise " + SAMPLE.replace("pingpong", "send_overhead"))
+    # THEN the overheads are kept, and known for what they are
+    kept = undisturbed(launch.frame())
+    assert len(kept) == 23
+    assert kept.filter(pl.col("interrupted"))["test"].unique().to_list() == ["send_overhead"]
+    assert kept["interrupted"].sum() == 3

@@ -45,7 +45,7 @@ def tell(terminal: Terminal, session, written) -> None:
         terminal.json(_document(session, written))
         return
     rows = [_row(found) for found in written.findings.channels.values()]
-    columns = ("channel", "1 byte", "", "at most", "o", "o receive", "eager", "error")
+    columns = ("channel", "1 byte", "", "at most", "o", "o recv", "eager", "error")
     if rows:
         terminal.table(columns, rows)
     _capacities(terminal, written.findings)
@@ -66,11 +66,11 @@ def _row(found) -> tuple[str, ...]:
     return (
         found.channel,
         seconds_text(found.latency.value),
-        f"±{100 * found.latency.half_width:.0f} %",
+        f"±{100 * found.latency.half_width:.0f} %" if found.latency.half_width <= 1 else ">100 %",
         f"{bytes_text(peak)}/s",
         seconds_text(first.o_s.value),
         seconds_text(first.o_receive_s.value),
-        "-" if limit is None else ("" if limit.obtained == "measured" else ">= ") + bytes_text(limit.value),
+        "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
         f"{100 * found.fit.worst_error:.0f} %",
     )
 
@@ -97,6 +97,12 @@ def _doubts(terminal: Terminal, found) -> None:
         terminal.warning(
             f"`{found.channel}`: {share} of samples were interrupted and left out", "interrupted", hint
         )
+    if points.kept_interrupted > 0.2:
+        share = f"{100 * points.kept_interrupted:.0f} %"
+        terminal.warning(
+            f"`{found.channel}`: {share} of samples were interrupted and kept, as were nearly all of the same size",
+            "kept-interrupted",
+        )
 
 
 def _document(session, written) -> dict:
@@ -109,6 +115,7 @@ def _document(session, written) -> dict:
             "bandwidth_bytes_per_s": {str(size): rate for size, rate in found.bandwidths.items()},
             "worst_fit_error": found.fit.worst_error,
             "interrupted_share": found.points.interrupted,
+            "interrupted_kept_share": found.points.kept_interrupted,
             "other_regime_share": found.points.other_regime,
             "regime": found.points.regime or None,
         }

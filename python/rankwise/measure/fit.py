@@ -21,7 +21,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, Segment
 from rankwise.measure.points import QUANTITIES, Points
-from rankwise.measure.segments import fit_line, segment
+from rankwise.measure.segments import fit_line, scatter, segment
 
 REPLICATES = 200
 _SIDES = ("send_busy", "receive_busy")
@@ -132,6 +132,10 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     y = np.array([medians["pingpong", s] for s in sizes])
     border = [i for i in range(len(sizes) - 1) if below is not None and sizes[i] <= below < sizes[i + 1]]
     o, o_receive, _, _ = _overheads(shape, medians)
+    # Repeated at once, a point is known better than its neighbours tell: what drifts meanwhile is no bend of the line.
+    drift = scatter(x, y)
+    for s in sizes:
+        errors["pingpong", s] = max(errors["pingpong", s], drift)
     known = np.array([errors["pingpong", s] for s in sizes])
     found = segment(x, y, borders=border, floor=o + o_receive, errors=known)
     shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
@@ -176,7 +180,12 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
     lines, senders = [], []
     for at, (first, last) in enumerate(shape.cuts):
         sizes = shape.sizes["pingpong"][first : last + 1]
-        lines.append(_line(shape, table, "pingpong", sizes, o + o_receive))
+        if len(sizes) == 1 and lines:
+            # One point has no slope: that of the segment before is the best guess, as it is the same wire.
+            slope = lines[-1][1]
+            lines.append((max(o + o_receive, table["pingpong", sizes[0]] - slope * (sizes[0] - 1)), slope))
+        else:
+            lines.append(_line(shape, table, "pingpong", sizes, o + o_receive))
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
     return _Parameters(o, o_receive, timed, per_byte, g, lines, senders)
@@ -205,6 +214,11 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         o_receive = Estimate(best.o_receive, "assumed", source=source)
     if not points.sizes("gap"):
         g = Estimate(0.0, "assumed", source="no bursts were timed, so only o bounds the rate")
+    gap_per_byte = _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips)
+    if at and shape.cuts[at][0] == shape.cuts[at][1]:
+        gap_per_byte = Estimate(
+            gap_per_byte.value, "assumed", source="as for smaller messages: one size was timed"
+        )
     if not shape.is_eager(at):
         reason = "as for eager messages: beyond the eager limit waiting cannot be told from the transfer"
         o_receive, g, per_byte = (
@@ -218,7 +232,7 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         L_s=_measured(best.latency(at), [p.latency(at) for p in drawn], trips),
         o_s=o,
         g_s=g,
-        G_s_per_byte=_measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips),
+        G_s_per_byte=gap_per_byte,
         O_s_per_byte=per_byte,
         up_to_bytes=shape.up_to(at),
         o_receive_s=o_receive,

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rankwise import site_build
+from rankwise.errors import RankwiseError
 from rankwise.lab import run as lab_run
 from rankwise.lab.state import Lab
 from rankwise.machine.topology import NodeTopology
+from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.samples import Launch
 from rankwise.measure.site import Site, build, numbers
 
@@ -36,7 +38,17 @@ class LabSite(Site):
         return f"lab {self.lab.name}, one rank a core"
 
     def prepare(self) -> None:
-        """Compile the microbenchmarks for the MPI that was asked for."""
+        """Compile the microbenchmarks for the MPI that was asked for.
+
+        Raises:
+            RankwiseError: The nodes are of a kind that a machine file cannot describe.
+        """
+        if synthetic_of(self.lab.topology().nodes[0]) is None:
+            raise RankwiseError(
+                f"the nodes of lab `{self.lab.name}` are too irregular for hwloc's synthetic descriptions, and a "
+                "machine file has no other way to describe emulated nodes",
+                "bring up one with `--node 'package:2 core:4'` or the like",
+            )
         self.program = build(site_build.find_mpicc(self.words[0] if self.words else None))
 
     @contextmanager
@@ -60,6 +72,10 @@ class LabSite(Site):
     def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The rank's virtual core, and the PU of this machine behind it."""
         return tuple(numbers(about["lab_cores"]))[:1], tuple(numbers(about["allowed"]))[:1]
+
+    def host_cores(self) -> list[list[int]]:
+        """The map of the lab: many cores of nodes to one PU of this machine."""
+        return [list(node.cores) for node in self.lab.nodes]
 
     def same_machine(self, one: str, other: str) -> bool:
         """All nodes of a lab are this machine."""

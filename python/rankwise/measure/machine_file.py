@@ -109,7 +109,7 @@ def machine(
         schema=SCHEMA,
         name=name,
         node=node,
-        link_classes=[_link(found, network_protocol) for found in findings.channels.values()],
+        link_classes=[_link(found, network_protocol, waiting) for found in findings.channels.values()],
         resources=[*_interfaces(findings, cores_suffice), _cores(waiting)],
         notes="; ".join(notes) or None,
         confidence=CONFIDENCE,
@@ -117,12 +117,14 @@ def machine(
     )
 
 
-def _link(found: Found, network_protocol: str) -> LinkClass:
+def _link(found: Found, network_protocol: str, waiting: str) -> LinkClass:
     network = found.channel == NETWORK
+    # Where waiting sleeps, overheads are processor time, which does not tell how long a transfer held the wait.
+    progress = found.fit.progress if waiting == "spin" else "in-call"
     return LinkClass(
         channel=found.channel,
         protocol=network_protocol if network else "shared-memory",
-        progress=found.fit.progress,
+        progress=progress,
         # Through shared memory the ranks' own cores copy.
         overlap=network and found.fit.core_share < OVERLAPS_BELOW,
         segments=found.fit.segments,
@@ -182,6 +184,7 @@ def _told(findings: Findings) -> dict[str, str | int | float | bool]:
     for name, found in findings.channels.items():
         told[f"{name}_worst_fit_error"] = round(found.fit.worst_error, 4)
         told[f"{name}_interrupted_share"] = round(found.points.interrupted, 4)
+        told[f"{name}_interrupted_kept_share"] = round(found.points.kept_interrupted, 4)
         told[f"{name}_other_regime_share"] = round(found.points.other_regime, 4)
         if found.points.regime:
             told[f"{name}_regime"] = found.points.regime

@@ -107,12 +107,13 @@ def network_protocol() -> str:
 
 def _node(session: Session, path: Path) -> Node:
     first = next(iter(session.topologies.values()))
+    count, host_cores = len(session.topologies), session.site.host_cores()
     text = synthetic_of(first)
     if text is not None:
-        return Node(count=len(session.topologies), topology=text)
+        return Node(count=count, topology=text, host_cores=host_cores)
     xml = path.with_name(path.name.removesuffix(SUFFIX) + ".topology.xml")
     xml.write_bytes(hwloc.xml_of_this_machine())
-    return Node(count=len(session.topologies), topology_xml=xml.name)
+    return Node(count=count, topology_xml=xml.name, host_cores=host_cores)
 
 
 def _context(session: Session) -> dict[str, str | int | float | bool]:

@@ -35,6 +35,7 @@ class Points:
     Attributes:
         values: By (quantity, bytes): one array of timings a launch.
         interrupted: Share of samples left out because a rank was taken off its core.
+        kept_interrupted: Share of samples kept although that was so, because it was so in nearly all of their point.
         other_regime: Share of the rest left out because it was taken in the less frequent regime.
         modes: The two regimes of the cache-line sentinel; one if the samples have none.
         regime: `faster` or `slower`, whichever dominates; empty if there is one only.
@@ -42,6 +43,7 @@ class Points:
 
     values: dict[tuple[str, int], list[np.ndarray]] = field(default_factory=dict)
     interrupted: float = 0.0
+    kept_interrupted: float = 0.0
     other_regime: float = 0.0
     modes: Modes = field(default_factory=lambda: Modes(math.inf, 1.0, 1.0))
     regime: str = ""
@@ -105,7 +107,10 @@ def collect(samples: pl.DataFrame) -> Points:
     one, points with two clear modes keep that which dominates over all of them.
     """
     kept = undisturbed(samples)
-    points = Points(interrupted=1 - len(kept) / len(samples) if len(samples) else 0.0)
+    points = Points()
+    if len(samples):
+        points.interrupted = 1 - len(kept) / len(samples)
+        points.kept_interrupted = int(kept["interrupted"].sum()) / len(samples)
     # Whether a send ends before its receive is posted is the same in all regimes.
     is_eager = pl.col("test") == "eager"
     eager, kept = kept.filter(is_eager), kept.filter(~is_eager)

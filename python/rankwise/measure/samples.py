@@ -15,6 +15,8 @@ from pathlib import Path
 
 import polars as pl
 
+from rankwise.whole_files import replacing
+
 MARK = "@rankwise "
 
 # As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, three values.
@@ -144,17 +146,22 @@ def concatenate(launches: Iterable[Launch]) -> pl.DataFrame:
 
 def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write samples as Parquet, by rename."""
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    samples.write_parquet(scratch)
-    os.replace(scratch, path)
+    with replacing(Path(path)) as scratch:
+        samples.write_parquet(scratch)
 
 
-def undisturbed(samples: pl.DataFrame, least_share: float = 0.2) -> pl.DataFrame:
-    """Leave out samples during which the kernel took a rank off its core.
+def undisturbed(samples: pl.DataFrame, least: int = 3, least_share: float = 0.2) -> pl.DataFrame:
+    """Leave out samples during which the kernel took a rank off its core, and say where that was not possible.
 
-    Where less than `least_share` would be left, all are kept: ranks that share a core are interrupted always, and that
-    is then what is measured.
+    Each point (test, pairs, size) is judged by itself: where fewer than `least` samples or less than `least_share` of
+    them would be left, all are kept. Ranks that share a core, or whose core also serves the network, are interrupted in
+    every sample that lasts long enough (above all in tests that compute), and that is then what is measured.
+
+    Returns:
+        The samples that are left with a further column `interrupted`: whether they are of a point that was kept whole.
     """
-    quiet = samples.filter(pl.col("switches") == 0)
-    return quiet if len(quiet) >= least_share * len(samples) else samples
+    point = ["test", "pairs", "bytes"]
+    quiet = pl.col("switches") == 0
+    enough = (quiet.sum() >= pl.max_horizontal(least, least_share * pl.len())).over(point)
+    few = ~enough & (~quiet).any().over(point)
+    return samples.with_columns(few.alias("interrupted")).filter(quiet | pl.col("interrupted"))

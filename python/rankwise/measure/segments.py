@@ -62,6 +62,20 @@ def fit_line(
     return float(intercept), float(slope), distances[best]
 
 
+def scatter(x: np.ndarray, y: np.ndarray) -> float:
+    """Relative noise from point to point: how far each lies from the line through its two neighbours.
+
+    A median over all points, so that the bends between a few straight segments do not count. 0 below five points.
+    """
+    if len(x) < 5:
+        return 0.0
+    right = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    off = y[1:-1] - (1 - right) * y[:-2] - right * y[2:]
+    # Of independent noise, equal in all three points, the distance has this many times the variance.
+    spread = np.sqrt(y[1:-1] ** 2 + ((1 - right) * y[:-2]) ** 2 + (right * y[2:]) ** 2)
+    return float(1.4826 * np.median(np.abs(off) / spread))
+
+
 def segment(
     x: np.ndarray,
     y: np.ndarray,

@@ -58,6 +58,10 @@ class Site:
         cores = node.cores_of(allowed)
         return cores, tuple(next(pu for pu in node.pus[core] if pu in allowed) for core in cores)
 
+    def host_cores(self) -> list[list[int]] | None:
+        """On emulated nodes, in the order of their ranks: the host's core behind each logical core; else `None`."""
+        return None
+
     def same_machine(self, one: str, other: str) -> bool:
         """Whether two hosts have the same PUs."""
         return False

@@ -10,6 +10,9 @@ from rankwise.machine.channels import NETWORK
 from rankwise.measure.plan import Pair, Plan
 
 CACHE_LINE_S = 0.1
+LONGEST_SHARE = 1 / 40
+FULL_FROM_S = 100.0
+FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Effort:
         overhead: Sizes.
         stream: Sizes.
         eager: Sizes of the first launch; the later ones close in on the limit.
-        share_s: Length of one window of the sharing sweep.
+        share_s: Length of one window of the sharing sweep, if that leaves most of the time to the other tests.
         share_windows: Windows for each count of pairs, in each launch.
     """
 
@@ -119,7 +122,9 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]])
         if channel != NETWORK:
             steps.add("cache_line", channel, one, (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
         eager = _closer(*around[channel]) if channel in around else effort.eager
-        steps.add("pingpong", channel, one, effort.pingpong, **common)
+        # Long messages tell the bandwidth: on slow networks a few samples of each may take longer than the others.
+        longest = effort.seconds / effort.launches * LONGEST_SHARE
+        steps.add("pingpong", channel, one, effort.pingpong, longest_s=longest, **common)
         steps.add("send_overhead", channel, one, effort.overhead, **common)
         steps.add("receive_overhead", channel, one, effort.overhead, **common)
         steps.add("stream", channel, one, effort.stream, messages=40, **common)
@@ -128,7 +133,7 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]])
                 "eager", channel, one, eager, budget_s=min(each, 0.1), batch_s=1e-6, most=9, precision=1
             )
     for count in sharing_counts(len(plan.sharing)):
-        numbers = {"batch_s": effort.share_s, "most": effort.share_windows}
+        numbers = {"batch_s": _window(plan, effort), "most": effort.share_windows}
         steps.add("share", NETWORK, plan.sharing[:count], (65536,), messages=16, **numbers)
         steps.add("share", NETWORK, plan.sharing[:count], (8,), messages=160, **numbers)
     return steps
@@ -140,11 +145,20 @@ def sharing_counts(pairs: int) -> list[int]:
     return sorted(counts | ({pairs} if pairs else set()))
 
 
+def _windows(plan: Plan, effort: Effort) -> int:
+    return 2 * len(sharing_counts(len(plan.sharing))) * effort.share_windows
+
+
+def _window(plan: Plan, effort: Effort) -> float:
+    """Seconds of one window: all of them together take at most half of a launch."""
+    most = effort.seconds / effort.launches / 2 / (1.5 * max(1, _windows(plan, effort)))
+    return min(effort.share_s, most)
+
+
 def _budget(plan: Plan, effort: Effort) -> float:
     """Seconds for each point, so that all launches together take about what was asked for."""
     points = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
-    windows = 2 * len(sharing_counts(len(plan.sharing))) * effort.share_windows
-    left = effort.seconds / effort.launches - windows * 1.5 * effort.share_s
+    left = effort.seconds / effort.launches - _windows(plan, effort) * 1.5 * _window(plan, effort)
     return max(0.02, left / points / max(1, len(plan.pairs)))
 
 
@@ -154,6 +168,9 @@ def _closer(below: int, above: int) -> tuple[int, ...]:
 
 
 def effort(quick: bool, seconds: float | None) -> Effort:
-    """The effort that the options ask for."""
-    chosen = QUICK if quick else FULL
-    return chosen if seconds is None else replace(chosen, seconds=seconds)
+    """The effort that the options ask for: fewer sizes and launches where little time is given."""
+    chosen = QUICK if quick or (seconds is not None and seconds < FULL_FROM_S) else FULL
+    if seconds is None:
+        return chosen
+    launches = round(seconds * chosen.launches / chosen.seconds)
+    return replace(chosen, seconds=seconds, launches=min(chosen.launches, max(FEWEST_LAUNCHES, launches)))
