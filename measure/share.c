@@ -32,7 +32,6 @@ static void send_until(struct measure_pair *pair, double until, long burst)
 /* Receive all; count what ends between `from` and `to`. Answers a burst when it is complete. */
 static void receive_all(struct measure_pair *pair, double from, double to, long burst, double value[MEASURE_VALUES])
 {
-    double first = 0, last = 0;
     long counted = 0, got = 0;
     for (;; got++) {
         MPI_Status status;
@@ -41,18 +40,14 @@ static void receive_all(struct measure_pair *pair, double from, double to, long 
         if (status.MPI_TAG == TAG_STOP)
             break;
         const double now = measure_now();
-        if (now >= from && now <= to) {
-            if (!first)
-                first = now;
-            else
-                counted++;
-            last = now;
-        }
+        counted += now > from && now <= to;
         if ((got + 1) % burst == 0)
             MPI_Send(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD);
     }
-    value[2] = last - first;
-    value[1] = counted ? (double)counted / value[2] : 0;
+    /* One window for all pairs: from its first message to its last, a pair that is held up would count
+     * only the time in which it was not. */
+    value[2] = to - from;
+    value[1] = (double)counted / value[2];
     value[0] = value[1] * (double)pair->bytes;
 }
 

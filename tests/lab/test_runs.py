@@ -2,6 +2,7 @@
 """MPI programs in a lab: where their ranks are, what crosses the interfaces, how the run ends."""
 
 import json
+import os
 
 import polars as pl
 import pytest
@@ -70,6 +71,7 @@ def test_ranks_are_where_the_placement_says_and_the_interfaces_count_what_they_s
         for (node, core), count in zip(spots, on_node, strict=True)
     ]
     assert where(done.stdout) == expected
+    assert f"rankwise: verified: 6 ranks on 3 hosts ran as {path} says\n" in done.stderr
     # AND the kernel counted these bytes, and little more, out of node 2 and into node 0
     interfaces = json.loads(output.read_text())["interfaces"]
     sent = 100 * 100_000
@@ -100,6 +102,22 @@ def test_ranks_that_wait_leave_their_core_to_others(lab, mpi, compiled):
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[-2]) < 20
     assert [host for host, _, _ in where(done.stdout)] == [f"rw-lab-node{rank % 4}" for rank in range(16)]
+
+
+def test_a_rank_that_leaves_its_core_is_named(lab, compiled):
+    # GIVEN a host with two PUs, and a program that goes to the second of them by itself
+    first, second, *_ = [*sorted(os.sched_getaffinity(0)), None]
+    if second is None:
+        pytest.skip("needs two PUs")
+    program = compiled(first_of_each_family()[0], "cross_nodes.c")
+    # WHEN four ranks run so
+    done = lab("run", "-n", 4, "--mpi", "mpich", "--", "taskset", "-c", second, program, 1, 8)
+    # THEN the first of those that should be elsewhere is named
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"rankwise: rank 0 should run on PU {first} of `rw-lab-node0`, but runs on PU {second} of "
+        "`rw-lab-node0`; so does 1 more rank\n"
+    ) in done.stderr
 
 
 def first_of_each_family():

@@ -12,13 +12,19 @@ import pytest
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.placement import Placement
 from rankwise.record.library import BINDING, library_directory
-from rankwise.run.binding import Astray, Bound, compare, read
+from rankwise.run.binding import Astray, Bound, compare, planned, read
 
 TOPOLOGY = Topology.of(from_synthetic("package:2 core:2(indexes=0,2,1,3)"), 2)
 
 
 def placed(*seats, names=("a", "b")):
     return Placement.explicit(TOPOLOGY, [(node, [core]) for node, core in seats], names)
+
+
+def checked(placement, found):
+    """Ranks astray, and ranks of which nothing is known."""
+    verification = compare(planned(placement, TOPOLOGY.nodes), found)
+    return verification.astray, verification.unknown
 
 
 def bound(host, *pus):
@@ -28,13 +34,13 @@ def bound(host, *pus):
 def test_ranks_where_they_should_be_are_not_reported():
     # GIVEN core 1, which is the kernel's PU 2
     placement = placed((0, 1), (1, 0))
-    assert compare(placement, TOPOLOGY.nodes, {0: bound("a", 2), 1: bound("b", 0)}) == ([], [])
+    assert checked(placement, {0: bound("a", 2), 1: bound("b", 0)}) == ([], [])
 
 
 def test_a_wrong_pu_a_wrong_host_and_a_silent_rank_are_reported():
     placement = placed((0, 1), (1, 0), (1, 1), (0, 0))
     found = {0: bound("a", 1), 1: bound("a", 0), 2: bound("b", 2)}
-    astray, unknown = compare(placement, TOPOLOGY.nodes, found)
+    astray, unknown = checked(placement, found)
     assert astray == [
         Astray(0, bound("a", 2), bound("a", 1)),
         Astray(1, bound("b", 0), bound("a", 0)),
@@ -43,7 +49,7 @@ def test_a_wrong_pu_a_wrong_host_and_a_silent_rank_are_reported():
 
 
 def test_a_rank_that_may_use_more_than_its_core_is_reported():
-    astray, _ = compare(placed((0, 0)), TOPOLOGY.nodes, {0: bound("a", 0, 2)})
+    astray, _ = checked(placed((0, 0)), {0: bound("a", 0, 2)})
     assert [each.rank for each in astray] == [0]
 
 
@@ -51,10 +57,10 @@ def test_a_rank_that_may_use_more_than_its_core_is_reported():
 def test_hosts_may_call_themselves_otherwise(names):
     placement = placed((0, 0), (1, 0), (0, 1), names=names)
     found = {0: bound("a", 0), 1: bound("b", 0), 2: bound("a", 2)}
-    assert compare(placement, TOPOLOGY.nodes, found) == ([], [])
+    assert checked(placement, found) == ([], [])
     # AND two hosts are still two hosts
     found[2] = bound("b", 2)
-    assert [each.rank for each in compare(placement, TOPOLOGY.nodes, found)[0]] == [2]
+    assert [each.rank for each in checked(placement, found)[0]] == [2]
 
 
 def test_of_a_ranks_processes_the_first_that_uses_mpi_counts(tmp_path):

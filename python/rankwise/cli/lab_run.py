@@ -21,6 +21,7 @@ _NODES_SHOWN = 8
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
     from rankwise.cli.record_end import tell
+    from rankwise.cli.verified import verified
     from rankwise.lab import state
     from rankwise.lab.recorded import run_recorded
     from rankwise.lab.run import run as run_plainly
@@ -35,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
         lines = [*_traffic(result), "next: add `--record app.rw` to keep what its ranks said to whom"]
     if args.output:
         _write(args.output, prepared, result)
-    for line in [] if args.quiet else lines:
+    where = args.placement or args.allocation
+    checked = verified(result.verification, where, result.ended, args.quiet)
+    for line in checked + ([] if args.quiet else lines):
         print(f"rankwise: {line}", file=sys.stderr)
     return pass_on(result.ended)
 

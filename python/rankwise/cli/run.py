@@ -70,45 +70,12 @@ def run(args: argparse.Namespace) -> int:
 def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
     from rankwise.cli.record_end import tell
+    from rankwise.cli.verified import verified
 
     try:
-        lines = _verified(session, ended, args)
+        lines = verified(session.verify(), args.placement, ended, args.quiet)
     except Exception as error:
         lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
     if session.recording is not None:
         lines += tell(session.recording, ended, args.quiet)
     return lines
-
-
-def _verified(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
-    astray, unknown = session.verify()
-    ranks, name = session.placement.ranks, args.placement
-    if astray:
-        first = astray[0]
-        more = f"; so do {len(astray) - 1} more ranks" if len(astray) > 2 else ""
-        more = "; so does 1 more rank" if len(astray) == 2 else more
-        wanted, got = (f"{_pus(bound.pus)} of `{bound.host}`" for bound in (first.wanted, first.got))
-        return [f"rank {first.rank} should run on {wanted}, but runs on {got}{more}"]
-    if len(unknown) == ranks and ended.status:
-        return []  # The launcher has said why it started none.
-    if len(unknown) == ranks:
-        why = "no rank said where it is; is the working directory the same on all hosts?"
-        return [f"where the ranks ran could not be verified: {why}"]
-    if unknown:
-        count = f"{len(unknown)} of {ranks} ranks" if len(unknown) > 1 else f"rank {unknown[0]}"
-        return [f"where {count} ran could not be verified; the others ran as `{name}` says"]
-    hosts = len(set(session.placement.node.tolist()))
-    where = f"{hosts} hosts" if hosts > 1 else "1 host"
-    return [] if args.quiet else [f"verified: {ranks} ranks on {where} ran as {name} says"]
-
-
-def _pus(pus: frozenset[int]) -> str:
-    """`PU 3`, `PUs 0-3,8`."""
-    runs: list[list[int]] = []
-    for pu in sorted(pus):
-        if runs and runs[-1][1] + 1 == pu:
-            runs[-1][1] = pu
-        else:
-            runs.append([pu, pu])
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-    return f"PU {text}" if len(pus) == 1 else f"PUs {text}"

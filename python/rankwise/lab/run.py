@@ -32,6 +32,7 @@ from rankwise.launchers.line import Launch, Launcher, LaunchLine
 from rankwise.launchers.preload import merge
 from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
+from rankwise.run.binding import Bound, Verification, compare, read, variables
 
 HERE = Path(__file__).parent
 _PYTHON = (sys.executable, "-I", "-S")
@@ -56,10 +57,11 @@ class LabRun:
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended, and what its nodes' interfaces counted meanwhile."""
+    """How a run ended, what its nodes' interfaces counted meanwhile, and where its ranks were."""
 
     ended: Ended
     counters: list[InterfaceCounters]
+    verification: Verification
 
 
 def place(lab: Lab, ranks: int | None, allocation: str) -> Placement:
@@ -127,46 +129,68 @@ def launching(prepared: LabRun, environment: Mapping[str, str] | None = None) ->
         prepared: What to run.
         environment: Variables for the ranks alone; LD_PRELOAD goes before one that is set.
     """
-    directory = Path(tempfile.mkdtemp(prefix="run-", dir=prepared.lab.directory))
-    try:
+    with _scratch(prepared.lab) as directory:
         yield _launch(prepared, directory, dict(environment or {}))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def run(prepared: LabRun, environment: Mapping[str, str] | None = None) -> RunResult:
     """Run to the end with this process's streams; the arguments are those of `launching`."""
     lab = prepared.lab
-    with launching(prepared, environment) as launch:
+    with _scratch(lab) as directory:
+        said = directory / "said"
+        said.mkdir()
+        telling, given = variables(said), dict(environment or {})
+        preload = _preload(given.get("LD_PRELOAD"), telling["LD_PRELOAD"])
+        launch = _launch(prepared, directory, telling | given | preload)
         before = read_counters(lab)
         ended = execute(launch)
-    if not is_alive(lab.directory):
-        raise RankwiseError(
-            f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
-            hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
-        )
-    return RunResult(ended, difference(before, read_counters(lab)))
+        if not is_alive(lab.directory):
+            raise RankwiseError(
+                f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
+                hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
+            )
+        seats = [Bound(seat["host"], frozenset(seat["host_pus"])) for seat in _seats(prepared)]
+        verification = compare(seats, read(said))
+    return RunResult(ended, difference(before, read_counters(lab)), verification)
+
+
+@contextmanager
+def _scratch(lab: Lab) -> Iterator[Path]:
+    """A directory for the files of one run, which all nodes see."""
+    directory = Path(tempfile.mkdtemp(prefix="run-", dir=lab.directory))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _seats(prepared: LabRun) -> list[dict]:
+    """For each rank its host, its node and cores in the lab, and the PUs of this machine behind these."""
+    nodes, placement = prepared.lab.nodes, prepared.placement
+    seats = []
+    for rank, at in enumerate(placement.node.tolist()):
+        cores = placement.cores_of(rank)
+        host_pus = sorted({nodes[at].cores[core] for core in cores})
+        seats.append({"host": nodes[at].host, "node": at, "cores": cores, "host_pus": host_pus})
+    return seats
 
 
 def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> Launch:
-    lab, placement = prepared.lab, prepared.placement
-    nodes = placement.node.tolist()
-    ranks = []
-    for rank, at in enumerate(nodes):
-        cores = placement.cores_of(rank)
-        host_pus = sorted({lab.nodes[at].cores[core] for core in cores})
-        ranks.append({"host": lab.nodes[at].host, "node": at, "cores": cores, "host_pus": host_pus})
-    theirs = environment.get("LD_PRELOAD")
-    environment = {**environment, "LD_PRELOAD": f"{theirs}:{preloaded()}" if theirs else preloaded()}
+    lab = prepared.lab
+    environment |= _preload(environment.get("LD_PRELOAD"), preloaded())
     plan = directory / "run.json"
-    plan.write_bytes(msgspec.json.encode({"ranks": ranks, "environment": environment}))
-    placed = emit_placement(prepared.line(plan), placement, None, directory / "ranks", _inherited())
+    plan.write_bytes(msgspec.json.encode({"ranks": _seats(prepared), "environment": environment}))
+    placed = emit_placement(prepared.line(plan), prepared.placement, None, directory / "ranks", _inherited())
     inherited = os.environ.get("LD_PRELOAD")
     words = [*_PYTHON, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
     words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited)}", *placed.words]
     family = prepared.launcher.family or "mpich"
     foreign = tuple(name for name in os.environ if name.startswith(FOREIGN_VARIABLES))
     return Launch(words, library_environment(family, os.environ), foreign)
+
+
+def _preload(first: str | None, last: str) -> dict[str, str]:
+    return {"LD_PRELOAD": merge("LD_PRELOAD", first, last) if first else last}
 
 
 def _inherited() -> dict[str, str]:

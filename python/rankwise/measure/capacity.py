@@ -57,7 +57,8 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
         undisturbed(rows.with_columns(window.alias("window")))
         .group_by(["launch", "step", "pairs", "window"])
         .agg(pl.col(column).sum(), pl.len().alias("seen"))
-        .filter(pl.col("seen") == pl.col("pairs"))
+        # In a window shorter than a message nothing may have ended.
+        .filter((pl.col("seen") == pl.col("pairs")) & (pl.col(column) > 0))
     )
     totals = {
         k: together.filter(pl.col("pairs") == k)[column].to_numpy()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
+from rankwise.record.library import BINDING, library_directory
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,28 @@ class Astray:
     rank: int
     wanted: Bound
     got: Bound
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Where the ranks of a run were.
+
+    Attributes:
+        ranks: How many there should have been.
+        hosts: On how many hosts.
+        astray: Ranks that ran elsewhere than planned.
+        unknown: Ranks of which nothing is known.
+    """
+
+    ranks: int
+    hosts: int
+    astray: list[Astray]
+    unknown: list[int]
+
+
+def variables(directory: Path) -> dict[str, str]:
+    """Environment of ranks that shall say in this directory where they run."""
+    return {"LD_PRELOAD": str(library_directory() / BINDING), "RANKWISE_BINDING": str(directory)}
 
 
 def read(directory: Path) -> dict[int, Bound]:
@@ -50,43 +73,54 @@ def read(directory: Path) -> dict[int, Bound]:
     return {rank: Bound(process[0], _pus(pus)) for rank, (_, process, pus) in chosen.items()}
 
 
-def compare(
-    placement: Placement, nodes: Sequence[NodeTopology], found: Mapping[int, Bound]
-) -> tuple[list[Astray], list[int]]:
-    """Ranks that ran elsewhere than planned, and ranks of which nothing is known.
+def planned(placement: Placement, nodes: Sequence[NodeTopology]) -> list[Bound]:
+    """Where each rank should run.
 
     Args:
-        placement: Where they should run; its node names are hosts.
+        placement: Its node names are hosts.
         nodes: The topology of each of its nodes.
-        found: Where they ran.
+    """
+    return [
+        Bound(
+            placement.node_names[node],
+            frozenset(pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core]),
+        )
+        for rank, node in enumerate(placement.node.tolist())
+    ]
+
+
+def compare(wanted: Sequence[Bound], found: Mapping[int, Bound]) -> Verification:
+    """Compare where ranks ran with where they should have run.
+
+    Args:
+        wanted: By rank, as of `planned`.
+        found: Where they ran, as of `read`.
     """
     astray, unknown = [], []
-    aliases = _aliases(placement, found)
-    for rank, node in enumerate(placement.node.tolist()):
-        pus = frozenset(pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core])
-        wanted = Bound(placement.node_names[node], pus)
+    aliases = _aliases(wanted, found)
+    for rank, each in enumerate(wanted):
         got = found.get(rank)
         if got is None:
             unknown.append(rank)
-        elif got.pus != pus or got.host != aliases[wanted.host]:
-            astray.append(Astray(rank, wanted, got))
-    return astray, unknown
+        elif got.pus != each.pus or got.host != aliases[each.host]:
+            astray.append(Astray(rank, each, got))
+    return Verification(len(wanted), len({each.host for each in wanted}), astray, unknown)
 
 
-def _aliases(placement: Placement, found: Mapping[int, Bound]) -> dict[str, str]:
-    """What each host of a placement calls itself.
+def _aliases(wanted: Sequence[Bound], found: Mapping[int, Bound]) -> dict[str, str]:
+    """What each host calls itself.
 
     A launch line may know it by an address or the name of another interface, so a host that no name fits is the
     one where the first of its ranks ran, if no other name fits that.
     """
     said = {bound.host for bound in found.values()}
     short = {_short(host): host for host in said}
-    names = {name: short[_short(name)] for name in placement.node_names if _short(name) in short}
-    for rank, node in enumerate(placement.node.tolist()):
-        name = placement.node_names[node]
+    hosts = [each.host for each in wanted]
+    names = {name: short[_short(name)] for name in hosts if _short(name) in short}
+    for rank, name in enumerate(hosts):
         if name not in names and rank in found and found[rank].host not in names.values():
             names[name] = found[rank].host
-    return {name: names.get(name, name) for name in placement.node_names}
+    return {name: names.get(name, name) for name in hosts}
 
 
 def _short(host: str) -> str:

@@ -20,8 +20,7 @@ from rankwise.machine.topology import NodeTopology, Topology, describe, from_thi
 from rankwise.placement.file import load
 from rankwise.placement.placement import Placement
 from rankwise.record import session as recorder
-from rankwise.record.library import BINDING, library_directory
-from rankwise.run.binding import Astray, compare, read
+from rankwise.run.binding import Verification, compare, planned, read, variables
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,9 @@ class Session:
     scratch: Path
     recording: recorder.Session | None
 
-    def verify(self) -> tuple[list[Astray], list[int]]:
-        """Ranks that ran elsewhere than planned, and ranks of which nothing is known."""
-        return compare(self.placement, self.nodes, read(self.scratch / "ranks"))
+    def verify(self) -> Verification:
+        """Where the ranks were, beside where they should have been."""
+        return compare(planned(self.placement, self.nodes), read(self.scratch / "ranks"))
 
     def close(self) -> None:
         """Remove the files of this run."""
@@ -101,11 +100,7 @@ def prepare(
                 launch.words, recorded.output, recorded.force, recorded.trace, flavour=None
             )
             launch = recording.launch
-        variables = {
-            "LD_PRELOAD": str(library_directory() / BINDING),
-            "RANKWISE_BINDING": str(scratch / "ranks"),
-        }
-        launch = emit_environment(parse(launch.words), variables)
+        launch = emit_environment(parse(launch.words), variables(scratch / "ranks"))
         if recording is not None:
             # The files on the emitted line are gone afterwards.
             typed = msgspec.structs.replace(recording.manifest, command=words)

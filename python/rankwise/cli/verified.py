@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of where the ranks of a placed run were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankwise.launchers.execute import Ended
+    from rankwise.run.binding import Verification
+
+
+def verified(found: Verification, name: str, ended: Ended, quiet: bool) -> list[str]:
+    """Lines about a run.
+
+    Args:
+        found: Where its ranks were.
+        name: The placement, as the user named it.
+        ended: How it ended.
+        quiet: Say only what is wrong.
+    """
+    astray, unknown, ranks = found.astray, found.unknown, found.ranks
+    if astray:
+        first = astray[0]
+        more = f"; so do {len(astray) - 1} more ranks" if len(astray) > 2 else ""
+        more = "; so does 1 more rank" if len(astray) == 2 else more
+        wanted, got = (f"{_pus(bound.pus)} of `{bound.host}`" for bound in (first.wanted, first.got))
+        return [f"rank {first.rank} should run on {wanted}, but runs on {got}{more}"]
+    if len(unknown) == ranks and ended.status:
+        return []  # The launcher has said why it started none.
+    if len(unknown) == ranks:
+        why = "no rank said where it is; is the working directory the same on all hosts?"
+        return [f"where the ranks ran could not be verified: {why}"]
+    if unknown:
+        count = f"{len(unknown)} of {ranks} ranks" if len(unknown) > 1 else f"rank {unknown[0]}"
+        return [f"where {count} ran could not be verified; the others ran as `{name}` says"]
+    where = f"{found.hosts} hosts" if found.hosts > 1 else "1 host"
+    return [] if quiet else [f"verified: {ranks} ranks on {where} ran as {name} says"]
+
+
+def _pus(pus: frozenset[int]) -> str:
+    """`PU 3`, `PUs 0-3,8`."""
+    runs: list[list[int]] = []
+    for pu in sorted(pus):
+        if runs and runs[-1][1] + 1 == pu:
+            runs[-1][1] = pu
+        else:
+            runs.append([pu, pu])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return f"PU {text}" if len(pus) == 1 else f"PUs {text}"
