@@ -104,12 +104,15 @@ def test_ranks_that_wait_leave_their_core_to_others(lab, mpi, compiled):
     assert [host for host, _, _ in where(done.stdout)] == [f"rw-lab-node{rank % 4}" for rank in range(16)]
 
 
-def test_a_rank_that_leaves_its_core_is_named(lab, compiled):
+def test_a_rank_that_leaves_its_core_is_named(lab, compiled, monkeypatch):
     # GIVEN a host with two PUs, and a program that goes to the second of them by itself
     first, second, *_ = [*sorted(os.sched_getaffinity(0)), None]
     if second is None:
         pytest.skip("needs two PUs")
-    program = compiled(first_of_each_family()[0], "cross_nodes.c")
+    mpi = first_of_each_family()[0]
+    program = compiled(mpi, "cross_nodes.c")
+    path = f"{mpi.mpiexec.parent}:{lab.environment['PATH']}"
+    monkeypatch.setattr(lab, "environment", lab.environment | {"PATH": path})
     # WHEN four ranks run so
     done = lab("run", "-n", 4, "--mpi", "mpich", "--", "taskset", "-c", second, program, 1, 8)
     # THEN the first of those that should be elsewhere is named
@@ -139,5 +142,6 @@ def test_stdout_and_status_are_the_programs_and_the_rate_is_kept(lab, compiled, 
     # AND it took at least as long as the interface needs
     assert float(done.stdout.split()[-2]) > 2 * 1_000_000 / 12.5e6
     told = [line for line in done.stderr.splitlines() if line.startswith("rankwise: ")]
-    assert told[0].startswith("rankwise: rw-lab-node0 sent 2.")
+    assert told[0] == "rankwise: verified: 2 ranks on 2 hosts ran as cyclic says"
+    assert told[1].startswith("rankwise: rw-lab-node0 sent 2.")
     assert told[-1].startswith("rankwise: next: ")
