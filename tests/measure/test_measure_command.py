@@ -141,7 +141,7 @@ def test_a_machine_file_comes_out(one_of_each, tmp_path):
     document = json.loads(ran.stdout)
     assert document["schema"] == "rankwise.measure/1"
     assert document["complete"] is True
-    # THEN the file loads, and one way through it at 1 byte is near what the samples say
+    # THEN the file loads, and one way through it at 1 byte is what the samples say, as far as a busy machine lets
     machine = load(output)
     channel, said = next(iter(document["channels"].items()))
     first = machine.link_class(channel).segments[0]
@@ -150,7 +150,7 @@ def test_a_machine_file_comes_out(one_of_each, tmp_path):
     trips = table.filter(
         (pl.col("test") == "pingpong") & (pl.col("bytes") == 1) & (pl.col("channel") == channel)
     )
-    assert 0.7 * trips["value1"].min() <= latency <= 1.3 * trips["value1"].max()
+    assert 0.5 * trips["value1"].min() <= latency <= 2 * trips["value1"].max()
     assert said["latency_s"]["low"] <= said["latency_s"]["value"] <= said["latency_s"]["high"]
     # THEN what could not be measured is named
     assert "network" in document["not_measured"]
