@@ -25,6 +25,11 @@ inline bool before(const Event &a, const Event &b) noexcept {
     return a.time < b.time || (a.time == b.time && a.order < b.order);
 }
 
+/// For algorithms, which can inline it.
+struct Before {
+    bool operator()(const Event &a, const Event &b) const noexcept { return before(a, b); }
+};
+
 /// @brief Earliest event first: a heap of four children a node, whose siblings share one cache line, and one
 /// event beside it.
 ///

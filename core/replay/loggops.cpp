@@ -6,32 +6,85 @@
 #include <cmath>
 
 #include "replay/deadlock.hpp"
-#include "replay/event_queue.hpp"
 #include "replay/progress.hpp"
+#include "replay/radix_queue.hpp"
 
 namespace rankwise::replay {
 namespace {
 
 constexpr std::uint32_t message_flag = 1u << 31; ///< of an event: the message of a send, not the send itself
+constexpr unsigned order_shift = Progress::own_shift + 1;       ///< of an operation's order among its bits
+constexpr std::uint32_t has_waited = 1u << Progress::own_shift; ///< a message, at its send
 
-/// Operations of one kind that wait for the same processor and interface of a rank, by `order_`. Only the
-/// first of them has an event, so that an operation is looked at once and not each time the processor gets
-/// free.
-struct Waiting {
+/// What a message of one size costs: P3, P4, P7.
+struct Cost {
+    std::uint64_t bytes = 0;
+    Picoseconds sender = 0, tx = 0;
+    Picoseconds receiver = 0, rx = 0;
+};
+
+class Costs {
+  public:
+    explicit Costs(const LogGOPS &parameters) : p_(parameters) { kept_.fill(work_out(0)); }
+
+    const Cost &get(std::uint64_t bytes) {
+        Cost &entry = kept_[(bytes * 0x9E3779B97F4A7C15u >> 40) % kept_.size()];
+        if (entry.bytes != bytes)
+            entry = work_out(bytes);
+        return entry;
+    }
+
+  private:
+    /// (s - 1) times a cost per byte; a message of 0 bytes takes it off, as LogGOPSim's unsigned arithmetic
+    /// does.
+    static Picoseconds per_byte(std::uint64_t bytes, double cost) {
+        return std::llround((static_cast<double>(bytes) - 1.0) * cost);
+    }
+    /// A message of 0 bytes never puts a clock back.
+    static Picoseconds at_least_0(Picoseconds cost) { return std::max<Picoseconds>(cost, 0); }
+
+    Cost work_out(std::uint64_t bytes) const {
+        const Picoseconds O = per_byte(bytes, p_.O), G = per_byte(bytes, p_.G);
+        // For 0 bytes LogGOPSim compares unsigned numbers, where -x is large and -0 is not.
+        const Picoseconds larger = bytes == 0 && (O == 0 || G == 0) ? std::min(O, G) : std::max(O, G);
+        return {bytes, at_least_0(p_.o + O), at_least_0(p_.g + G), at_least_0(p_.o + larger),
+                at_least_0(p_.g + G)};
+    }
+
+    const LogGOPS &p_;
+    std::array<Cost, 64> kept_{};
+};
+
+/// Processor k, interface k, and what waits for the k-th pair of both, of one rank. What waits is in the
+/// order of order, and only the first of it has an event, so that each is looked at once and not whenever
+/// a processor gets free.
+struct alignas(64) Slot {
+    Picoseconds cpu = 0, tx = 0, rx = 0; ///< when each is free
+    Picoseconds latest_post = -1;        ///< time of the receives that became ready last
+    std::uint32_t first_post = 0;        ///< order of the first of them
+    List computations;                   ///< for processor k
+    List sends, messages;
+};
+static_assert(sizeof(Slot) == 64);
+
+/// Messages between two ranks with one tag: those that wait for their receive, or the receives that are
+/// posted.
+struct Stream {
     List list;
+    std::uint32_t holds_messages : 1 = 0;
+    std::uint32_t receives_to_come : 31 =
+        0; ///< receives that are ready and have an event at which they are posted
 };
 
 class Engine {
   public:
     Engine(const Schedule &schedule, const Matching &matching, const LogGOPS &parameters)
-        : schedule_(schedule), matching_(matching), p_(parameters), cpus_(schedule.cpus),
-          nics_(schedule.nics), cpu_(schedule.ranks() * cpus_), tx_(schedule.ranks() * nics_),
-          rx_(schedule.ranks() * nics_), waiting_(schedule.ranks() * cpus_ * (1 + 2 * nics_)),
-          streams_(matching.streams), order_(schedule.operations.size()),
-          progress_(schedule, matching.releases), rank_(matching.rank) {
-        result_.ranks.resize(schedule.ranks());
+        : schedule_(schedule), steps_(matching.steps), p_(parameters), cpus_(schedule.cpus),
+          nics_(schedule.nics), posts_at_once_(cpus_ == 1 && !schedule.wildcards), costs_(parameters),
+          progress_(schedule, matching.steps), slots_(std::size_t{schedule.ranks()} * cpus_ * nics_),
+          streams_(matching.streams) {
         if (schedule.wildcards) {
-            result_.partner.assign(schedule.operations.size(), any);
+            partner_.assign(steps_.size(), any);
             posted_.resize(schedule.ranks());
             unexpected_.resize(schedule.ranks());
         }
@@ -43,185 +96,170 @@ class Engine {
                 progress_.freed.push_back(op);
         release();
         while (!queue_.empty()) {
+            prefetch();
             const Event event = queue_.pop();
             now_ = event.time;
             const std::uint32_t op = event.what & ~message_flag;
             if (event.what & message_flag)
-                arrive(op, event.order);
-            else if (schedule_.operations[op].kind() == Kind::receive)
+                arrive(op);
+            else if (steps_[op].kind() == Kind::receive)
                 post(op);
-            else if (schedule_.operations[op].kind() == Kind::send)
+            else if (steps_[op].kind() == Kind::send)
                 send(op);
             else
                 compute(op);
             release();
         }
         if (!progress_.all_ended())
-            throw deadlock(schedule_, progress_,
-                           schedule_.wildcards ? result_.partner : partners_of(matching_.steps));
+            throw deadlock(schedule_, progress_, schedule_.wildcards ? partner_ : partners_of(steps_));
         check_left_over();
-        finish();
-        return std::move(result_);
+        return finish();
     }
 
   private:
-    const Operation &operation(std::uint32_t op) const { return schedule_.operations[op]; }
-    Picoseconds &cpu(std::uint32_t rank, Lane lane) { return cpu_[rank * cpus_ + lane.cpu]; }
-    Picoseconds &tx(std::uint32_t rank, Lane lane) { return tx_[rank * nics_ + lane.nic]; }
-    Picoseconds &rx(std::uint32_t rank, Lane lane) { return rx_[rank * nics_ + lane.nic]; }
-
-    /// (s - 1) times a cost per byte; a message of 0 bytes takes it off, as LogGOPSim's unsigned arithmetic
-    /// does.
-    static Picoseconds per_byte(std::uint64_t bytes, double cost) {
-        return std::llround((static_cast<double>(bytes) - 1.0) * cost);
-    }
-    /// The larger of both costs per byte; for 0 bytes LogGOPSim compares them as unsigned numbers, where -x
-    /// is large and -0 is not.
-    Picoseconds larger_per_byte(std::uint64_t bytes) const {
-        const Picoseconds a = per_byte(bytes, p_.O), b = per_byte(bytes, p_.G);
-        return bytes == 0 && (a == 0 || b == 0) ? std::min(a, b) : std::max(a, b);
+    std::uint32_t order(std::uint32_t op) const { return progress_.bits(op) >> order_shift; }
+    /// @brief The next number, kept above the operation's bits.
+    void give_order(std::uint32_t op) {
+        if (next_order_ >> (32 - order_shift) != 0)
+            throw Error("the schedule has more than `2^29` operations and messages",
+                        "replay fewer ranks or fewer steps");
+        std::uint32_t &bits = progress_.bits(op);
+        bits = (bits & ((1u << order_shift) - 1)) | next_order_++ << order_shift;
     }
 
-    /// A message of 0 bytes never puts a clock back.
-    static Picoseconds at_least_0(Picoseconds cost) { return std::max<Picoseconds>(cost, 0); }
+    Slot *slots(std::uint32_t rank) { return slots_.data() + std::size_t{rank} * cpus_ * nics_; }
+    Picoseconds &cpu(std::uint32_t rank, Lane lane) { return slots(rank)[lane.cpu].cpu; }
+    Picoseconds &tx(std::uint32_t rank, Lane lane) { return slots(rank)[lane.nic].tx; }
+    Picoseconds &rx(std::uint32_t rank, Lane lane) { return slots(rank)[lane.nic].rx; }
+    Slot &pair(std::uint32_t rank, Lane lane) { return slots(rank)[lane.cpu * nics_ + lane.nic]; }
+    List &computations(std::uint32_t rank, Lane lane) { return slots(rank)[lane.cpu].computations; }
 
-    // The kinds of waiting of a rank: computations by processor; sends, then messages, by processor and
-    // interface.
-    Waiting &computations(std::uint32_t rank, Lane lane) {
-        return waiting_[rank * cpus_ * (1 + 2 * nics_) + lane.cpu];
-    }
-    Waiting &sends(std::uint32_t rank, Lane lane) {
-        return waiting_[rank * cpus_ * (1 + 2 * nics_) + cpus_ + lane.cpu * nics_ + lane.nic];
-    }
-    Waiting &messages(std::uint32_t rank, Lane lane) {
-        return waiting_[rank * cpus_ * (1 + 2 * nics_) + cpus_ + cpus_ * nics_ + lane.cpu * nics_ + lane.nic];
+    /// What the coming events need, in two stages: the second needs what the first has fetched.
+    void prefetch() const {
+        if (const Event *const event = queue_.upcoming(16)) {
+            const std::uint32_t op = event->what & ~message_flag;
+            progress_.prefetch(op);
+        }
+        if (const Event *const event = queue_.upcoming(8)) {
+            const std::uint32_t op = event->what & ~message_flag;
+            const bool is_message = (event->what & message_flag) != 0;
+            const std::uint32_t rank = is_message ? steps_[op].peer : steps_[op].rank;
+            __builtin_prefetch(slots_.data() + std::size_t{rank} * cpus_ * nics_);
+            if (is_message && !schedule_.wildcards)
+                __builtin_prefetch(&streams_[steps_[op].stream]);
+        }
     }
 
-    void wait(Waiting &waiting, std::uint32_t op, Picoseconds until, std::uint32_t flag) {
-        List &list = waiting.list;
-        if (list.head != any && order_[op] > order_[list.tail]) {
-            progress_.next(list.tail) = op;
-            progress_.next(op) = any;
-            list.tail = op;
+    void wait(List &list, std::uint32_t op, Picoseconds until, std::uint32_t flag) {
+        if (!list.empty() && order(op) > order(list.tail)) {
+            list.append(progress_, op);
             return;
         }
-        if (list.head == any || order_[op] < order_[list.head]) {
+        if (list.empty() || order(op) < order(list.head)) {
             progress_.next(op) = list.head;
-            list.tail = list.head == any ? op : list.tail;
+            list.tail = list.empty() ? op : list.tail;
             list.head = op;
-            queue_.push({until, order_[op], op | flag}); // the event of the former first is stale, see turn()
+            queue_.push({until, order(op), op | flag}); // the event of the former first is stale, see turn()
             return;
         }
         std::uint32_t at = list.head;
-        while (order_[progress_.next(at)] < order_[op])
+        while (order(progress_.next(at)) < order(op))
             at = progress_.next(at);
         progress_.next(op) = progress_.next(at);
         progress_.next(at) = op;
     }
 
     /// Whether an operation whose event came up may run; if the processor was taken since, it waits on.
-    bool turn(Waiting &waiting, std::uint32_t op, Picoseconds free, std::uint32_t flag) {
-        if (waiting.list.head != op)
+    bool turn(List &list, std::uint32_t op, Picoseconds free, std::uint32_t flag) {
+        if (list.head != op)
             return false; // an operation of a lower order came before it; it gets a new event when it is
                           // first again
         if (free > now_) {
-            queue_.push({free, order_[op], op | flag});
+            queue_.push({free, order(op), op | flag});
             return false;
         }
-        waiting.list.head = progress_.next(op);
-        if (waiting.list.head == any)
-            waiting.list.tail = any;
+        list.take(progress_);
         return true;
     }
 
-    void wake_next(const Waiting &waiting, Picoseconds free, std::uint32_t flag) {
-        if (waiting.list.head != any)
-            queue_.push({std::max(free, now_), order_[waiting.list.head], waiting.list.head | flag});
+    void wake_next(const List &list, Picoseconds free, std::uint32_t flag) {
+        if (!list.empty())
+            queue_.push({std::max(free, now_), order(list.head), list.head | flag});
     }
 
     void compute(std::uint32_t op) {
-        const std::uint32_t rank = rank_[op];
-        const Lane lane = schedule_.lane(op);
-        Waiting &waiting = computations(rank, lane);
-        if (!turn(waiting, op, cpu(rank, lane), 0))
+        const std::uint32_t rank = steps_[op].rank;
+        const Lane lane = steps_[op].lane;
+        List &list = computations(rank, lane);
+        if (!turn(list, op, cpu(rank, lane), 0))
             return;
-        cpu(rank, lane) = now_ + operation(op).time();
-        result_.ranks[rank].computation += operation(op).time();
-        wake_next(waiting, cpu(rank, lane), 0);
+        cpu(rank, lane) = now_ + steps_[op].time();
+        wake_next(list, cpu(rank, lane), 0);
         progress_.begin(op);
         progress_.end(op);
     }
 
     void send(std::uint32_t op) {
-        const std::uint32_t rank = rank_[op];
-        const Lane lane = schedule_.lane(op);
-        const std::uint64_t bytes = operation(op).bytes();
-        Waiting &waiting = sends(rank, lane);
-        if (!turn(waiting, op, std::max(cpu(rank, lane), tx(rank, lane)), 0))
+        const std::uint32_t rank = steps_[op].rank;
+        const Lane lane = steps_[op].lane;
+        List &list = pair(rank, lane).sends;
+        if (!turn(list, op, std::max(cpu(rank, lane), tx(rank, lane)), 0))
             return;
-        cpu(rank, lane) = now_ + at_least_0(p_.o + per_byte(bytes, p_.O));
-        tx(rank, lane) = now_ + at_least_0(p_.g + per_byte(bytes, p_.G));
-        result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
-        wake_next(waiting, std::max(cpu(rank, lane), tx(rank, lane)), 0);
+        const Cost &cost = costs_.get(steps_[op].bytes());
+        cpu(rank, lane) = now_ + cost.sender;
+        tx(rank, lane) = now_ + cost.tx;
+        wake_next(list, std::max(cpu(rank, lane), tx(rank, lane)), 0);
         progress_.begin(op);
-        order_[op] = next_order_++;
-        queue_.push({now_ + p_.o + p_.L, order_[op], op | message_flag});
-        if (bytes <= p_.S)
+        give_order(op);
+        queue_.push({now_ + p_.o + p_.L, order(op), op | message_flag});
+        if (cost.bytes <= p_.S)
             progress_.end(op);
     }
 
     /// A message's first byte is there, or the processor it waited for is free.
-    void arrive(std::uint32_t op, std::uint32_t order) {
-        if (order != order_[op])
-            return;
-        const std::uint32_t rank = operation(op).peer;
-        const Lane lane =
-            schedule_.lane(op); // the sender's numbers of processor and interface, as in LogGOPSim
-        const std::uint64_t bytes = operation(op).bytes();
+    void arrive(std::uint32_t op) {
+        const std::uint32_t rank = steps_[op].peer;
+        const Lane lane = steps_[op].lane; // the sender's numbers of processor and interface, as in LogGOPSim
         const Picoseconds free = std::max(cpu(rank, lane), rx(rank, lane));
-        Waiting &waiting = messages(rank, lane);
-        const bool waited = waiting_message_.empty() ? false : waiting_message_[op];
+        List &list = pair(rank, lane).messages;
+        const bool waited = progress_.has(op, has_waited);
         if (waited) {
-            if (!turn(waiting, op, free, message_flag))
+            if (!turn(list, op, free, message_flag))
                 return;
         } else if (free > now_) {
-            if (waiting_message_.empty())
-                waiting_message_.resize(progress_.size());
-            waiting_message_[op] = true;
-            wait(waiting, op, free, message_flag);
+            progress_.bits(op) |= has_waited;
+            wait(list, op, free, message_flag);
             return;
         }
-        cpu(rank, lane) = now_ + at_least_0(p_.o + larger_per_byte(bytes));
-        rx(rank, lane) = now_ + at_least_0(p_.g + per_byte(bytes, p_.G));
-        result_.ranks[rank].overhead += at_least_0(p_.o + per_byte(bytes, p_.O));
+        const Cost &cost = costs_.get(steps_[op].bytes());
+        cpu(rank, lane) = now_ + cost.receiver;
+        rx(rank, lane) = now_ + cost.rx;
         if (waited)
-            wake_next(waiting, std::max(cpu(rank, lane), rx(rank, lane)), message_flag);
-        const std::uint32_t receive =
-            schedule_.wildcards ? take_posted(op) : take(matching_.stream[op], op, true);
+            wake_next(list, std::max(cpu(rank, lane), rx(rank, lane)), message_flag);
+        const std::uint32_t receive = schedule_.wildcards ? take_posted(op) : find_posted(op);
         if (receive == any)
             return;
         meet(op, receive);
-        if (bytes > p_.S)
+        if (cost.bytes > p_.S)
             let_sender_go(op, lane);
         progress_.end(receive);
     }
 
     void post(std::uint32_t op) {
         progress_.begin(op);
-        const std::uint32_t message =
-            schedule_.wildcards ? take_unexpected(op) : take(matching_.stream[op], op, false);
+        const std::uint32_t message = schedule_.wildcards ? take_unexpected(op) : find_unexpected(op);
         if (message == any)
             return;
         meet(message, op);
-        if (operation(message).bytes() > p_.S)
-            let_sender_go(message, schedule_.lane(op)); // the receiver's numbers, as in LogGOPSim
+        if (steps_[message].bytes() > p_.S)
+            let_sender_go(message, steps_[op].lane); // the receiver's numbers, as in LogGOPSim
         progress_.end(op);
     }
 
     /// A rendezvous send ends when it has met its receive; the sender's clocks are put forward to that
     /// moment.
     void let_sender_go(std::uint32_t op, Lane lane) {
-        const std::uint32_t rank = rank_[op];
+        const std::uint32_t rank = steps_[op].rank;
         cpu(rank, lane) = std::max(cpu(rank, lane), now_);
         tx(rank, lane) = std::max(tx(rank, lane), now_);
         progress_.end(op);
@@ -230,40 +268,78 @@ class Engine {
     void meet(std::uint32_t send_op, std::uint32_t receive_op) {
         if (!schedule_.wildcards)
             return;
-        result_.partner[send_op] = receive_op;
-        result_.partner[receive_op] = send_op;
+        partner_[send_op] = receive_op;
+        partner_[receive_op] = send_op;
     }
 
-    /// The first of the other side of a stream; if there is none, `op` waits in it. A stream never holds both
-    /// sides.
-    std::uint32_t take(std::uint32_t stream, std::uint32_t op, bool is_message) {
-        Stream &s = streams_[stream];
-        if (s.list.head == any || s.holds_messages == is_message) {
-            progress_.next(op) = any;
-            if (s.list.head == any)
-                s.list.head = op;
-            else
-                progress_.next(s.list.tail) = op;
-            s.list.tail = op;
-            s.holds_messages = is_message;
-            return any;
+    // Receives that meet their messages
+    // ----------------------------------------------------------------------
+
+    /// A receive is ready: it is posted when its processor is free, at `cpu`. No message is looked at before
+    /// that, so the receive can be put into its stream now, without an event - unless the message is looked
+    /// at in the very moment of the post and before it, see find_posted().
+    void post_later(std::uint32_t op) {
+        Slot &slot = *slots(steps_[op].rank);
+        Stream &stream = streams_[steps_[op].stream];
+        const bool posted_at_once = posts_at_once_ && stream.receives_to_come == 0 &&
+                                    (stream.list.empty() || !stream.holds_messages) &&
+                                    steps_[op].release.count != Release::listed;
+        if (!posted_at_once) {
+            ++stream.receives_to_come;
+            queue_.push({cpu(steps_[op].rank, steps_[op].lane), order(op), op});
+            return;
         }
-        const std::uint32_t first = s.list.head;
-        s.list.head = progress_.next(first);
-        return first;
+        if (slot.cpu != slot.latest_post) {
+            slot.latest_post = slot.cpu;
+            slot.first_post = order(op);
+        }
+        progress_.begin(op);
+        stream.holds_messages = false;
+        stream.list.append(progress_, op);
+    }
+
+    std::uint32_t find_posted(std::uint32_t message) {
+        Stream &stream = streams_[steps_[message].stream];
+        if (!stream.list.empty() && !stream.holds_messages) {
+            const std::uint32_t receive = stream.list.head;
+            const Slot &slot = *slots(steps_[receive].rank);
+            const bool message_is_first = posts_at_once_ && slot.latest_post == now_ &&
+                                          order(receive) >= slot.first_post &&
+                                          order(message) < order(receive);
+            if (!message_is_first)
+                return stream.list.take(progress_);
+            while (!stream.list.empty()) {
+                const std::uint32_t later = stream.list.take(progress_);
+                ++stream.receives_to_come;
+                queue_.push({now_, order(later), later});
+            }
+        }
+        stream.holds_messages = true;
+        stream.list.append(progress_, message);
+        return any;
+    }
+
+    std::uint32_t find_unexpected(std::uint32_t receive) {
+        Stream &stream = streams_[steps_[receive].stream];
+        --stream.receives_to_come;
+        if (!stream.list.empty() && stream.holds_messages)
+            return stream.list.take(progress_);
+        stream.holds_messages = false;
+        stream.list.append(progress_, receive);
+        return any;
     }
 
     bool fits(std::uint32_t receive, std::uint32_t message) const {
-        const Operation &r = operation(receive);
-        return (r.peer == any || r.peer == rank_[message]) &&
-               (r.tag == any || r.tag == operation(message).tag);
+        const Operation &r = schedule_.operations[receive];
+        return (r.peer == any || r.peer == steps_[message].rank) &&
+               (r.tag == any || r.tag == schedule_.operations[message].tag);
     }
     std::uint32_t take_posted(std::uint32_t message) {
-        auto &posted = posted_[operation(message).peer];
+        auto &posted = posted_[steps_[message].peer];
         const auto found = std::find_if(posted.begin(), posted.end(),
                                         [&](std::uint32_t receive) { return fits(receive, message); });
         if (found == posted.end()) {
-            unexpected_[operation(message).peer].push_back(message);
+            unexpected_[steps_[message].peer].push_back(message);
             return any;
         }
         const std::uint32_t receive = *found;
@@ -271,11 +347,11 @@ class Engine {
         return receive;
     }
     std::uint32_t take_unexpected(std::uint32_t receive) {
-        auto &unexpected = unexpected_[rank_[receive]];
+        auto &unexpected = unexpected_[steps_[receive].rank];
         const auto found = std::find_if(unexpected.begin(), unexpected.end(),
                                         [&](std::uint32_t message) { return fits(receive, message); });
         if (found == unexpected.end()) {
-            posted_[rank_[receive]].push_back(receive);
+            posted_[steps_[receive].rank].push_back(receive);
             return any;
         }
         const std::uint32_t message = *found;
@@ -285,26 +361,29 @@ class Engine {
 
     /// Queue what became ready: by rank, then sends, receives, computations, then as set free.
     void release() {
-        if (progress_.freed.empty())
+        std::vector<std::uint32_t> &freed = progress_.freed;
+        if (freed.empty())
             return;
-        if (progress_.freed.size() > 1)
-            std::stable_sort(progress_.freed.begin(), progress_.freed.end(),
-                             [&](std::uint32_t a, std::uint32_t b) {
-                                 return rank_[a] != rank_[b] ? rank_[a] < rank_[b]
-                                                             : operation(a).kind() < operation(b).kind();
-                             });
-        for (const std::uint32_t op : progress_.freed) {
-            const std::uint32_t rank = rank_[op];
-            const Lane lane = schedule_.lane(op);
-            order_[op] = next_order_++;
-            if (operation(op).kind() == Kind::receive)
-                queue_.push({cpu(rank, lane), order_[op], op});
-            else if (operation(op).kind() == Kind::send)
-                wait(sends(rank, lane), op, std::max(cpu(rank, lane), tx(rank, lane)), 0);
+        if (freed.size() > 1)
+            std::stable_sort(freed.begin(), freed.end(), [&](std::uint32_t a, std::uint32_t b) {
+                return steps_[a].rank != steps_[b].rank ? steps_[a].rank < steps_[b].rank
+                                                        : steps_[a].kind() < steps_[b].kind();
+            });
+        for (const std::uint32_t op : freed) {
+            const std::uint32_t rank = steps_[op].rank;
+            const Lane lane = steps_[op].lane;
+            give_order(op);
+            if (steps_[op].kind() == Kind::receive) {
+                if (schedule_.wildcards)
+                    queue_.push({cpu(rank, lane), order(op), op});
+                else
+                    post_later(op);
+            } else if (steps_[op].kind() == Kind::send)
+                wait(pair(rank, lane).sends, op, std::max(cpu(rank, lane), tx(rank, lane)), 0);
             else
                 wait(computations(rank, lane), op, cpu(rank, lane), 0);
         }
-        progress_.freed.clear();
+        freed.clear();
     }
 
     void check_left_over() const {
@@ -314,43 +393,49 @@ class Engine {
                             "add the missing receive");
     }
 
-    void finish() {
-        std::vector<bool> used(cpu_.size());
-        for (std::uint32_t op = 0; op < progress_.size(); ++op)
-            used[rank_[op] * cpus_ + schedule_.lane(op).cpu] = true;
+    Prediction finish() {
+        Prediction result;
+        result.ranks.resize(schedule_.ranks());
+        std::vector<std::uint8_t> used(std::size_t{schedule_.ranks()} * cpus_);
+        for (std::uint32_t op = 0; op < steps_.size(); ++op) {
+            const Step &step = steps_[op];
+            used[steps_[op].rank * cpus_ + steps_[op].lane.cpu] = 1;
+            if (step.kind() == Kind::calc) {
+                result.ranks[steps_[op].rank].computation += step.time();
+            } else if (step.kind() == Kind::send) {
+                const Picoseconds overhead = costs_.get(step.bytes()).sender;
+                result.ranks[steps_[op].rank].overhead += overhead;
+                result.ranks[step.peer].overhead += overhead;
+            }
+        }
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
-            RankTime &time = result_.ranks[r];
+            RankTime &time = result.ranks[r];
             Picoseconds busy_processors = 0;
             for (std::uint32_t c = 0; c < cpus_; ++c) {
-                time.finish = std::max(time.finish, cpu_[r * cpus_ + c]);
+                time.finish = std::max(time.finish, slots(r)[c].cpu);
                 busy_processors += used[r * cpus_ + c];
             }
             time.waiting =
                 std::max<Picoseconds>(busy_processors, 1) * time.finish - time.computation - time.overhead;
         }
+        result.partner = std::move(partner_);
+        return result;
     }
 
-    struct Stream {
-        List list;
-        bool holds_messages = false;
-    };
-
     const Schedule &schedule_;
-    const Matching &matching_;
+    const LargeArray<Step> &steps_;
     const LogGOPS &p_;
     const std::uint32_t cpus_, nics_;
-    std::vector<Picoseconds> cpu_, tx_, rx_; ///< when each processor and interface is free
-    std::vector<Waiting> waiting_;
-    std::vector<Stream> streams_;
-    std::vector<std::uint32_t> order_;
+    const bool posts_at_once_; ///< receives need no event, see post_later()
+    Costs costs_;
     Progress progress_;
-    std::vector<bool> waiting_message_;
-    const LargeArray<std::uint32_t> &rank_;
+    LargeArray<Slot> slots_;
+    LargeArray<Stream> streams_;
+    std::vector<std::uint32_t> partner_;                          ///< only with wildcards
     std::vector<std::vector<std::uint32_t>> posted_, unexpected_; ///< only with wildcards
-    EventQueue queue_;
+    RadixQueue queue_;
     Picoseconds now_ = 0;
     std::uint32_t next_order_ = 0;
-    Prediction result_;
 };
 
 } // namespace

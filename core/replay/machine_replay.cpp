@@ -5,11 +5,10 @@
 #include <tuple>
 
 #include "replay/deadlock.hpp"
-#include "replay/domain_heap.hpp"
-#include "replay/event_queue.hpp"
 #include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/progress.hpp"
+#include "replay/radix_queue.hpp"
 #include "replay/shared_cores.hpp"
 
 namespace rankwise::replay {
@@ -37,7 +36,7 @@ constexpr std::size_t prefetched_events = 24;
 
 /// What the processor does for an operation; one job of an operation is under way at a time.
 enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive };
-constexpr std::uint8_t job_shift = 5; ///< among the bits of an operation
+constexpr unsigned job_shift = Progress::own_shift + 2; ///< among the bits of an operation
 
 /// A processor of a rank, one job after the other in the order in which they became ready, and the link of
 /// the same number. All that is looked at for most events, in one cache line.
@@ -60,22 +59,21 @@ struct Passage {
 };
 
 /// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
-enum : std::uint8_t { is_requested = 4, is_arrived = 8, has_left = 4, core_is_done = 8 };
+enum : std::uint32_t {
+    is_requested = 1u << Progress::own_shift,
+    is_arrived = 2u << Progress::own_shift,
+    has_left = 1u << Progress::own_shift,
+    core_is_done = 2u << Progress::own_shift
+};
 
-/// @brief Events in order of time, without one queue for all of them.
-///
-/// Ranks of different nodes affect each other by messages only, which take at least `lookahead_`. So the
-/// nodes whose next event is the earliest go ahead alone, up to the time at which another could be felt: each
-/// has a small queue of its own. Nodes whose ranks share a core of an emulated machine are one *domain*.
 class Engine {
   public:
-    Engine(const Schedule &schedule, const Matching &matching, const LargeArray<Step> &steps,
-           const Machine &machine, const Layout &layout)
-        : schedule_(schedule), steps_(steps), rank_(matching.rank), machine_(machine), layout_(layout),
-          cpus_(schedule.cpus), lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine),
-          progress_(schedule, matching.releases), processors_(std::size_t{schedule.ranks()} * lanes_),
-          tx_(layout.nodes()), rx_(layout.nodes()), shared_(schedule, machine, layout),
-          time_shared_(schedule.ranks()), queues_(layout.nodes()), domains_(layout.nodes()) {
+    Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
+           const Layout &layout)
+        : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
+          lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
+          processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
+          shared_(schedule, machine, layout), time_shared_(schedule.ranks()) {
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
                         "replay fewer ranks or fewer steps");
@@ -84,31 +82,14 @@ class Engine {
             first_processor(r).unfinished = schedule.first[r + 1] - schedule.first[r];
         if (std::any_of(machine.link_classes.begin(), machine.link_classes.end(), moves_bytes_by_core))
             first_byte_.resize(steps.size());
-        lookahead_ =
-            std::max<Picoseconds>(0, costs_.least_latency(layout.network_link, matching.largest_message));
     }
 
     Prediction run() {
         start();
-        while (!domains_.empty()) {
-            const Event first = domains_.top();
-            current_ = first.what;
-            next_elsewhere_ = domains_.second();
-            const Picoseconds horizon =
-                later(std::min(next_elsewhere_.time, later(first.time, lookahead_)), lookahead_);
-            EventQueue &queue = queues_[current_];
-            if (next_elsewhere_.time != machine::never)
-                prefetch(queues_[next_elsewhere_.what]);
-            for (const Event *event = &queue.top();
-                 event->time < horizon || (before(*event, next_elsewhere_) && !queue.empty());
-                 event = &queue.top()) {
-                serve(queue.pop());
-                release();
-            }
-            if (queue.empty())
-                domains_.remove(current_);
-            else
-                domains_.update(current_, queue.top());
+        while (!queue_.empty()) {
+            prefetch();
+            serve(queue_.pop());
+            release();
         }
         if (!progress_.all_ended())
             throw deadlock(schedule_, progress_, partners_of(steps_));
@@ -120,74 +101,54 @@ class Engine {
         return std::any_of(l.segments.begin(), l.segments.end(),
                            [&](const machine::Segment &s) { return l.core_per_byte(s) > 0; });
     }
-    static Picoseconds later(Picoseconds time, Picoseconds by) {
-        return time > machine::never - by ? machine::never : time + by;
+    std::uint32_t processor_of(std::uint32_t op) const {
+        return steps_[op].rank * lanes_ + steps_[op].lane.cpu;
     }
-
-    std::uint32_t processor_of(std::uint32_t op) const { return rank_[op] * lanes_ + schedule_.lane(op).cpu; }
     Processor &first_processor(std::uint32_t rank) { return processors_[std::size_t{rank} * lanes_]; }
-    std::uint32_t domain_of(std::uint32_t rank) const { return shared_.domain[layout_.node[rank]]; }
 
     Job job(std::uint32_t op) { return static_cast<Job>(progress_.bits(op) >> job_shift); }
     void set_job(std::uint32_t op, Job job) {
-        std::uint8_t &bits = progress_.bits(op);
-        bits = static_cast<std::uint8_t>((bits & ((1u << job_shift) - 1)) | static_cast<unsigned>(job)
-                                                                                << job_shift);
+        std::uint32_t &bits = progress_.bits(op);
+        bits = static_cast<std::uint32_t>((bits & ((1u << job_shift) - 1)) | static_cast<unsigned>(job)
+                                                                                 << job_shift);
     }
 
     const MessageCost &cost_of_send(std::uint32_t send) {
         const Step &step = steps_[send];
-        return costs_.get(layout_.link(rank_[send], step.peer), step.bytes());
+        return costs_.get(layout_.link(steps_[send].rank, step.peer), step.bytes());
     }
     const MessageCost &cost_of_receive(std::uint32_t receive) {
         const Step &step = steps_[receive];
-        return costs_.get(layout_.link(step.peer, rank_[receive]), step.bytes());
+        return costs_.get(layout_.link(step.peer, steps_[receive].rank), step.bytes());
     }
 
     /// @param[in] op what decides between events of one time and phase
     void at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
-        queues_[current_].push({time, phase << phase_shift | op, what});
+        queue_.push({time, phase << phase_shift | op, what});
     }
-    void at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what, std::uint32_t domain) {
-        if (domain == current_) {
-            at(time, phase, op, what);
-            return;
-        }
-        const Event event{time, phase << phase_shift | op, what};
-        const bool is_first = before(event, queues_[domain].top());
-        queues_[domain].push(event);
-        if (is_first)
-            domains_.update(domain, event);
-        if (before(event, next_elsewhere_))
-            next_elsewhere_ = event;
-    }
-
     void start() {
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
-            current_ = domain_of(r);
             for (std::uint32_t op = schedule_.first[r]; op < schedule_.first[r + 1]; ++op)
                 if (progress_.is_ready(op))
                     progress_.freed.push_back(op);
             release();
         }
-        for (std::uint32_t d = 0; d < queues_.size(); ++d)
-            if (!queues_[d].empty())
-                domains_.update(d, queues_[d].top());
     }
 
-    /// A domain's turn comes every now and then only, when its operations have long left the cache: fetch
-    /// them while another domain is served.
-    void prefetch(const EventQueue &queue) const {
-        for (const Event &event : queue.near_top(prefetched_events)) {
-            const bool is_job = event.order >> phase_shift == job_ends;
-            const std::uint32_t op = is_job ? event.order & ((1u << phase_shift) - 1) : event.what;
+    /// What the coming events need, in two stages: the second needs what the first has fetched.
+    void prefetch() const {
+        if (const Event *const event = queue_.upcoming(16)) {
+            const bool is_job = event->order >> phase_shift == job_ends;
+            const std::uint32_t op = is_job ? event->order & ((1u << phase_shift) - 1) : event->what;
             if (is_job)
-                __builtin_prefetch(&processors_[event.what]);
-            __builtin_prefetch(&steps_[op]);
-            __builtin_prefetch(steps_.data() + op + 4);
-            __builtin_prefetch(steps_.data() + op + 8);
-            __builtin_prefetch(&rank_[op]);
+                __builtin_prefetch(&processors_[event->what]);
             progress_.prefetch(op);
+        }
+        if (const Event *const event = queue_.upcoming(8)) {
+            const bool is_job = event->order >> phase_shift == job_ends;
+            const std::uint32_t op = is_job ? event->order & ((1u << phase_shift) - 1) : event->what;
+            if (!is_job)
+                __builtin_prefetch(&processors_[std::size_t{steps_[op].rank} * lanes_]);
         }
     }
 
@@ -328,7 +289,7 @@ class Engine {
                 }
                 end(op);
             } else {
-                at(now_ + cost.control, request_arrives, op, steps_[op].partner, domain_of(steps_[op].peer));
+                at(now_ + cost.control, request_arrives, op, steps_[op].partner);
             }
         } else if (ended == Job::clear) {
             answer(op);
@@ -360,8 +321,7 @@ class Engine {
 
     void answer(std::uint32_t receive) {
         const std::uint32_t send = steps_[receive].partner;
-        at(now_ + cost_of_receive(receive).control, clear_arrives, send, send,
-           domain_of(steps_[receive].peer));
+        at(now_ + cost_of_receive(receive).control, clear_arrives, send, send);
     }
 
     void clear(std::uint32_t send) {
@@ -383,7 +343,7 @@ class Engine {
             enter_tx(send, cost);
             return;
         }
-        Picoseconds &free = processors_[std::size_t{rank_[send]} * lanes_ + schedule_.lane(send).nic].link;
+        Picoseconds &free = processors_[std::size_t{steps_[send].rank} * lanes_ + steps_[send].lane.nic].link;
         const Picoseconds start = std::max(now_, free);
         free = start + cost.gap;
         if (start > now_)
@@ -396,14 +356,15 @@ class Engine {
     void enter_tx(std::uint32_t send, const MessageCost &cost) {
         const Step &step = steps_[send];
         const Picoseconds start =
-            cost.network ? pass(machine_.tx, tx_[layout_.node[rank_[send]]], cost.bytes, cost.tx) : now_;
+            cost.network ? pass(machine_.tx, tx_[layout_.node[steps_[send].rank]], cost.bytes, cost.tx)
+                         : now_;
         const Picoseconds left = start + cost.span;
         if (cost.network) {
-            at(start + cost.latency, enters_rx, send, step.partner, domain_of(step.peer));
+            at(start + cost.latency, enters_rx, send, step.partner);
         } else {
             if (!first_byte_.empty())
                 first_byte_[step.partner] = start + cost.latency;
-            at(left + cost.latency, data_arrives, send, step.partner, domain_of(step.peer));
+            at(left + cost.latency, data_arrives, send, step.partner);
         }
         if (!cost.eager)
             at(left, data_left, send, send);
@@ -411,7 +372,8 @@ class Engine {
 
     void enter_rx(std::uint32_t send, std::uint32_t receive) {
         const MessageCost &cost = cost_of_receive(receive);
-        const Picoseconds start = pass(machine_.rx, rx_[layout_.node[rank_[receive]]], cost.bytes, cost.rx);
+        const Picoseconds start =
+            pass(machine_.rx, rx_[layout_.node[steps_[receive].rank]], cost.bytes, cost.rx);
         if (!first_byte_.empty())
             first_byte_[receive] = start;
         at(std::max(now_ + cost.span, start + cost.rx), data_arrives, send, receive);
@@ -446,8 +408,8 @@ class Engine {
     }
 
     /// A rendezvous send ends when its last byte has left and its processor has done its part.
-    void finish_send(std::uint32_t send, std::uint8_t part) {
-        const std::uint8_t bits = progress_.bits(send) |= part;
+    void finish_send(std::uint32_t send, std::uint32_t part) {
+        const std::uint32_t bits = progress_.bits(send) |= part;
         if ((bits & (has_left | core_is_done)) == (has_left | core_is_done))
             end(send);
     }
@@ -455,7 +417,7 @@ class Engine {
     // Order of a rank's operations -------------------------------------------------------------------------
 
     void end(std::uint32_t op) {
-        const std::uint32_t rank = rank_[op];
+        const std::uint32_t rank = steps_[op].rank;
         Processor &p = first_processor(rank);
         p.finish = now_;
         progress_.end(op);
@@ -499,7 +461,7 @@ class Engine {
             RankTime &time = result.ranks[r];
             std::fill(used.begin(), used.end(), 0);
             for (std::uint32_t op = schedule_.first[r]; op < schedule_.first[r + 1]; ++op) {
-                used[schedule_.lane(op).cpu] = 1;
+                used[steps_[op].lane.cpu] = 1;
                 if (steps_[op].kind() == Kind::calc)
                     time.computation += steps_[op].time();
             }
@@ -520,7 +482,6 @@ class Engine {
 
     const Schedule &schedule_;
     const LargeArray<Step> &steps_;
-    const LargeArray<std::uint32_t> &rank_; ///< of each operation
     const Machine &machine_;
     const Layout &layout_;
     const std::uint32_t cpus_, lanes_; ///< of a rank: processors, and processors or links
@@ -531,11 +492,7 @@ class Engine {
     LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
     SharedCores shared_;
     std::vector<Picoseconds> time_shared_;
-    std::vector<EventQueue> queues_; ///< of each domain
-    DomainHeap domains_;
-    std::uint32_t current_ = 0;            ///< domain whose event is served
-    Event next_elsewhere_ = never_happens; ///< first event of the other domains
-    Picoseconds lookahead_ = 0;
+    RadixQueue queue_;
     std::vector<ChannelLoad> channels_;
     std::vector<std::uint32_t> releasing_;
     Picoseconds now_ = 0;
@@ -546,13 +503,13 @@ class Engine {
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
                              const Layout &layout) {
     if (!schedule.wildcards)
-        return Engine(schedule, matching, matching.steps, machine, layout).run();
+        return Engine(schedule, matching.steps, machine, layout).run();
     const LinkClass &network = machine.link_classes[layout.network_link];
     const machine::Segment &s = network.segments.front();
     const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
     const LargeArray<Step> steps =
-        steps_with(schedule, matching, replay_loggops(schedule, matching, plain).partner);
-    return Engine(schedule, matching, steps, machine, layout).run();
+        with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
+    return Engine(schedule, steps, machine, layout).run();
 }
 
 } // namespace rankwise::replay

@@ -40,26 +40,42 @@ void check_peers(const Schedule &schedule) {
     }
 }
 
+LargeArray<Step> steps_of(const Schedule &schedule) {
+    LargeArray<Step> steps;
+    steps.reserve(schedule.operations.size());
+    for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
+        for (std::uint32_t i = schedule.first[r]; i < schedule.first[r + 1]; ++i) {
+            const Operation &op = schedule.operations[i];
+            steps.push_back({Step::pack(op.kind(), op.bytes()), any, op.peer, r, any,
+                             Release::of(schedule, i), schedule.lane(i)});
+        }
+    return steps;
+}
+
+/// A send and its receive meet: the receive is of the message's size then.
+void join(LargeArray<Step> &steps, std::uint32_t send, std::uint32_t receive) {
+    steps[send].partner = receive;
+    steps[receive].partner = send;
+    steps[receive].peer = steps[send].rank;
+    steps[receive].packed = Step::pack(Kind::receive, steps[send].bytes());
+}
+
 } // namespace
 
 Matching match(const Schedule &schedule) {
     check_peers(schedule);
     const std::vector<std::uint32_t> order = topological_order(schedule);
     Matching matching;
-    std::vector<std::uint32_t> partner(schedule.operations.size(), any);
-    matching.stream.assign(schedule.operations.size(), any);
     std::vector<Entry> entries;
-    LargeArray<std::uint32_t> &rank = matching.rank;
-    rank.resize(schedule.operations.size());
-    for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
-        std::fill(rank.begin() + schedule.first[r], rank.begin() + schedule.first[r + 1], r);
+    matching.steps = steps_of(schedule);
+    LargeArray<Step> &steps = matching.steps;
     for (std::uint32_t position = 0; position < order.size(); ++position) {
         const std::uint32_t i = order[position];
         const Operation &op = schedule.operations[i];
         if (op.kind() == Kind::send)
-            entries.push_back({rank[i], op.peer, op.tag, i, position, true});
+            entries.push_back({steps[i].rank, op.peer, op.tag, i, position, true});
         else if (op.kind() == Kind::receive && op.peer != any && op.tag != any)
-            entries.push_back({op.peer, rank[i], op.tag, i, position, false});
+            entries.push_back({op.peer, steps[i].rank, op.tag, i, position, false});
     }
     std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
         if (a.source != b.source)
@@ -83,12 +99,11 @@ Matching match(const Schedule &schedule) {
                             static_cast<std::size_t>(std::max(sends, receives_count) - pairs));
         }
         for (auto entry = begin; entry != end; ++entry)
-            matching.stream[entry->operation] = matching.streams;
+            steps[entry->operation].stream = matching.streams;
         ++matching.streams;
         for (std::ptrdiff_t k = 0; k < std::min(sends, receives_count) && !schedule.wildcards; ++k) {
             const std::uint32_t send = (begin + k)->operation, receive = (receives + k)->operation;
-            partner[send] = receive;
-            partner[receive] = send;
+            join(steps, send, receive);
             if (schedule.operations[receive].bytes() < schedule.operations[send].bytes())
                 throw Error("a message of `" + std::to_string(schedule.operations[send].bytes()) +
                                 "` bytes meets a smaller receive, " + schedule.describe(receive),
@@ -97,11 +112,6 @@ Matching match(const Schedule &schedule) {
         }
         begin = end;
     }
-    for (const Operation &op : schedule.operations)
-        if (op.kind() == Kind::send)
-            matching.largest_message = std::max(matching.largest_message, op.bytes());
-    matching.releases = Releases(schedule);
-    matching.steps = steps_with(schedule, matching, partner);
     return matching;
 }
 
@@ -113,17 +123,10 @@ std::vector<std::uint32_t> partners_of(const LargeArray<Step> &steps) {
     return partner;
 }
 
-LargeArray<Step> steps_with(const Schedule &schedule, const Matching &matching,
-                            const std::vector<std::uint32_t> &partner) {
-    LargeArray<Step> steps;
-    steps.reserve(schedule.operations.size());
-    for (std::uint32_t i = 0; i < schedule.operations.size(); ++i) {
-        steps.emplace_back(schedule.operations[i], partner[i]);
-        if (steps.back().kind() == Kind::receive && partner[i] != any) {
-            steps.back().peer = matching.rank[partner[i]];
-            steps.back().take(Step(schedule.operations[partner[i]], i));
-        }
-    }
+LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner) {
+    for (std::uint32_t op = 0; op < steps.size(); ++op)
+        if (steps[op].kind() == Kind::send)
+            join(steps, op, partner[op]);
     return steps;
 }
 

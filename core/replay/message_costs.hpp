@@ -42,20 +42,6 @@ class MessageCosts {
         return entry;
     }
 
-    /// @return the least time after which a message, request or answer is felt at another node
-    machine::Picoseconds least_latency(std::uint8_t link, std::uint64_t largest_message) const {
-        const machine::LinkClass &l = machine_.link_classes[link];
-        machine::Picoseconds least = machine::never;
-        for (const machine::Segment &segment : l.segments) {
-            least = std::min(least, segment.L);
-            if (largest_message > l.eager_limit) {
-                const machine::Picoseconds c = control(l, segment);
-                least = std::min({least, c, segment.L - 2 * c});
-            }
-        }
-        return least;
-    }
-
   private:
     /// A small message's latency, and at most a third of the whole, so that request, answer and data together
     /// take the L that was measured for messages of this size.

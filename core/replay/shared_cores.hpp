@@ -10,10 +10,7 @@
 
 namespace rankwise::replay {
 
-/// @brief Which ranks share a core under a placement, and which nodes by that.
-///
-/// Nodes share cores where a machine is emulated: they are one *domain*, whose events are served one after
-/// the other.
+/// @brief Which ranks share a core under a placement; on emulated machines these can be of different nodes.
 struct SharedCores {
     SharedCores(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout);
 
@@ -24,7 +21,6 @@ struct SharedCores {
     std::vector<std::uint32_t> core_of; ///< of each rank; empty if all have their own
     std::vector<SharedCore> cores;
     std::vector<std::uint32_t> spinning; ///< of each core: ranks that have not finished
-    std::vector<std::uint32_t> domain;   ///< of each node
 };
 
 } // namespace rankwise::replay
