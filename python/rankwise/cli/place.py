@@ -25,7 +25,7 @@ SCHEMA = "rankwise.place/1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_json, add_output, seconds
+    from rankwise.cli.parsing import add_json, add_output, add_replays, seconds
     from rankwise.cli.place_format import FORMATS
 
     parser.add_argument("input", metavar="REC", help="a recording made with --trace")
@@ -39,11 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget", type=seconds, default=10.0, metavar="TIME", help="for the search, as 30s; default 10s"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search; default 1")
+    add_replays(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, write the best placement, say why it is best."""
+    from dataclasses import replace
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
@@ -73,11 +75,14 @@ def run(args: argparse.Namespace) -> int:
     source = load_source(args.input)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    predictor = Predictor(source.schedule, machine, topology)
+    predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
     search = PlacementSearch(Recording.open(args.input).messages, source.schedule.ranks, machine, topology)
     candidates = search.run(
         predictor.predict, _current(source.recorded, topology), seed=args.seed, budget_s=args.budget
     )
+    candidates = [
+        replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates
+    ]
     save(candidates[-1].placement, output)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
@@ -137,7 +142,7 @@ def _current(recorded: Placement | None, topology: Topology) -> Placement | None
 
 def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
-    from rankwise.quantities import bytes_text, seconds_text
+    from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     best = candidates[-1]
     rows = []
@@ -147,12 +152,13 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
             [
                 candidate.name,
                 seconds_text(candidate.makespan_s),
+                interval_text(candidate.prediction.interval),
                 "best" if candidate is best or over == 0 else f"+{over:.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]
         )
-    terminal.table(["placement", "predicted", "", "over network", "busiest interface"], rows)
+    terminal.table(["placement", "predicted", "interval", "", "over network", "busiest interface"], rows)
     reference = next((each for each in candidates if each.name == "current"), candidates[0])
     terminal.result(f"\nagainst {reference.name}:")
     for sentence in reasons(best.prediction, reference.prediction, reference.name):
@@ -160,6 +166,8 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
 
 
 def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate]) -> dict:
+    from dataclasses import asdict
+
     from rankwise.placement.file import to_dict
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
 
@@ -174,6 +182,7 @@ def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate
             {
                 "name": each.name,
                 "makespan_s": each.makespan_s,
+                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
                 "network_bytes": network_bytes(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
                 "search_objective_s": each.surrogate_s,
