@@ -33,8 +33,8 @@ from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
 
 LAB_NAME = "validate"
-MEASURE_S, QUICK_MEASURE_S = 150.0, 15.0
-RUN_LIMIT_S = 60.0
+MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
+RUN_LIMIT_S = 20.0
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
@@ -187,8 +187,12 @@ class Validation:
             for each in case.predicted
         }
         path = self.state.directory / "run.rw"
+        failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
         for done, (repetition, name, placement) in enumerate(missing, total - len(missing)):
             progress(done, total)
+            if (name, placement) in failed:
+                self.state.add(Run(name, placement, repetition, failure="not tried, as it failed before"))
+                continue
             if not self._time_left():
                 return False
             case = cases[name]
@@ -197,6 +201,7 @@ class Validation:
                 time_s = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
                 self.state.add(Run(name, placement, repetition, time_s=time_s))
             except RunFailedError as error:
+                failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(total, total)
