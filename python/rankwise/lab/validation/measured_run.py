@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
+from rankwise.lab.validation.other_load import OtherLoad
 from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
 from rankwise.recording.job import largest_job
@@ -24,7 +25,9 @@ class RunFailedError(Exception):
     """A run that counts as failed; the text says how it ended."""
 
 
-def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> float:
+def run_case(
+    prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float
+) -> tuple[float, float]:
     """Run to the end, recorded into `path`, output into `path` + `.log`.
 
     Args:
@@ -35,7 +38,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         limit_s: Most time for the whole launch.
 
     Returns:
-        Seconds, see `time_of`.
+        Seconds, see `time_of`, and the part of all cores' time that others used during the launch.
 
     Raises:
         RunFailedError: It did not end with status 0 in time, or left a partial recording.
@@ -43,6 +46,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     session, variables = begin(prepared, path, trace, force=True)
     log = path.with_name(path.name + ".log")
     start_s = time.time()
+    own_s, before = _children_s(), OtherLoad.begin()
     with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
         process = subprocess.Popen(
             launch.words,
@@ -54,6 +58,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         )
         try:
             status = process.wait(limit_s)
+            others = before.share(_children_s() - own_s)
         except BaseException as error:
             _stop(process)
             if isinstance(error, subprocess.TimeoutExpired):
@@ -64,7 +69,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         said = log.read_text(errors="replace").strip().splitlines()
         raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
     log.unlink()
-    return time_of(path)
+    return time_of(path), others
 
 
 def time_of(path: Path) -> float:
@@ -79,6 +84,12 @@ def time_of(path: Path) -> float:
     begun = max(thread.rank["init_ticks"] for thread in ranks)
     ended = max(thread.rank["finalize_ticks"] for thread in ranks)
     return ranks[0].seconds(ended - begun)
+
+
+def _children_s() -> float:
+    """Processor time of all children that have ended; a launcher has waited for all that it started."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def _stop(process: subprocess.Popen) -> None:

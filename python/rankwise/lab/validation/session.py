@@ -20,6 +20,7 @@ from rankwise.lab.state import Lab
 from rankwise.lab.up import bring_up, plan_lab, take_down
 from rankwise.lab.validation.cases import Case, make_case
 from rankwise.lab.validation.measured_run import RunFailedError, run_case
+from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.prediction import predict_case
 from rankwise.lab.validation.state import CasePlan, Options, Run, State
 from rankwise.launchers.identify import identify
@@ -159,7 +160,10 @@ class Validation:
         known = CasePlan(case.name, case.title)
         path = self.state.directory / f"{case.name}.rw"
         try:
-            time_s = run_case(self._prepare(lab, case, None), dict(case.environment), path, True, RUN_LIMIT_S)
+            prepared = self._prepare(lab, case, None)
+            time_s, others = run_case(prepared, dict(case.environment), path, True, RUN_LIMIT_S)
+            if others > TOLERATED:
+                self.say(f"{case.name}: others used {others:.0%} of this machine while it was recorded")
             known = predict_case(self.state, msgspec.structs.replace(known, recorded_s=time_s))
             self.say(f"{case.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
@@ -180,7 +184,7 @@ class Validation:
 
     def _run_all(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
         missing = self.state.missing()
-        total = len(missing) + len(self.state.runs())
+        total = len(missing) + len([run for run in self.state.runs() if not run.disturbed])
         placements = {
             (case.name, each.name): each.placement
             for case in self.state.plan.cases
@@ -198,11 +202,11 @@ class Validation:
             case = cases[name]
             try:
                 prepared = self._prepare(lab, case, placements[name, placement])
-                time_s = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
-                self.state.add(Run(name, placement, repetition, time_s=time_s))
+                time_s, others = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
+                self.state.add(Run(name, placement, repetition, time_s=time_s, other_load=others))
             except RunFailedError as error:
                 failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(total, total)
-        return True
+        return not self.state.missing()
