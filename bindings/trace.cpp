@@ -57,6 +57,8 @@ nb::dict rank_fields(const trace::ThreadRecord &thread) {
     fields["executable"] = text(rank.executable);
     fields["note"] = text(rank.note);
     fields["seconds_per_tick"] = thread.seconds_per_tick;
+    fields["in_call"] = static_cast<std::int64_t>(thread.progress.call) - 1;
+    fields["in_call_begin_ticks"] = thread.progress.begin_ticks;
     return fields;
 }
 

@@ -40,7 +40,7 @@ struct rw_file_header {
 };
 
 enum rw_chunk_kind {
-    RW_CHUNK_RANK = 1,        /* rw_rank, then calls x rw_call_total */
+    RW_CHUNK_RANK = 1,        /* rw_rank, then calls x rw_call_total, then rw_progress */
     RW_CHUNK_PEERS = 2,       /* open-addressing table of rw_peer_entry */
     RW_CHUNK_COLLECTIVES = 3, /* open-addressing table of rw_collective_entry */
     RW_CHUNK_COMMS = 4,       /* log of communicator definitions */
@@ -104,6 +104,16 @@ struct rw_call_total {
     uint64_t ticks;     /* inside the call, outermost calls only */
     uint64_t max_ticks;
     uint64_t bytes;     /* sent by the caller; for receives, received */
+};
+
+/*
+ * The call that a thread is in, of those that wait for other processes or files: where a rank hung, or was when it was
+ * killed. Recordings made before there was such a struct have zeros there.
+ */
+struct rw_progress {
+    uint64_t begin_ticks;
+    uint32_t call; /* index into the call table + 1; 0: in no such call */
+    uint32_t reserved;
 };
 
 #define RW_PEER_UNKNOWN 0xfffffffeu

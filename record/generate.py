@@ -3,11 +3,11 @@
 
 Usage: generate.py formats/mpi_calls.txt > calls_generated.h
 
-For every function: its number RW_CALL_Name, RW_PARAMETER_COUNT_Name, RW_PARAMETERS_Name and RW_ARGUMENTS_Name. For
-every class of function a list macro RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large,
-parameters): `base` is the blocking function that takes the same data arguments (Bcast for Ibcast, Bcast_init and
-Ibcast_c; Put for Rput), `large` is 1 where counts are MPI_Count. Some functions of the classes "rma" and "partitioned"
-have a finer class here.
+For every function: its number RW_CALL_Name, RW_PARAMETER_COUNT_Name, RW_PARAMETERS_Name and RW_ARGUMENTS_Name, and
+RW_WAITS_Name, which is 1 if it may last until others do something. For every class of function a list macro
+RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the blocking
+function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c; Put for Rput), `large` is 1
+where counts are MPI_Count. Some functions of the classes "rma" and "partitioned" have a finer class here.
 """
 
 import re
@@ -36,6 +36,24 @@ def finer(name: str, kind: str) -> str:
         c for c, pattern in FINER.items() if re.fullmatch(pattern, name.removesuffix("_c"), re.IGNORECASE)
     ]
     return found[0] if found else kind
+
+
+# What does not wait for anybody; of the classes "other" only what is named.
+NEVER_WAITS = (
+    "isend", "irecv", "isendrecv", "icollective", "send_init", "recv_init", "collective_init", "start", "cancel",
+    "request_free", "type_free", "abort", "transfer", "psend_init", "precv_init", "pready",
+)  # fmt: skip
+
+
+def waits(name: str, kind: str) -> bool:
+    """Whether a call may last until another process does something, or a file system."""
+    if kind in NEVER_WAITS or name.startswith(("Test", "Iprobe", "Improbe", "Parrived", "Win_test")):
+        return False
+    if kind == "other":
+        return name.startswith(
+            ("Buffer_detach", "Comm_disconnect", "Comm_flush", "Buffer_flush", "Open_port")
+        )
+    return True
 
 
 def base_of(name: str, kind: str) -> str:
@@ -74,6 +92,7 @@ def main() -> None:
         lists.setdefault("generic" if kind in GENERIC else kind, []).append(entry)
         print(f"#define RW_CALL_{name} {number}")
         print(f"#define RW_PARAMETER_COUNT_{name} {len(arguments)}")
+        print(f"#define RW_WAITS_{name} {int(waits(name, kind))}")
         if kind not in GENERIC:
             print(f"#define RW_PARAMETERS_{name} {parameters.strip()[1:-1]}")
             print(f"#define RW_ARGUMENTS_{name} {', '.join(arguments)}")

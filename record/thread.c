@@ -66,6 +66,7 @@ static struct rw_thread *make_thread(void) {
         return NULL;
     thread->rank = &thread->own_rank;
     thread->totals = thread->own_totals;
+    thread->progress = &thread->own_progress;
     thread->next_sample = UINT64_MAX;
     thread->next = rw_all_threads();
     while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -162,7 +163,8 @@ static void begin_record(struct rw_rank *rank) {
 }
 
 void rw_thread_store(struct rw_thread *thread) {
-    size_t bytes = sizeof(struct rw_chunk_header) + sizeof(struct rw_rank) + sizeof thread->own_totals;
+    size_t bytes = sizeof(struct rw_chunk_header) + sizeof(struct rw_rank) + sizeof thread->own_totals +
+                   sizeof thread->own_progress;
     uint32_t chunks = (uint32_t)((bytes + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES);
     struct rw_chunk_header *run = rw_storage_take(RW_CHUNK_RANK, chunks, 0, &thread->rank_chunk);
     struct rw_rank *rank = run ? (struct rw_rank *)(run + 1) : &thread->own_rank;
@@ -181,6 +183,7 @@ void rw_thread_store(struct rw_thread *thread) {
     struct rw_call_total *totals = (struct rw_call_total *)(rank + 1);
     memcpy(totals, thread->own_totals, sizeof thread->own_totals);
     thread->totals = totals;
+    thread->progress = (struct rw_progress *)(totals + RW_CALL_COUNT);
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
     thread->traced = rw_process.traced;

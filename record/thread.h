@@ -41,6 +41,7 @@ struct rw_thread {
     uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
     struct rw_rank *rank;
     struct rw_call_total *totals;
+    struct rw_progress *progress;
     uint64_t next_sample; /* ticks */
     int traced;
 
@@ -85,6 +86,7 @@ struct rw_thread {
     /* Until MPI_Init has returned, and where nothing can be stored. */
     struct rw_rank own_rank;
     struct rw_call_total own_totals[RW_CALL_COUNT];
+    struct rw_progress own_progress;
 };
 
 extern __thread struct rw_thread *rw_self RW_HIDDEN __attribute__((tls_model("initial-exec")));
@@ -131,6 +133,14 @@ static inline uint64_t rw_leave(struct rw_thread *thread, unsigned call, uint64_
     thread->rank->mpi_ticks += ticks;
     return end;
 }
+
+/** @brief Say in the file which call the thread is in, should it never come back; and that it did. */
+static inline void rw_note_progress(struct rw_thread *thread, unsigned call, uint64_t begin) {
+    thread->progress->begin_ticks = begin;
+    thread->progress->call = call + 1;
+}
+
+static inline void rw_clear_progress(struct rw_thread *thread) { thread->progress->call = 0; }
 
 /** @brief Read the scheduler's figures and relate ticks to the clocks; every 10 ms or so. */
 RW_HIDDEN void rw_sample(struct rw_thread *thread, uint64_t now);

@@ -28,9 +28,14 @@
     struct rw_thread *const thread = rw_current();                                                                    \
     if (RW_UNLIKELY(rw_nested(thread, frame, RW_PARAMETER_COUNT_##name)))                                             \
         return RW_CONTINUE(entry, name);                                                                              \
-    const uint64_t begin = rw_enter(thread, frame)
+    const uint64_t begin = rw_enter(thread, frame);                                                                   \
+    if (RW_WAITS_##name)                                                                                              \
+        rw_note_progress(thread, RW_CALL_##name, begin)
 
-#define RW_CALLED(name) const uint64_t end = rw_leave(thread, RW_CALL_##name, begin)
+#define RW_CALLED(name)                                                                                               \
+    const uint64_t end = rw_leave(thread, RW_CALL_##name, begin);                                                     \
+    if (RW_WAITS_##name)                                                                                              \
+        rw_clear_progress(thread)
 #define RW_DONE rw_done(thread, end)
 
 #endif

@@ -13,8 +13,12 @@
         if (RW_UNLIKELY(rw_nested(thread, frame, parameters)))                                                        \
             return next(RW_NEUTRAL_ARGUMENTS_##parameters);                                                           \
         const uint64_t begin = rw_enter(thread, frame);                                                               \
+        if (RW_WAITS_##name)                                                                                          \
+            rw_note_progress(thread, call, begin);                                                                    \
         const intptr_t result = next(RW_NEUTRAL_ARGUMENTS_##parameters);                                              \
         const uint64_t end = rw_leave(thread, call, begin);                                                           \
+        if (RW_WAITS_##name)                                                                                          \
+            rw_clear_progress(thread);                                                                                \
         if (RW_UNLIKELY(thread->traced))                                                                              \
             rw_trace_plain(thread, call, begin, end);                                                                 \
         rw_done(thread, end);                                                                                         \

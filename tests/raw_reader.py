@@ -86,6 +86,8 @@ def read_rank(data: bytes, at: int) -> Thread:
     info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
     info |= {name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-6:], strict=True)}
     totals = {name: struct.unpack_from("<4Q", data, at + RANK.size + 32 * i) for i, name in enumerate(CALLS)}
+    begin, in_call, _ = struct.unpack_from("<QII", data, at + RANK.size + 32 * len(CALLS))
+    info |= {"in_call": CALLS[in_call - 1] if in_call else None, "in_call_begin_ticks": begin}
     return Thread(info, totals)
 
 

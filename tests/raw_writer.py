@@ -66,6 +66,7 @@ class Rank:
     schedstat_samples: int = 1
     unrecorded: int = 0
     note: str = ""
+    in_call: tuple[str, int] | None = None  # and ns after the start
     clocks: int = 2
     totals: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     peers: dict[tuple[int, str, int, int], list[int]] = field(default_factory=dict)
@@ -163,7 +164,10 @@ class Rank:
         return numbers + b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
 
     def totals_bytes(self) -> bytes:
-        return b"".join(struct.pack("<4Q", *self.totals.get(name, (0, 0, 0, 0))) for name in CALL_NUMBERS)
+        call, begin_ns = self.in_call or (None, 0)
+        progress = struct.pack("<QII", 10_000 + begin_ns, CALL_NUMBERS[call] + 1 if call else 0, 0)
+        totals = [struct.pack("<4Q", *self.totals.get(name, (0, 0, 0, 0))) for name in CALL_NUMBERS]
+        return b"".join([*totals, progress])
 
     def peers_bytes(self) -> tuple[bytes, int]:
         """A table twice as large as needed, its used slots spread."""

@@ -181,6 +181,12 @@ bool read_rank(const ChunkRun &run, ThreadRecord &record) {
     if (there < record.calls.size()) {
         record.problems.push_back("the totals of calls are cut short");
     }
+    if (const std::size_t at = record.calls.size() * sizeof(rw_call_total); at + sizeof(rw_progress) <= totals.size()) {
+        record.progress = read_at<rw_progress>(totals, at);
+        if (record.progress.call > calls().size()) {
+            record.progress.call = 0;
+        }
+    }
     record.seconds_per_tick = clock_rate(record.rank, min_clock_span_ns);
     return true;
 }

@@ -23,6 +23,7 @@ struct CommunicatorDefinition {
 struct ThreadRecord {
     rw_rank rank;
     std::vector<rw_call_total> calls;              // by call number
+    rw_progress progress;                          // the call it was in, if any
     std::vector<rw_peer_entry> peers;              // used slots only
     std::vector<rw_collective_entry> collectives;  // used slots only
     std::vector<CommunicatorDefinition> communicators;

@@ -22,6 +22,12 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 5);
     if (strcmp(how, "kill") == 0 && rank == 1)
         raise(SIGKILL);
+    if (strcmp(how, "stuck") == 0 && rank == 0)
+        MPI_Recv(in, 64, MPI_CHAR, 1, 4711, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(how, "stuck") == 0 && rank == 1) {
+        usleep(500000);
+        raise(SIGKILL);
+    }
     if (strcmp(how, "segv") == 0 && rank == 1)
         raise(SIGSEGV);
     if (strcmp(how, "term") == 0 && rank == 1)

@@ -70,6 +70,8 @@ def record(tmp_path):
             rank.collective("MPI_Allreduce", 8, times=3, ns=1000)
             if broken and me == 3:
                 rank.flags = ABORTED
+            if broken and me in (5, 6):
+                rank.flags, rank.in_call = 0, ("MPI_Recv", 1_500_000_000)
             made.append(rank)
         path = write_recording(tmp_path / name, made)
         for host in {rank.host for rank in made}:

@@ -130,13 +130,22 @@ def _partial(job: Job) -> list[dict]:
         if thread.has(ABORTED):
             reasons.append("MPI_Abort was called")
         elif not thread.has(FINALIZED):
-            reasons.append("MPI_Finalize was not reached")
+            reasons.append("MPI_Finalize was not reached" + _hung_in(thread))
+        elif thread.in_call == "MPI_Finalize":
+            reasons.append("MPI_Finalize did not return")
         if thread.has(STORAGE_FULL):
             reasons.append("the file system had no space")
         reasons += thread.record.problems
         if reasons:
-            found.append({"rank": thread.rank["world_rank"], "why": "; ".join(reasons)})
+            entry = {"rank": thread.rank["world_rank"], "why": "; ".join(reasons)}
+            if thread.in_call:
+                entry |= {"in_call": thread.in_call, "since_s": thread.in_call_since_s}
+            found.append(entry)
     return found
+
+
+def _hung_in(thread: Thread) -> str:
+    return f"; the last call was {thread.in_call}, which did not return" if thread.in_call else ""
 
 
 def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:

@@ -95,6 +95,19 @@ class Thread:
         bits = np.unpackbits(np.frombuffer(self.rank["affinity"], np.uint8), bitorder="little")
         return np.flatnonzero(bits).tolist()
 
+    @property
+    def in_call(self) -> str | None:
+        """The function it was in at the end, of those that wait for others; `None` if it was in none."""
+        call = self.rank["in_call"]
+        return None if call < 0 else str(CALL_NAMES[call])
+
+    @property
+    def in_call_since_s(self) -> float | None:
+        """When that call began, in seconds since the return of MPI_Init; `None` if no clock was read twice."""
+        if not self.rank["seconds_per_tick"]:
+            return None
+        return self.seconds(max(self.rank["in_call_begin_ticks"] - self.rank["init_ticks"], 0))
+
     def has(self, flag: int) -> bool:
         """Whether a bit of rw_rank.flags is set."""
         return bool(self.rank["flags"] & flag)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rankwise.quantities import seconds_text
 from rankwise.recording import Recording
 from rankwise.report.data import Gap
 
@@ -17,11 +18,13 @@ def gaps(recording: Recording) -> list[Gap]:
     found = []
     if missing := context["missing_ranks"]:
         found.append(Gap(f"{ranks_text(missing)} of {recording.world_size}", "left nothing behind"))
-    by_reason: dict[str, list[int]] = {}
+    by_reason: dict[str, list[dict]] = {}
     for entry in context["partial_ranks"]:
-        by_reason.setdefault(entry["why"], []).append(entry["rank"])
-    for why, ranks in by_reason.items():
-        found.append(Gap(f"the end of {ranks_text(ranks)}", why))
+        by_reason.setdefault(entry["why"], []).append(entry)
+    for why, entries in by_reason.items():
+        found.append(
+            Gap(f"the end of {ranks_text([entry['rank'] for entry in entries])}", why + _since(entries))
+        )
     found += [Gap(_counted(entry["what"], entry["count"]), entry["why"]) for entry in context["not_recorded"]]
     for why, hosts in _topology_problems(context).items():
         named = ", ".join(hosts[:3]) + (", ..." if len(hosts) > 3 else "")
@@ -61,6 +64,15 @@ def ranks_text(ranks: list[int]) -> str:
     if len(ranks) <= _MOST_RANKS_NAMED:
         return "ranks " + ", ".join(map(str, ranks))
     return f"{len(ranks)} ranks"
+
+
+def _since(entries: list[dict]) -> str:
+    """When the calls began that did not return; entries of one reason are all in one or none."""
+    times = sorted(entry["since_s"] for entry in entries if entry.get("since_s") is not None)
+    if not times:
+        return ""
+    first, last = (seconds_text(time) for time in (times[0], times[-1]))
+    return f" (entered {first if first == last else f'{first} to {last}'} after MPI_Init)"
 
 
 def _counted(what: str, count: int | None) -> str:
