@@ -2,7 +2,8 @@
 /*
  * The raw recording: what one node's ranks leave behind while the program runs.
  *
- * A recording directory NAME.rw/ holds raw/HOST.rwn, one file for each node, mapped by every rank of that node.
+ * A recording directory NAME.rw/ holds raw/HOST.NODE.rwn, one file for each node, mapped by every rank of that node. NODE
+ * tells nodes of one name apart; readers take any name that ends in .rwn.
  * All integers are little endian, all structs are naturally aligned and have no hidden padding.
  *
  *   offset 0                 RW_FILE_HEADER_BYTES             + n * RW_CHUNK_BYTES

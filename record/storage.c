@@ -12,7 +12,7 @@
 
 #include "calls_generated.h"
 
-static char stem[4096]; /* DIRECTORY/raw/HOST */
+static char stem[4096]; /* DIRECTORY/raw/HOST.NODE */
 static struct rw_file_header *file_header;
 
 /*
@@ -49,14 +49,30 @@ static void *map(int file, uint64_t offset, uint64_t bytes) {
     return mapping == MAP_FAILED ? NULL : mapping + before;
 }
 
+/*
+ * What tells nodes of one name apart (containers, images that were cloned) that write to one directory: mapped by two
+ * kernels, a file would be damaged. Eight hexadecimal digits made of what the kernel drew when it booted.
+ */
+static unsigned node_number(void) {
+    char text[64];
+    unsigned number = 0x811c9dc5u; /* FNV-1a, 32 bits */
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text);
+    if (file >= 0)
+        close(file);
+    for (ssize_t i = 0; i < length; i++)
+        number = (number ^ (unsigned char)text[i]) * 0x01000193u;
+    return number;
+}
+
 const char *rw_storage_open(const char *directory, const char *host) {
     int length = snprintf(stem, sizeof stem, "%s/raw", directory);
     if (directory[0] != '/')
         return "RANKWISE_DIR is not an absolute path";
-    if (length < 0 || (size_t)length + strlen(host) + 2 > sizeof stem)
+    if (length < 0 || (size_t)length + strlen(host) + sizeof "/.12345678" > sizeof stem)
         return "the path in RANKWISE_DIR is too long";
     mkdir(stem, 0777);
-    snprintf(stem + length, sizeof stem - (size_t)length, "/%s", host);
+    snprintf(stem + length, sizeof stem - (size_t)length, "/%s.%08x", host, node_number());
     int file = open_file();
     if (file < 0)
         return "the node's file in RANKWISE_DIR/raw cannot be opened";

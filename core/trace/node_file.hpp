@@ -51,7 +51,7 @@ struct ThreadRecord {
 /// that is none of ours, or of another version, is an error; everything else that is wrong is a sentence in `problems`.
 class NodeFile {
   public:
-    /// @param[in] path raw/HOST.rwn
+    /// @param[in] path raw/HOST.NODE.rwn
     /// @throws Error naming file, byte, and what was expected there
     explicit NodeFile(const std::string &path);
 

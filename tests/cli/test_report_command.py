@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`rankwise report` as typed: streams, files, what it refuses to replace."""
 
+import errno
 import json
+import os
 
 import pytest
 from raw_writer import Rank, write_recording
@@ -36,6 +38,23 @@ def test_json_is_one_object_and_no_file(recording, capsys):
     assert json.loads(out)["schema"] == "rankwise.report/1"
     assert err == ""
     assert not (recording.parent / "app.report.html").exists()
+
+
+def test_where_nothing_can_be_written_the_terminal_report_is_there(recording, capsys, monkeypatch):
+    # GIVEN a full file system, then a directory of somebody else
+    def no_space(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", no_space)
+    for said in ("no space left on device", "cannot be written to"):
+        # WHEN a report is asked for THEN it is printed, and the missing page is a warning
+        assert main(["report", str(recording)]) == 0
+        out, err = capsys.readouterr()
+        assert "ranks" in out
+        assert err.startswith("warning: ") and said in err and "[no-html]" in err
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    # AND a page that was asked for by name is an error
+    assert main(["report", str(recording), "-o", str(recording.parent / "mine.html")]) == 1
 
 
 def test_the_default_report_is_made_anew(recording, capsys):

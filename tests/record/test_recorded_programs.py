@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of all kinds: Fortran, Python, sessions, with tools of their own, without MPI, static."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,7 @@ import raw_reader
 
 from rankwise.machine import topology
 from rankwise.record.library import library_directory
+from rankwise.recording import Recording
 
 PROGRAMS = mpis.PROGRAMS
 PLAIN = {"PATH": "/usr/bin:/bin"}
@@ -190,5 +192,29 @@ def test_one_rank_of_a_node_saves_its_topology(mpi, compiled, record):
     saved, here = topology.from_saved_files(archive), topology.from_this_machine()
     assert saved == here
     host = recorded.rank(0).info["host"]
-    assert archive.name == f"{host}.topology.tar"
+    (node,) = (recorded.directory / "raw").glob("*.rwn")
+    assert archive.name == f"{node.stem}.topology.tar"
+    assert re.fullmatch(re.escape(host) + r"\.[0-9a-f]{8}", node.stem)
     assert {t.info["host"] for t in recorded.threads} == {host}
+
+
+@pytest.mark.mpi
+@pytest.mark.root
+def test_two_nodes_of_one_name_do_not_share_a_file(mpi, compiled, record, tmp_path_factory):
+    # GIVEN a rank whose kernel seems to be another one, under the same host name
+    other = tmp_path_factory.mktemp("other")
+    (other / "boot_id").write_text("00000000-1111-2222-3333-444444444444\n")
+    ring = compiled(mpi, "ring.c")
+    mount = f"mount --bind {other / 'boot_id'} /proc/sys/kernel/random/boot_id && exec {ring}"
+    first = '[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ]'
+    command = ["sh", "-c", f"if {first}; then exec {ring}; else exec unshare -m sh -c '{mount}'; fi"]
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespaces here")
+    # WHEN both record into one directory
+    recorded = record(mpi, 2, *command)
+    # THEN each has a file of its own, and the two are two hosts
+    assert len(list((recorded.directory / "raw").glob("*.rwn"))) == 2
+    assert [len(t.sent) for t in recorded.threads] == [1, 1]
+    recording = Recording.open(recorded.directory)
+    assert len({entry["host"] for entry in recording.context["bindings"]}) == 2
+    assert [host["topology_problem"] for host in recording.context["hosts"]] == [None, None]

@@ -88,8 +88,34 @@ def test_of_two_jobs_the_larger_is_kept_and_the_other_named(tmp_path):
     directory = write_recording(tmp_path / "two.rw", [*ranks(2, job="small"), *ranks(4, job="large")])
     recording = Recording.open(directory)
     assert recording.world_size == 4 and recording.messages.height == 4
-    assert recording.context["other_jobs"] == [{"job": "small", "world_size": 2, "ranks": 2}]
+    assert recording.context["other_jobs"] == [{"number": 1, "job": "small", "world_size": 2, "ranks": 2}]
     assert "2 MPI jobs were recorded" in recording.context["problems"][0]
+
+
+@pytest.mark.parametrize("job", ["1", "small"])
+def test_the_other_of_two_jobs_is_opened_by_number_or_name(tmp_path, job):
+    directory = write_recording(tmp_path / "two.rw", [*ranks(2, job="small"), *ranks(4, job="large")])
+    recording = Recording.open(directory, job)
+    assert recording.world_size == 2 and recording.messages.height == 2
+    assert recording.context["other_jobs"] == [{"number": 2, "job": "large", "world_size": 4, "ranks": 4}]
+    # AND that of all commands that do not ask for one is still the largest
+    assert Recording.open(directory).world_size == 4
+    with pytest.raises(RankwiseError, match="no MPI job `3`") as raised:
+        Recording.open(directory, "3")
+    assert raised.value.hint == "the jobs are `1` (small), `2` (large)"
+
+
+def test_two_nodes_of_one_name_are_two_hosts(tmp_path):
+    # GIVEN two files of nodes that both say they are n0
+    both = write_recording(tmp_path / "both.rw", [Rank(0, 2, host="n0")])
+    other = write_recording(tmp_path / "other.rw", [Rank(1, 2, host="n0")])
+    (both / "raw" / "n0.rwn").rename(both / "raw" / "n0.00000001.rwn")
+    (other / "raw" / "n0.rwn").rename(both / "raw" / "n0.00000002.rwn")
+    # THEN they are told apart, and a name that is there once stays as it is
+    recording = Recording.open(both)
+    assert recording.ranks["host"].to_list() == ["n0.00000001", "n0.00000002"]
+    (both / "raw" / "n0.00000002.rwn").unlink()
+    assert Recording.open(both).ranks["host"].to_list() == ["n0"]
 
 
 def test_a_second_run_without_a_job_name_replaces_the_first(tmp_path):

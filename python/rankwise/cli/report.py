@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
+
+from rankwise.errors import RankwiseError
 
 HELP = "show where a recording's time and messages went"
 
@@ -19,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
     add_json(parser)
     parser.add_argument("--open", action="store_true", help="show the HTML report in the browser")
+    parser.add_argument(
+        "--job",
+        metavar="JOB",
+        help="number or name of an MPI job, where several were recorded; default the largest",
+    )
     asked = parser.add_argument_group("other placements, for the message distribution")
     asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
     asked.add_argument(
@@ -60,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal(args)
     ranges = args.ranges or DEFAULT_RANGES
     check_ranges(ranges)
-    path = _output(args)
-    recording = Recording.open(args.recording)
+    path = _output(args, terminal)
+    recording = Recording.open(args.recording, args.job)
     asked = layouts.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
     report = build.build(recording, layouts.asked_placements(recording, asked), ranges)
     if args.json:
@@ -71,7 +79,12 @@ def run(args: argparse.Namespace) -> int:
 
         terminal.result(render(report, wants_colour(sys.stdout, args.color)))
     if path:
-        _write_html(report, path, terminal)
+        try:
+            _write_html(report, path, terminal)
+        except RankwiseError as error:
+            if args.output or args.open:
+                raise
+            _no_html(terminal, error.message)
     if args.open:
         import webbrowser
 
@@ -81,8 +94,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _output(args: argparse.Namespace) -> Path | None:
-    """Where the HTML goes, checked before any work; with `--json` there is none unless it is asked for."""
+def _output(args: argparse.Namespace, terminal) -> Path | None:
+    """Where the HTML goes, checked before any work; with `--json` there is none unless it is asked for.
+
+    Where the default place cannot be written to, the report is for the terminal only.
+    """
     from rankwise.report import files
 
     if args.output:
@@ -90,10 +106,17 @@ def _output(args: argparse.Namespace) -> Path | None:
         return Path(args.output)
     if (args.json and not args.open) or not Path(args.recording).is_dir():
         return None
-    path = files.default_path(Path(args.recording))
+    path = files.default_path(Path(args.recording), args.job)
+    if not args.open and not os.access(path.parent, os.W_OK):
+        _no_html(terminal, f"`{path.parent}` cannot be written to")
+        return None
     # A report under its default name is only as old as the last `rankwise report`: it is made anew.
     files.check(path, force=True)
     return path
+
+
+def _no_html(terminal, why: str) -> None:
+    terminal.warning(f"{why}: no HTML report", "no-html", "choose a place for it with `-o FILE`")
 
 
 def _write_html(report, path: Path, terminal) -> None:

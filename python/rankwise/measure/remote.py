@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from rankwise.measure import launch as launching
 from rankwise.measure.samples import Launch
 from rankwise.record import session
 
-SUFFIX = ".topology.tar"
+# raw/HOST.NODE.topology.tar
+SUFFIX = re.compile(r"\.[0-9a-f]{8}\.topology\.tar$")
 
 
 def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[str, NodeTopology]:
@@ -38,7 +40,7 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
             recording = session.prepare([*words, str(program), "census"], str(path), False, False, None)
             environment = recording.launch.environment_of_first(os.environ)
             launching.run(recording.launch.words, Launch(), patience_s, environment=environment)
-            saved = sorted(path.glob(f"raw/*{SUFFIX}"))
-            return {tar.name.removesuffix(SUFFIX): from_saved_files(tar) for tar in saved}
+            saved = sorted(path.glob("raw/*.topology.tar"))
+            return {SUFFIX.sub("", tar.name): from_saved_files(tar) for tar in saved}
         except RankwiseError:
             return {}

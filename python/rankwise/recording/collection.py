@@ -66,16 +66,21 @@ def is_current(directory: Path) -> bool:
     )
 
 
-def make(directory: Path) -> Collected:
-    """Read the raw files and make everything of them, writing nothing."""
+def make(directory: Path, job_wanted: str | None = None) -> Collected:
+    """Read the raw files and make everything of them, writing nothing.
+
+    Args:
+        directory: The recording directory.
+        job_wanted: Number or name of one MPI job of several; `None` for the largest.
+    """
     from rankwise.recording import context, tables
     from rankwise.recording.communicators import unify
     from rankwise.recording.expansion import expand
-    from rankwise.recording.job import largest_job
+    from rankwise.recording.job import choose_job
 
     fingerprint = _fingerprint(directory)
     raw = read(directory)
-    job = largest_job(raw)
+    job = choose_job(raw, job_wanted)
     communicators = unify(job)
     expansion = expand(job, communicators)
     frames = {

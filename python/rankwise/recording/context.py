@@ -80,10 +80,10 @@ def _run(directory: Path) -> dict | None:
 
 
 def _hosts(directory: Path, job: Job) -> list[dict]:
-    names = list(dict.fromkeys(thread.rank["host"] for thread in job.threads))
+    files = dict((thread.rank["host"], thread.rank["node_file"]) for thread in job.threads)
     hosts = []
-    for name in names:
-        file = directory / "raw" / f"{name}.topology.tar"
+    for name, node in files.items():
+        file = directory / "raw" / f"{node}.topology.tar"
         host = {"host": name, "topology": None, "topology_file": None, "topology_problem": None}
         if file.exists():
             host["topology_file"] = f"raw/{file.name}"

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
+from rankwise.errors import RankwiseError
 from rankwise.recording.raw import RawRecording, Thread
 
 
@@ -16,7 +17,8 @@ class Job:
 
     Attributes:
         threads: All of them.
-        left_out: Other jobs in the same files: name, ranks.
+        left_out: Other jobs in the same files: their number (in the order in which they started, from 1), name, size of
+            the world, ranks.
         problems: What had to be decided, one sentence each.
     """
 
@@ -44,8 +46,16 @@ class Job:
         return [rank for rank in range(self.world_size) if rank not in there]
 
 
-def largest_job(raw: RawRecording) -> Job:
-    """Of several jobs in one recording (a script that starts several, spawned ones), the one with most ranks."""
+def choose_job(raw: RawRecording, wanted: str | None = None) -> Job:
+    """One of several jobs in one recording (a script that starts several, spawned ones).
+
+    Args:
+        raw: What the ranks left behind.
+        wanted: Its number or name; `None` for the one with most ranks.
+
+    Raises:
+        RankwiseError: There is no such job.
+    """
     jobs: dict[tuple[str, int], list[Thread]] = defaultdict(list)
     for thread in raw.threads:
         jobs[thread.rank["job"], thread.rank["world_size"]].append(thread)
@@ -53,19 +63,35 @@ def largest_job(raw: RawRecording) -> Job:
     def ranks(key):
         return len({thread.rank["world_rank"] for thread in jobs[key]})
 
+    in_order = sorted(jobs, key=lambda key: min(t.rank["first_realtime_ns"] for t in jobs[key]))
     # Of equally large ones the first: it is what the user waited for.
-    def order(key):
-        return ranks(key), -min(thread.rank["first_realtime_ns"] for thread in jobs[key])
-
-    chosen = max(jobs, key=order)
-    left_out = [{"job": key[0], "world_size": key[1], "ranks": ranks(key)} for key in jobs if key != chosen]
+    chosen = max(in_order, key=ranks) if wanted is None else _named(in_order, wanted)
+    left_out = [
+        {"number": number, "job": key[0], "world_size": key[1], "ranks": ranks(key)}
+        for number, key in enumerate(in_order, 1)
+        if key != chosen
+    ]
     threads, problems = _each_rank_once(jobs[chosen])
     if left_out:
+        which = "the largest" if wanted is None else f"number {in_order.index(chosen) + 1}"
+        others = ", ".join(f"`--job {job['number']}` of {job['ranks']} ranks" for job in left_out[:4])
         problems.append(
-            f"{len(jobs)} MPI jobs were recorded here; this is the largest, of {ranks(chosen)} ranks"
+            f"{len(jobs)} MPI jobs were recorded here; this is {which}, of {ranks(chosen)} ranks; "
+            f"others: {others}{', ...' if len(left_out) > 4 else ''}"
         )
     threads.sort(key=lambda thread: (thread.rank["world_rank"], thread.rank["thread"]))
     return Job(threads, left_out, problems)
+
+
+def _named(jobs: list[tuple[str, int]], wanted: str) -> tuple[str, int]:
+    """By number, else by name; of several worlds with one name (spawned ones) the first."""
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(jobs):
+        return jobs[int(wanted) - 1]
+    named = [key for key in jobs if key[0] == wanted]
+    if named:
+        return named[0]
+    known = ", ".join(f"`{number}` ({name or 'no name'})" for number, (name, _) in enumerate(jobs, 1))
+    raise RankwiseError(f"no MPI job `{wanted}` was recorded here", f"the jobs are {known}")
 
 
 def _each_rank_once(threads: list[Thread]) -> tuple[list[Thread], list[str]]:

@@ -62,7 +62,8 @@ class Thread:
     """One thread of one MPI process.
 
     Attributes:
-        rank: The fields of rw_rank, `affinity` as bytes, and `seconds_per_tick` (0 if it is not known).
+        rank: The fields of rw_rank, `affinity` as bytes, `seconds_per_tick` (0 if it is not known), and
+            `node_file`, the name of its node's file without its ending.
         record: The reader's record; gives the trace's events.
     """
 
@@ -157,7 +158,7 @@ def read(directory: Path) -> RawRecording:
             raw.problems.append(error.message)
             continue
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
-        raw.threads += [Thread(record.rank, record) for record in node.threads]
+        raw.threads += [Thread(record.rank | {"node_file": path.stem}, record) for record in node.threads]
     if not raw.threads:
         if failures:
             raise failures[0]
@@ -166,4 +167,15 @@ def read(directory: Path) -> RawRecording:
             "see what works here: `rankwise doctor`",
             causes=tuple(raw.problems[:3]),
         )
+    _tell_hosts_apart(raw.threads)
     return raw
+
+
+def _tell_hosts_apart(threads: list[Thread]) -> None:
+    """Nodes of one name are hosts of their own, named as their files are."""
+    files: dict[str, set[str]] = {}
+    for thread in threads:
+        files.setdefault(thread.rank["host"], set()).add(thread.rank["node_file"])
+    for thread in threads:
+        if len(files[thread.rank["host"]]) > 1:
+            thread.rank["host"] = thread.rank["node_file"]

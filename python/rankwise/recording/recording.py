@@ -27,21 +27,32 @@ class Recording:
         context: Content of context.json.
     """
 
-    def __init__(self, path: Path, context: dict, tables: dict[str, pl.DataFrame] | None = None):
+    def __init__(
+        self, path: Path, context: dict, tables: dict[str, pl.DataFrame] | None = None, job: str | None = None
+    ):
         self.path = path
         self.context = context
+        self._job = job
         self._tables = dict(tables or {})
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Recording:
+    def open(cls, path: str | os.PathLike[str], job: str | None = None) -> Recording:
         """Open a recording, collecting it first if that was not done since its raw files changed.
 
         A recording that cannot be written to is collected in memory.
 
+        Args:
+            path: The recording directory.
+            job: Number or name of an MPI job, where several were recorded; `None` for the largest. Its tables are made
+                in memory.
+
         Raises:
-            RankwiseError: Not a recording directory, an empty one, or one of a newer format.
+            RankwiseError: Not a recording directory, an empty one, one of a newer format, or one without that job.
         """
         directory = Path(path)
+        if job is not None:
+            collected = collection.make(directory, job)
+            return cls(directory, collected.context, collected.tables, job)
         if not collection.is_current(directory):
             collected = collection.make(directory)
             try:
@@ -133,9 +144,9 @@ class Recording:
             RankwiseError: The raw files cannot be read.
             KeyError: The rank left nothing.
         """
-        from rankwise.recording.job import largest_job
+        from rankwise.recording.job import choose_job
         from rankwise.recording.raw import read
 
-        firsts = {t.rank["world_rank"]: t for t in largest_job(read(self.path)).first_threads}
+        firsts = {t.rank["world_rank"]: t for t in choose_job(read(self.path), self._job).first_threads}
         thread = firsts[rank]
         return thread.record.events() | {"seconds_per_tick": thread.rank["seconds_per_tick"]}

@@ -112,11 +112,11 @@ def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) ->
 
 def _from_recording(path: Path, library: str | None) -> Source:
     from rankwise.recording.expansion import library_of
-    from rankwise.recording.job import largest_job
+    from rankwise.recording.job import choose_job
     from rankwise.recording.raw import read
     from rankwise.recording.recording import Recording
 
-    job = largest_job(read(path))
+    job = choose_job(read(path))
     if job.missing_ranks:
         raise RankwiseError(
             f"the recording `{path}` lacks rank `{job.missing_ranks[0]}`"

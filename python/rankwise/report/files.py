@@ -14,10 +14,12 @@ _HEAD = 2000
 _MARK = '<meta name="generator" content="rankwise report">'
 
 
-def default_path(recording: Path) -> Path:
-    """`NAME.report.html` beside the recording `NAME.rw`."""
-    directory = recording.resolve()
-    return recording.parent / f"{directory.name.removesuffix('.rw')}.report.html"
+def default_path(recording: Path, job: str | None = None) -> Path:
+    """`NAME.report.html` beside the recording `NAME.rw`, `NAME.JOB.report.html` for one job of several."""
+    stem = recording.resolve().name.removesuffix(".rw")
+    if job is not None:
+        stem += "." + "".join(letter if letter.isalnum() else "-" for letter in job)
+    return recording.parent / f"{stem}.report.html"
 
 
 def check(path: Path, force: bool) -> None:
