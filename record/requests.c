@@ -63,7 +63,7 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     if (!spare)
         more_records();
     struct rw_request *request = spare;
-    uint64_t number = kind <= RW_LAST_NUMBERED_REQUEST ? rw_process.requests++ : 0;
+    uint64_t number = kind <= RW_LAST_NUMBERED_REQUEST ? __atomic_fetch_add(&rw_process.requests, 1, __ATOMIC_RELAXED) : 0;
     if (request) {
         spare = request->next;
         *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};
@@ -80,7 +80,7 @@ void rw_request_add(struct rw_request *request, uintptr_t handle) {
     request->handle = handle;
     request->next = *bucket;
     *bucket = request;
-    rw_requests_known++;
+    __atomic_store_n(&rw_requests_known, rw_requests_known + 1, __ATOMIC_RELAXED);
     rw_unlock(&lock);
 }
 
@@ -115,7 +115,7 @@ static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
             *link = request->next;
             request->next = spare;
             spare = request;
-            rw_requests_known--;
+            __atomic_store_n(&rw_requests_known, rw_requests_known - 1, __ATOMIC_RELAXED);
         }
     }
     rw_unlock(&lock);

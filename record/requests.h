@@ -81,8 +81,9 @@ RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
 /** @brief Copy the record. */
 RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
 
-/* How many there are: without any, completion calls need no look. */
+/* How many there are: without any, completion calls need no look. A thread sees at least those it has made itself. */
 extern uint64_t rw_requests_known RW_HIDDEN;
+static inline uint64_t rw_any_requests(void) { return __atomic_load_n(&rw_requests_known, __ATOMIC_RELAXED); }
 
 /* Message handles live in the same table, their bits inverted so that they never equal a request. */
 static inline uintptr_t rw_message_key(MPI_Message message) { return (uintptr_t)message ^ ~(uintptr_t)0; }

@@ -16,6 +16,8 @@
 
 /* ---- one completed operation ---- */
 
+static uint64_t requests_numbered(void) { return __atomic_load_n(&rw_process.requests, __ATOMIC_RELAXED); }
+
 struct completed {
     struct rw_request request;
     struct rw_envelope came;
@@ -47,7 +49,7 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
 
 static unsigned char *put_completed(unsigned char *at, const struct completed *done) {
     int receive = done->request.kind == RW_REQUEST_RECEIVE;
-    at = rw_put_u(at, rw_process.requests - done->request.number);
+    at = rw_put_u(at, requests_numbered() - done->request.number);
     at = rw_put_u(at, (uint64_t)receive);
     if (receive) {
         at = rw_put_z(at, done->came.peer);
@@ -60,7 +62,7 @@ static unsigned char *put_completed(unsigned char *at, const struct completed *d
 static void complete_one(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, MPI_Request handle,
                          const MPI_Status *status) {
     struct completed done;
-    int known = rw_requests_known && complete(thread, handle, status, &done);
+    int known = rw_any_requests() && complete(thread, handle, status, &done);
     if (!thread->traced)
         return;
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 6);
@@ -83,7 +85,7 @@ static void complete_several(struct rw_thread *thread, unsigned call, uint64_t b
     if (at)
         at = rw_put_u(at, limit);
     unsigned char *const numbers = at;
-    for (uint64_t i = 0; i < limit && rw_requests_known; i++) {
+    for (uint64_t i = 0; i < limit && rw_any_requests(); i++) {
         struct completed done;
         if (!complete(thread, handles[indices ? (uint64_t)indices[i] : i], &statuses[i], &done))
             continue;
@@ -102,7 +104,7 @@ static void complete_several(struct rw_thread *thread, unsigned call, uint64_t b
 /* After an error: forget what the library has freed, count what it says arrived all the same. */
 static void complete_after_error(struct rw_thread *thread, int count, const MPI_Request *before,
                                  const MPI_Request *after, const MPI_Status *statuses) {
-    for (int i = 0; i < count && rw_requests_known; i++) {
+    for (int i = 0; i < count && rw_any_requests(); i++) {
         struct completed done;
         if (after[i] != MPI_REQUEST_NULL || before[i] == MPI_REQUEST_NULL)
             continue;
@@ -125,7 +127,7 @@ struct copies {
 static void copy_handles(struct rw_thread *thread, struct copies *copies, int count, const MPI_Request *handles) {
     copies->handles = NULL;
     copies->statuses = NULL;
-    if (count <= 0 || !(rw_requests_known || thread->traced))
+    if (count <= 0 || !(rw_any_requests() || thread->traced))
         return;
     if (count <= FEW) {
         copies->handles = copies->few_handles;
@@ -264,13 +266,13 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
     if (at)
         at = rw_put_u(at, limit);
     unsigned char *const numbers = at;
-    for (uint64_t i = 0; i < limit && rw_requests_known; i++) {
+    for (uint64_t i = 0; i < limit && rw_any_requests(); i++) {
         struct rw_request request;
         if (!rw_request_start((uintptr_t)handles[i], &request) || request.kind > RW_LAST_NUMBERED_REQUEST)
             continue;
         known++;
         if (at)
-            at = rw_put_u(at, rw_process.requests - request.number);
+            at = rw_put_u(at, requests_numbered() - request.number);
         if (request.kind == RW_REQUEST_SEND && request.counted)
             rw_count_message(thread, request.call, 0, request.peer == RW_PEER_UNKNOWN ? -3 : (int64_t)request.peer,
                              request.bytes);
@@ -339,7 +341,7 @@ static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 1);
     if (at)
         rw_trace_end(thread, rw_put_u(at, known && request.kind <= RW_LAST_NUMBERED_REQUEST
-                                              ? rw_process.requests - request.number
+                                              ? requests_numbered() - request.number
                                               : 0));
 }
 

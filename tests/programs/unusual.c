@@ -4,11 +4,13 @@
  * many    2000 requests at once, sends of every size from 0 to 1999 bytes, 3000 different collectives
  * fork    a child process that calls MPI_Initialized and ends
  * unwind  an error handler that leaves MPI by longjmp
+ * vanish  as many, but the recording's directory is removed after MPI_Init
  * limit   as many, but from MPI_Init on no file may grow beyond 900 KB
  * early   calls before MPI_Init and after MPI_Finalize
  */
 #include <mpi.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -66,6 +68,15 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(argv[1], "limit") == 0)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){900000, RLIM_INFINITY});
+    if (strcmp(argv[1], "vanish") == 0) {
+        char command[4096];
+        snprintf(command, sizeof command, "rm -rf '%s'", getenv("RANKWISE_DIR"));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0 && system(command) != 0)
+            MPI_Abort(MPI_COMM_WORLD, 6);
+        MPI_Barrier(MPI_COMM_WORLD);
+        many();
+    }
     if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "limit") == 0)
         many();
     if (strcmp(argv[1], "fork") == 0)

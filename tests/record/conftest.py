@@ -58,13 +58,15 @@ def recorder(tmp_path):
 
 @pytest.fixture
 def record(tmp_path):
-    """Function (mpi, ranks, command..., trace=, expect=, environment=) -> Recorded."""
+    """Function (mpi, ranks, command..., trace=, expect=, environment=, timeout=) -> Recorded."""
 
-    def run(mpi: mpis.Mpi, ranks: int, *command, trace=False, expect=0, environment=None) -> Recorded:
+    def run(
+        mpi: mpis.Mpi, ranks: int, *command, trace=False, expect=0, environment=None, timeout=120
+    ) -> Recorded:
         chosen = environment_for(
             tmp_path, **({"RANKWISE_TRACE": "1"} if trace else {}), **(environment or {})
         )
-        done = mpi.run(ranks, *command, environment=chosen)
+        done = mpi.run(ranks, *command, environment=chosen, timeout=timeout)
         if expect is not None:
             assert (done.returncode, done.stderr) == (expect, ""), done.stdout
         return Recorded(done, tmp_path, raw_reader.read(tmp_path))

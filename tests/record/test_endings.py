@@ -8,7 +8,7 @@ from rankwise.recording import Recording
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize("how", ["abort", "kill", "segv", "term", "_exit", "exit"])
+@pytest.mark.parametrize("how", ["abort", "kill", "kill all", "segv", "term", "exec", "_exit", "exit"])
 def test_what_was_recorded_survives_every_ending(mpi, compiled, record, how):
     # GIVEN two ranks that have exchanged 50 messages
     endings = compiled(mpi, "endings.c")
