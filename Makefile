@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
 
-.PHONY: bench-replay demo demo-short test test-all lint clean dev
+.PHONY: bench-place bench-replay demo demo-short test test-all lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,9 @@ test-all: $(VENV)/.test
 
 bench-replay: $(VENV)/.installed
 	$(BIN)/python bench/replay.py
+
+bench-place: $(VENV)/.installed
+	$(BIN)/python bench/place.py
 
 lint: $(VENV)/.test
 	$(BIN)/python -m ruff check

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <chrono>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "error.hpp"
 #include "placement/greedy.hpp"
+#include "placement/mapping.hpp"
 #include "placement/refine.hpp"
 #include "rooms.hpp"
 
@@ -22,6 +26,31 @@ template <typename T> using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_cont
 template <typename Array> auto values(const Array &array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
+
+// Ends a search when its time is over, or at Ctrl-C, which the caller is told of and keeps the best so far.
+class Clock {
+  public:
+    explicit Clock(std::optional<double> budget_s) : budget_s_(budget_s) {}
+
+    bool over() {
+        if (interrupted_)
+            return true;
+        if (PyErr_CheckSignals() != 0) {
+            if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+                throw nb::python_error();
+            PyErr_Clear();
+            return interrupted_ = true;
+        }
+        return budget_s_ && std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > *budget_s_;
+    }
+
+    bool interrupted() const { return interrupted_; }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::optional<double> budget_s_;
+    bool interrupted_ = false;
+};
 
 class Search {
   public:
@@ -44,35 +73,137 @@ class Search {
     }
 
     std::vector<Slot> refine(const std::vector<Slot> &slot, std::uint64_t seed, std::int32_t rounds,
-                             std::optional<double> budget_s) const {
+                             std::optional<double> budget_s, const std::vector<bool> &fixed, bool keep_nodes) {
         Surrogate surrogate(slots_, traffic_, make_assignment(slot, slots_.count()));
-        const auto start = std::chrono::steady_clock::now();
+        Clock clock(budget_s);
         RefineOptions options;
         options.seed = seed;
         options.rounds = rounds;
-        options.stop = [&] {
-            if (PyErr_CheckSignals() != 0) // Ctrl-C: keep the best so far, the caller sees the signal
-                throw nb::python_error();
-            return budget_s && std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > *budget_s;
-        };
+        options.stop = [&] { return clock.over(); };
+        options.fixed.assign(fixed.begin(), fixed.end());
+        options.keep_nodes = keep_nodes;
         rankwise::placement::refine(surrogate, slots_, traffic_, options);
+        interrupted_ = interrupted_ || clock.interrupted();
         return surrogate.assignment().slot;
     }
+
+    // What a pair saves by being as near as can be is the weight of its edge.
+    std::vector<Slot> multisect(std::uint64_t seed) {
+        const auto width = static_cast<std::size_t>(slots_.levels) + 1;
+        float most = 0;
+        std::vector<float> saved(traffic_.neighbour.size());
+        for (std::size_t e = 0; e < saved.size(); ++e) {
+            saved[e] = std::max(0.0F, traffic_.cost[e * width] - traffic_.cost[e * width + width - 2]);
+            most = std::max(most, saved[e]);
+        }
+        std::vector<Weight> weight(saved.size());
+        for (std::size_t e = 0; e < saved.size(); ++e)
+            weight[e] = most > 0 ? static_cast<Weight>(1e6 * static_cast<double>(saved[e] / most)) : 0;
+        // Both ends' sums may differ in the last digit: the lower rank's counts.
+        for (Rank v = 0; v < traffic_.ranks; ++v)
+            for (auto e = traffic_.offsets[v]; e < traffic_.offsets[v + 1]; ++e)
+                if (const Rank u = traffic_.neighbour[e]; u < v) {
+                    const auto row = traffic_.neighbour.begin();
+                    const auto twin = std::lower_bound(row + traffic_.offsets[u], row + traffic_.offsets[u + 1], v);
+                    weight[e] = weight[twin - row];
+                }
+        const Graph graph = make_graph(traffic_.offsets, traffic_.neighbour, weight);
+        Clock clock(std::nullopt);
+        Random random(seed);
+        auto slot = rankwise::placement::multisect(graph, slots_, random, 4, [&] { return clock.over(); });
+        if (!slot.empty() && slots_.levels > 1) {
+            const auto changed = exchange(graph, slots_, slot, 4, 1e18, [&] { return clock.over(); });
+            arrange_inside(graph, slots_, 1, slot, changed, random, 4);
+        }
+        interrupted_ = interrupted_ || clock.interrupted();
+        return slot;
+    }
+
+    bool interrupted() const { return interrupted_; }
 
   private:
     Slots slots_;
     Traffic traffic_;
+    bool interrupted_ = false;
 };
+
+class Mapping {
+  public:
+    Mapping(const Graph &graph, std::vector<std::int32_t> arity, const std::vector<double> &distances)
+        : graph_(graph), arity_(std::move(arity)), slots_(uniform_slots(arity_)) {
+        if (distances.size() != arity_.size())
+            throw rankwise::Error("`" + std::to_string(distances.size()) + "` distances do not fit a hierarchy of `" +
+                                      std::to_string(arity_.size()) + "` levels",
+                                  "give a distance for each level, nearest first");
+        distances_.of_level.assign(distances.rbegin(), distances.rend());
+        distances_.of_level.push_back(0);
+    }
+
+    nb::tuple score(const std::vector<Slot> &slot) const {
+        const auto cost = mapping_cost(graph_, slots_, distances_, make_assignment(slot, slots_.count()).slot);
+        return nb::make_tuple(cost.total, cost.busiest);
+    }
+
+    double bound() const { return lower_bound(graph_, slots_, distances_); }
+
+    nb::tuple search(std::uint64_t seed, std::optional<double> budget_s, bool never_busier, const Extents &grid,
+                     const std::vector<std::vector<Slot>> &given, const nb::object &progress) const {
+        Clock clock(budget_s);
+        MapOptions options{seed, budget_s.has_value(), never_busier, grid, given, [&] { return clock.over(); }, nullptr};
+        if (!progress.is_none())
+            options.progress = [&](const std::string &name, const MappingCost &best) {
+                progress(name, best.total, best.busiest);
+            };
+        nb::list found;
+        for (auto &each : map_graph(graph_, slots_, arity_, distances_, options))
+            found.append(nb::make_tuple(each.name, to_numpy(std::move(each.slot)), each.cost.total, each.cost.busiest));
+        return nb::make_tuple(found, clock.interrupted());
+    }
+
+  private:
+    const Graph &graph_;
+    std::vector<std::int32_t> arity_;
+    Slots slots_;
+    Distances distances_;
+};
+
+void bind_mapping(nb::module_ &room) {
+    nb::class_<Graph>(room, "Graph")
+        .def(nb::new_([](const Vector<std::int64_t> &offsets, const Vector<std::int32_t> &neighbour,
+                         const Vector<std::int64_t> &weight) {
+                 return make_graph({offsets.data(), offsets.size()}, {neighbour.data(), neighbour.size()},
+                                   {weight.data(), weight.size()});
+             }),
+             "offsets"_a, "neighbour"_a, "weight"_a)
+        .def_static(
+            "read_metis",
+            [](const nb::bytes &text, const std::string &name) { return read_metis({text.c_str(), text.size()}, name); },
+            "text"_a, "name"_a)
+        .def_prop_ro("vertices", &Graph::vertices)
+        .def_prop_ro("edges", &Graph::edges);
+    nb::class_<Mapping>(room, "Mapping")
+        .def(nb::init<const Graph &, std::vector<std::int32_t>, const std::vector<double> &>(), "graph"_a, "arity"_a,
+             "distances"_a, nb::keep_alive<1, 2>())
+        .def("score", &Mapping::score, "slot"_a)
+        .def("lower_bound", &Mapping::bound)
+        .def("search", &Mapping::search, "seed"_a = 1, "budget_s"_a = nb::none(), "never_busier"_a = false,
+             "grid"_a = Extents{},
+             "given"_a = std::vector<std::vector<Slot>>{}, "progress"_a = nb::none());
+}
 
 } // namespace
 
 void bind_placement(nb::module_ &module) {
     auto room = module.def_submodule("placement");
+    bind_mapping(room);
     nb::class_<Search>(room, "Search")
         .def(nb::init<const Table<std::int32_t> &, const Vector<std::int32_t> &, const Vector<std::int64_t> &,
                       const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &, const Vector<float> &>(),
              "groups"_a, "node"_a, "offsets"_a, "neighbour"_a, "cost"_a, "nic_out"_a, "nic_in"_a)
         .def("grow", &Search::grow)
         .def("score", &Search::score, "slot"_a)
-        .def("refine", &Search::refine, "slot"_a, "seed"_a = 1, "rounds"_a = 50, "budget_s"_a = nb::none());
+        .def("multisect", &Search::multisect, "seed"_a = 1)
+        .def("refine", &Search::refine, "slot"_a, "seed"_a = 1, "rounds"_a = 50, "budget_s"_a = nb::none(),
+             "fixed"_a = std::vector<bool>{}, "keep_nodes"_a = false)
+        .def_prop_ro("interrupted", &Search::interrupted);
 }

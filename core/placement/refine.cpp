@@ -68,6 +68,7 @@ class Partners {
 
 std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &traffic, const RefineOptions &options) {
     Partners partners(slots, traffic, options);
+    const auto fixed = [&](Rank rank) { return !options.fixed.empty() && rank != no_rank && options.fixed[rank]; };
     std::vector<Rank> order(static_cast<std::size_t>(traffic.ranks));
     std::iota(order.begin(), order.end(), 0);
     std::int64_t swaps = 0;
@@ -77,14 +78,20 @@ std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &tra
         for (const Rank rank : order) {
             if (options.stop && options.stop())
                 return swaps;
+            if (fixed(rank))
+                continue;
             const Slot here = surrogate.assignment().slot[static_cast<std::size_t>(rank)];
             Slot best = here;
             double change = -least_gain * surrogate.value();
-            for (const Slot slot : partners.of(rank, surrogate.assignment()))
+            for (const Slot slot : partners.of(rank, surrogate.assignment())) {
+                if (fixed(surrogate.assignment().rank[slot]) ||
+                    (options.keep_nodes && slots.node[slot] != slots.node[here]))
+                    continue;
                 if (const double candidate = surrogate.swap_change(here, slot); candidate < change) {
                     change = candidate;
                     best = slot;
                 }
+            }
             if (best != here) {
                 surrogate.swap(here, best);
                 ++swaps;

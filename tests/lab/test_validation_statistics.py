@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Agreement of predicted and measured times, on numbers whose answer is known."""
 
-import os
-
 import msgspec
 import numpy as np
 import pytest
 
-from rankwise.lab.validation import session
-from rankwise.lab.validation.cases import Case
-from rankwise.lab.validation.measured_run import RunFailedError
-from rankwise.lab.validation.other_load import OtherLoad, busy_s
 from rankwise.lab.validation.result import bytes_only_s, evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
 from rankwise.lab.validation.statistics import Compared, agreement
@@ -148,64 +142,8 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     assert kept["schema"] == "rankwise.validation/1"
 
 
-def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state):
-    state.add(Run("one", "blocked", 0, time_s=9.0, other_load=0.3))
-    assert (0, "one", "blocked") in state.missing()
-    assert evaluate(state).cases[0].placements[0].measured is None
-    # WHEN it was alone
-    state.add(Run("one", "blocked", 0, time_s=1.0, other_load=0.01))
-    assert (0, "one", "blocked") not in state.missing()
-    document = evaluate(state)
-    assert document.cases[0].placements[0].measured.times_s == [1.0]
-    assert document.disturbed == 1
-
-
-def test_processor_time_of_all_processes():
-    # user 100, nice 20, system 30 ticks; idle, interrupts and the rest do not count
-    text = "cpu  100 20 30 4000 5 6 7 8 0 0\ncpu0 1 2 3\n"
-    assert busy_s(text) == pytest.approx(150 / os.sysconf("SC_CLK_TCK"))
-
-
-def test_what_others_use_is_seen_and_what_the_program_uses_is_not():
-    # GIVEN 0.3 s of computation here
-    before, used = OtherLoad.begin(), os.times()
-    while os.times().user - used.user < 0.3:
-        pass
-    # THEN it is part of what all used, and not of what others did if it is taken off
-    all_of_it = before.share(0.0)
-    assert all_of_it > before.share(0.25) >= 0.0
-
-
 def test_a_case_that_failed_before_its_runs_is_named_too(state):
     state.plan.cases[0] = CasePlan("one", "One", failure="status 139")
     document = evaluate(state)
     assert document.failures == ["one: status 139"]
     assert document.predicted.times == 0
-
-
-def test_a_placement_that_failed_once_is_not_tried_again(state, monkeypatch):
-    # GIVEN runs of which those of `cyclic` fail
-    tried = []
-
-    def run_case(placement, *_):
-        tried.append(placement)
-        if placement == "cyclic":
-            raise RunFailedError("not finished after 20 s")
-        return 1.0, 0.0
-
-    monkeypatch.setattr(session, "find_launcher", lambda *_: None)
-    monkeypatch.setattr(session, "run_case", run_case)
-    monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: placement)
-    placements = state.plan.cases[0].predicted
-    renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
-    state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
-    case = Case("one", "One", ("./one",))
-    # WHEN all are run
-    assert session.Validation(state, print)._run_all(None, {"one": case}, lambda done, total: None)
-    # THEN it was tried once, and each of its runs counts as failed
-    assert tried == ["blocked", "cyclic", "worst", "worst", "blocked"]
-    assert evaluate(state).failures == [
-        "one cyclic, repetition 0: not finished after 20 s",
-        "one cyclic, repetition 1: not tried, as it failed before",
-    ]
-    assert evaluate(state).complete

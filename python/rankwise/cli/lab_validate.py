@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
 _DEFAULTS = {"nodes": 4, "cores": 4, "rate": "100mbit", "seed": 1}
-_FULL = {"placements": 8, "repetitions": 5}
+_FULL = {"placements": 8, "repetitions": 6}
 _QUICK = {"placements": 4, "repetitions": 3}
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     plan.add_argument("--cases", metavar="A,B,...", help="lammps, cg, ft, mg, halo; default all of them")
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
-    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
+    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 6, 3 with --quick")
     plan.add_argument(
         "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
     )

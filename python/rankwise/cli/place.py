@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
-    from rankwise.placement.search import Candidate
+    from rankwise.placement.search import Candidate, PlacementSearch
 
 HELP = "find the best placement of a traced program on a machine"
 SCHEMA = "rankwise.place/1"
@@ -25,32 +25,90 @@ SCHEMA = "rankwise.place/1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_json, add_output, add_replays, seconds
+    from rankwise.cli import place_graph
+    from rankwise.cli.parsing import add_json, add_output, seconds
     from rankwise.cli.place_format import FORMATS
 
-    parser.add_argument("input", metavar="REC", help="a recording made with --trace")
-    parser.add_argument("--machine", "-m", required=True, metavar="FILE", help="the machine file")
+    parser.usage = (
+        "%(prog)s [OPTIONS] REC --machine FILE\n"
+        "       %(prog)s [OPTIONS] --graph FILE --hierarchy A:B:...:N --distances A:B:..."
+    )
+    parser.add_argument("input", nargs="?", metavar="REC", help="a recording made with --trace")
+    parser.add_argument("--machine", "-m", metavar="FILE", help="the machine file")
     add_output(parser, "where the placement goes; default: beside the recording, NAME.placement.json")
     parser.add_argument(
         "--format", choices=tuple(FORMATS), help="write the files of this launcher too, and its launch line"
     )
     parser.add_argument("--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format`")
     parser.add_argument(
-        "--budget", type=seconds, default=10.0, metavar="TIME", help="for the search, as 30s; default 10s"
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help="for the search, as 30s; default 10s, graphs until it ends",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search; default 1")
-    add_replays(parser)
+    parser.add_argument(
+        "--objective",
+        choices=("time", "network", "bytes"),
+        help="predicted time (default), the busiest network interface, or bytes between nodes; "
+        "for graphs, time and network: no busier node for less weight x distance",
+    )
+    parser.add_argument(
+        "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"
+    )
+    limits = parser.add_argument_group("limits of the search, for recordings")
+    limits.add_argument(
+        "--fix", action="append", metavar="RANK=NODE:CORE", help="a rank stays on this core; again for more"
+    )
+    limits.add_argument(
+        "--forbid",
+        action="append",
+        metavar="NODE:CORE",
+        help="no rank gets this core; `*:0` for all nodes, `0:2-5`",
+    )
+    limits.add_argument(
+        "--cores-per-rank", type=int, metavar="N", help="neighbouring cores of a rank; default 1"
+    )
+    limits.add_argument(
+        "--keep-nodes", action="store_true", help="ranks stay on their nodes, cores may change"
+    )
+    place_graph.add_arguments(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, write the best placement, say why it is best."""
-    from dataclasses import replace
+    from rankwise.cli import place_graph
+
+    if args.graph:
+        options = ("machine", "format", "hosts", "fix", "forbid", "cores_per_rank", "keep_nodes")
+        _refuse(args, "a graph", "input", *options)
+        return place_graph.run(args)
+    _refuse(args, "a recording", "hierarchy", "distances", "grid")
+    for name, option in (("input", "REC"), ("machine", "--machine")):
+        if not getattr(args, name):
+            raise RankwiseError(f"`rankwise place` needs `{option}`", "see `rankwise place --help`", status=2)
+    return _run(args)
+
+
+def _refuse(args: argparse.Namespace, placed: str, *names: str) -> None:
+    """Raise a usage error for an option that means nothing for what is placed."""
+    for name in names:
+        if getattr(args, name):
+            option = "REC" if name == "input" else "--" + name.replace("_", "-")
+            raise RankwiseError(
+                f"`{option}` is not for placing {placed}", "see `rankwise place --help`", status=2
+            )
+
+
+def _run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
+    from rankwise.placement.constraints import Constraints
+    from rankwise.placement.file import load as load_placement
     from rankwise.placement.file import save
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
@@ -75,14 +133,33 @@ def run(args: argparse.Namespace) -> int:
     source = load_source(args.input)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
-    search = PlacementSearch(Recording.open(args.input).messages, source.schedule.ranks, machine, topology)
-    candidates = search.run(
-        predictor.predict, _current(source.recorded, topology), seed=args.seed, budget_s=args.budget
+    predictor = Predictor(source.schedule, machine, topology)
+    ranks = source.schedule.ranks
+    search = PlacementSearch(
+        Recording.open(args.input).messages,
+        ranks,
+        machine,
+        topology,
+        args.objective or "time",
+        Constraints.parse(
+            topology,
+            ranks,
+            fix=args.fix or (),
+            forbid=args.forbid or (),
+            cores_per_rank=1 if args.cores_per_rank is None else args.cores_per_rank,
+            keep_nodes=args.keep_nodes,
+        ),
     )
-    candidates = [
-        replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates
-    ]
+    current = load_placement(args.current) if args.current else _current(source.recorded, search)
+    if current is not None and current.ranks != ranks:
+        raise RankwiseError(
+            f"`{args.current}` places {current.ranks} ranks, the program has {ranks}",
+            "name a placement of this program",
+        )
+    budget_s = 10.0 if args.budget is None else args.budget
+    candidates = search.run(predictor.predict, current, seed=args.seed, budget_s=budget_s)
+    if search.interrupted:
+        terminal.note("interrupted: the best so far is taken")
     save(candidates[-1].placement, output)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
@@ -132,17 +209,20 @@ def _output(args: argparse.Namespace) -> Path:
     return output
 
 
-def _current(recorded: Placement | None, topology: Topology) -> Placement | None:
-    """Where the program ran, if that was on this machine with a core for each rank."""
-    if recorded is None or not recorded.bound.all() or not recorded.injective:
+def _current(recorded: Placement | None, search: PlacementSearch) -> Placement | None:
+    """Where the program ran, if that was on this machine and within the limits of the search."""
+    if recorded is None:
         return None
-    nodes = [node.sha256 for node in topology.nodes]
-    return recorded if list(recorded.topology_sha256) == nodes else None
+    try:
+        search.slots_of(recorded)
+    except RankwiseError:
+        return None
+    return recorded
 
 
 def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
-    from rankwise.quantities import bytes_text, interval_text, seconds_text
+    from rankwise.quantities import bytes_text, seconds_text
 
     best = candidates[-1]
     rows = []
@@ -152,13 +232,12 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
             [
                 candidate.name,
                 seconds_text(candidate.makespan_s),
-                interval_text(candidate.prediction.interval),
                 "best" if candidate is best or over == 0 else f"+{over:.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]
         )
-    terminal.table(["placement", "predicted", "interval", "", "over network", "busiest interface"], rows)
+    terminal.table(["placement", "predicted", "", "over network", "busiest interface"], rows)
     reference = next((each for each in candidates if each.name == "current"), candidates[0])
     terminal.result(f"\nagainst {reference.name}:")
     for sentence in reasons(best.prediction, reference.prediction, reference.name):
@@ -166,8 +245,6 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
 
 
 def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate]) -> dict:
-    from dataclasses import asdict
-
     from rankwise.placement.file import to_dict
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
 
@@ -182,7 +259,6 @@ def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate
             {
                 "name": each.name,
                 "makespan_s": each.makespan_s,
-                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
                 "network_bytes": network_bytes(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
                 "search_objective_s": each.surrogate_s,

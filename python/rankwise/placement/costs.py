@@ -11,16 +11,16 @@ import polars as pl
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, cache_channels
 from rankwise.machine.file import LinkClass, Machine, Resource
 from rankwise.machine.link_classes import link_index
-from rankwise.machine.topology import Topology
+from rankwise.machine.topology import NodeTopology, Topology
 
 
 @dataclass(frozen=True)
 class CoreSlots:
-    """Every core of every node as a place for one rank.
+    """Every core of every node, or every group of some neighbouring ones, as a place for one rank.
 
     Attributes:
         node: Node of each slot.
-        core: Logical core of each slot.
+        core: Logical cores of each slot, one row a slot.
         groups: For each slot what it is in, widest first: node, package, caches, core. Two slots whose first k
             entries are equal are k levels apart.
         channels: The channel of pairs that are 0, 1, ... levels apart.
@@ -32,21 +32,39 @@ class CoreSlots:
     channels: tuple[str, ...]
 
     @classmethod
-    def of(cls, topology: Topology) -> CoreSlots:
-        """The slots of a topology, nodes in order, cores in logical order."""
+    def of(
+        cls, topology: Topology, cores_per_rank: int = 1, forbidden: frozenset[tuple[int, int]] = frozenset()
+    ) -> CoreSlots:
+        """The slots of a topology, nodes in order, cores in logical order.
+
+        Args:
+            topology: The nodes.
+            cores_per_rank: Cores of a slot; they are of one package.
+            forbidden: Cores (node, logical core) that belong to no slot.
+        """
         names = sorted({name for node in set(topology.nodes) for name in cache_channels(node)}, reverse=True)
-        node = np.concatenate([np.full(each.cores, at) for at, each in enumerate(topology.nodes)])
-        core = np.concatenate([np.arange(each.cores) for each in topology.nodes])
-        columns = [node, np.concatenate([each.packages for each in topology.nodes])]
+        taken = [
+            _rows_of(each, cores_per_rank, [core for node, core in forbidden if node == at])
+            for at, each in enumerate(topology.nodes)
+        ]
+        node = np.concatenate([np.full(len(rows), at) for at, rows in enumerate(taken)])
+        core = np.concatenate(taken)
+        heads = [rows[:, 0] for rows in taken]
+        columns = [
+            node,
+            np.concatenate(
+                [np.array(each.packages)[head] for each, head in zip(topology.nodes, heads, strict=True)]
+            ),
+        ]
         for name in names:
             parts = []
-            for each in topology.nodes:
+            for each, head in zip(topology.nodes, heads, strict=True):
                 ids = dict(each.caches).get(name) if name in cache_channels(each) else None
                 # Cores without this cache share nothing at this level: ids that no cache has.
                 alone = -1 - np.arange(each.cores)
-                parts.append(alone if ids is None else np.where(np.array(ids) >= 0, ids, alone))
+                parts.append((alone if ids is None else np.where(np.array(ids) >= 0, ids, alone))[head])
             columns.append(np.concatenate(parts))
-        groups = np.stack([*columns, core], axis=1).astype(np.int32)
+        groups = np.stack([*columns, core[:, 0]], axis=1).astype(np.int32)
         return cls(node.astype(np.int32), core, groups, (NETWORK, NODE, PACKAGE, *names))
 
     @property
@@ -56,6 +74,15 @@ class CoreSlots:
         return frozenset(
             name for level, name in enumerate(self.channels) if wholes[level + 1] > wholes[level]
         )
+
+
+def _rows_of(node: NodeTopology, size: int, forbidden: list[int]) -> np.ndarray:
+    """Groups of `size` neighbouring cores of each package of a node, without some cores."""
+    rows = []
+    for package in dict.fromkeys(node.packages):
+        own = [core for core in range(node.cores) if node.packages[core] == package and core not in forbidden]
+        rows += [own[at : at + size] for at in range(0, len(own) - size + 1, size)]
+    return np.array(sorted(rows), dtype=np.int64).reshape(-1, size)
 
 
 def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
@@ -89,6 +116,10 @@ def interface_time(resource: Resource | None, messages: np.ndarray, bytes_total:
     return messages * each + bytes_total / rate
 
 
+# What decides only between equals counts this much less.
+_LESS = 1e-3
+
+
 @dataclass(frozen=True)
 class PairCosts:
     """Neighbour lists of the ranks (compressed rows) with costs in seconds; both directions of a pair are summed.
@@ -115,11 +146,21 @@ class PairCosts:
         machine: Machine,
         channels: tuple[str, ...],
         reachable: frozenset[str] | None = None,
+        objective: str = "time",
     ) -> PairCosts:
         """Sum the messages table (source, destination, messages, bytes; one row a size range and call).
 
         Messages of a row are taken to be of their mean size. Messages to self cost the same everywhere. Channels
         that are not `reachable` (default: all are) need no link class and cost nothing.
+
+        Args:
+            messages: The table.
+            ranks: Number of ranks.
+            machine: Link classes and network interfaces.
+            channels: Of pairs that share 0, 1, ... levels.
+            reachable: See above.
+            objective: `time`: costs are seconds of LogGOPS. `network`: time on the interfaces, everything else only
+                where that is equal. `bytes`: bytes between nodes, those inside only where these are equal.
         """
         rows = messages.filter((pl.col("source") != pl.col("destination")) & (pl.col("messages") > 0))
         count, total = (rows[name].to_numpy().astype(np.float64) for name in ("messages", "bytes"))
@@ -135,6 +176,11 @@ class PairCosts:
         resources = {resource.kind: resource for resource in machine.resources}
         sent = interface_time(resources.get("nic_tx"), count, total)
         received = interface_time(resources.get("nic_rx"), count, total)
+        if objective == "network":
+            levels = [level * _LESS for level in levels]
+        elif objective == "bytes":
+            levels = [total * _LESS**depth for depth in range(len(channels))]
+            sent = received = nothing
         # Every message is an entry of its source (out) and of its destination (in).
         key = np.concatenate([source * ranks + destination, destination * ranks + source])
         pairs, entry = np.unique(key, return_inverse=True)

@@ -15,9 +15,10 @@ from rankwise._core.placement import Search
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
+from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CoreSlots, PairCosts
 from rankwise.placement.placement import Placement, default_names
-from rankwise.placement.simple import nodes_and_slots
+from rankwise.placement.simple import dealt
 
 
 class Predicted(Protocol):
@@ -39,6 +40,7 @@ class Candidate:
         surrogate_s: The search's quick stand-in for communication time.
         busiest_interface_s: Time of the busiest network interface, one direction.
         prediction: What the judge said; `None` if it was not asked.
+        allowed: Whether it may be chosen; with constraints, not all that are shown may.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Candidate:
     surrogate_s: float
     busiest_interface_s: float
     prediction: Predicted | None = None
+    allowed: bool = True
 
     @property
     def makespan_s(self) -> float:
@@ -54,52 +57,107 @@ class Candidate:
 
 
 class PlacementSearch:
-    """Placements of a program's ranks on a machine, one rank a core.
+    """Placements of a program's ranks on a machine, each on cores of its own.
 
     Args:
         messages: The recording's messages table.
         ranks: Number of ranks.
         machine: Link classes and network interfaces.
         topology: The nodes.
+        objective: What the best has least of: `time`, predicted; `network`, the time of the busiest network interface;
+            `bytes`, the bytes between nodes.
+        constraints: Limits of the search.
+
+    Raises:
+        RankwiseError: The cores left are too few, or a rank is fixed to one that is not first of a group.
     """
 
-    def __init__(self, messages: pl.DataFrame, ranks: int, machine: Machine, topology: Topology):
+    def __init__(
+        self,
+        messages: pl.DataFrame,
+        ranks: int,
+        machine: Machine,
+        topology: Topology,
+        objective: str = "time",
+        constraints: Constraints | None = None,
+    ):
         self.topology = topology
         self.ranks = ranks
-        self.slots = CoreSlots.of(topology)
-        costs = PairCosts.of(messages, ranks, machine, self.slots.channels, self.slots.reachable)
+        self.objective = objective
+        self.constraints = constraints or Constraints()
+        self.slots = CoreSlots.of(topology, self.constraints.cores_per_rank, self.constraints.forbidden)
+        if len(self.slots.node) < ranks:
+            raise RankwiseError(
+                f"{ranks} ranks of {self.constraints.cores_per_rank} cores do not fit: the machine has room for "
+                f"{len(self.slots.node)}",
+                "use a machine file with more nodes, or forbid fewer cores",
+            )
+        costs = PairCosts.of(
+            messages, ranks, machine, self.slots.channels, self.slots.reachable, objective
+        )  # fmt: skip
         self._search = Search(
             self.slots.groups, self.slots.node, costs.offsets, costs.neighbour, costs.cost, costs.nic_out, costs.nic_in
         )  # fmt: skip
-        first = np.concatenate([[0], np.cumsum([node.cores for node in topology.nodes])])
-        self._first_slot = first[:-1]
+        seats = zip(self.slots.node.tolist(), map(tuple, self.slots.core.tolist()), strict=True)
+        self._slot_of = {seat: slot for slot, seat in enumerate(seats)}
+        room = np.bincount(self.slots.node, minlength=len(topology.nodes))
+        self._room = room.tolist()
+        self._first_slot = np.concatenate([[0], np.cumsum(room)])[:-1]
+        heads = {(node, cores[0]): slot for (node, cores), slot in self._slot_of.items()}
+        self._fixed: dict[int, int] = {}
+        for rank, (node, core) in self.constraints.fixed.items():
+            if (node, core) not in heads:
+                raise RankwiseError(
+                    f"rank {rank} is fixed to core {core} of node {node}, which is not the first of "
+                    f"{self.constraints.cores_per_rank} free cores of a package",
+                    "fix it to the first of a group of cores",
+                )
+            self._fixed[rank] = heads[node, core]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search early."""
+        return self._search.interrupted
 
     def placement(self, slot: Iterable[int], allocation: str) -> Placement:
         """The placement of ranks on slots."""
         chosen = np.fromiter(slot, dtype=np.int64)
+        width = self.slots.core.shape[1]
         return Placement(
             node_names=default_names(len(self.topology.nodes)),
             topology_sha256=tuple(node.sha256 for node in self.topology.nodes),
             node=self.slots.node[chosen],
-            core_start=np.arange(self.ranks + 1),
-            cores=self.slots.core[chosen],
+            core_start=np.arange(self.ranks + 1) * width,
+            cores=self.slots.core[chosen].ravel(),
             allocation=allocation,
         )
 
     def slots_of(self, placement: Placement) -> list[int]:
-        """Slots of a placement with one core a rank.
+        """Slots of a placement whose ranks have as many cores as here.
 
         Raises:
-            RankwiseError: A rank has several cores, or it is for another machine.
+            RankwiseError: A rank has other cores, or it is for another machine.
         """
         placement.check(self.topology)
-        if not placement.bound.all():
-            rank = int(np.argmin(placement.bound))
-            raise RankwiseError(
-                f"rank {rank} is bound to {len(placement.cores_of(rank))} cores; the search places one rank a core",
-                "bind each rank to one core, for example with `--bind-to core`",
-            )
-        return (self._first_slot[placement.node] + placement.cores).tolist()
+        slots = []
+        taken: dict[int, int] = {}
+        for rank, node in enumerate(placement.node.tolist()):
+            cores = placement.cores_of(rank)
+            slot = self._slot_of.get((node, cores))
+            if slot is None:
+                listed = ", ".join(map(str, cores[:4])) + (", ..." if len(cores) > 4 else "")
+                raise RankwiseError(
+                    f"rank {rank} is bound to {len(cores)} cores ({listed}) of node {node}; the search gives each rank "
+                    f"{self.constraints.cores_per_rank} that are not forbidden, of one package",
+                    "bind each rank to one core, for example with `--bind-to core`, or use `--cores-per-rank`",
+                )
+            if slot in taken:
+                raise RankwiseError(
+                    f"ranks {taken[slot]} and {rank} are both on core {cores[0]} of node {node}"
+                )
+            taken[slot] = rank
+            slots.append(slot)
+        return slots
 
     def candidate(self, name: str, slot: list[int]) -> Candidate:
         """Score a placement by the surrogate."""
@@ -107,42 +165,66 @@ class PlacementSearch:
         return Candidate(name, self.placement(slot, name), value, busiest)
 
     def simple(self) -> list[Candidate]:
-        """Blocked, cyclic and the planes between them, on nodes filled alike."""
-        nodes = len(self.topology.nodes)
+        """Blocked, cyclic and the planes between them; on nodes filled alike, if there is room on each."""
+        nodes = len(self._room)
         most = -(-self.ranks // nodes)
-        if most > min(node.cores for node in self.topology.nodes):
-            return [self.candidate("blocked", list(range(self.ranks)))]
+        room = [most] * nodes if most <= min(self._room) else self._room
+        planes = [max(room), 1, *(k for k in range(2, max(room)) if max(room) % k == 0)]
         found = []
-        for plane in [most, 1, *(k for k in range(2, most) if most % k == 0)]:
-            node, slot = nodes_and_slots(self.ranks, nodes, most, plane)
-            name = {most: "blocked", 1: "cyclic"}.get(plane, f"plane={plane}")
+        for plane in planes:
+            node, slot = dealt(self.ranks, room, plane)
+            name = {max(room): "blocked", 1: "cyclic"}.get(plane, f"plane={plane}")
             if name not in [candidate.name for candidate in found]:
-                found.append(self.candidate(name, (self._first_slot[node] + slot).tolist()))
+                found.append(self.candidate(name, self._settled((self._first_slot[node] + slot).tolist())))
         return found
 
+    def _settled(self, slot: list[int]) -> list[int]:
+        """The slots with fixed ranks where they belong; whoever was there takes the rank's slot."""
+        if not self._fixed:
+            return slot
+        slot = list(slot)
+        for rank, wanted in self._fixed.items():
+            if wanted in slot:
+                slot[slot.index(wanted)] = slot[rank]
+            slot[rank] = wanted
+        return slot
+
     def optimised(self, starts: list[list[int]], seed: int, budget_s: float) -> list[Candidate]:
-        """Refine a grown placement and the given ones by swaps; different results, best surrogate first."""
+        """Refine placements by swaps; different results, best surrogate first.
+
+        Starts are the given ones, one cut along the machine, one grown, and a few at random.
+        """
         end = time.monotonic() + budget_s
         rng = np.random.default_rng(seed)
         slots = len(self.slots.node)
-        queue = [
-            self._search.grow(),
-            *starts,
-            *(rng.permutation(slots)[: self.ranks].tolist() for _ in range(8)),
-        ]
+        fixed = [rank in self._fixed for rank in range(self.ranks)] if self._fixed else []
+        queue = iter([
+            *(lambda start=start: start for start in starts),
+            *(() if self.constraints.keep_nodes else (
+                lambda: self._search.multisect(seed),
+                self._search.grow,
+                *(lambda: rng.permutation(slots)[: self.ranks].tolist() for _ in range(8)),
+            )),
+        ])  # fmt: skip
         found: dict[tuple[int, ...], Candidate] = {}
         for at, start in enumerate(queue):
             left = end - time.monotonic()
-            if left <= 0 and found:
+            if self.interrupted or (left <= 0 and found):
                 break
-            slot = self._search.refine(start, seed=seed + at, budget_s=max(left, 0.0))
+            slot = start()
+            if not slot:
+                break
+            slot = self._search.refine(
+                self._settled(slot), seed=seed + at, budget_s=max(left, 0.0), fixed=fixed,
+                keep_nodes=self.constraints.keep_nodes,
+            )  # fmt: skip
             found[tuple(slot)] = self.candidate("optimised", slot)
         return sorted(found.values(), key=lambda candidate: candidate.surrogate_s)
 
     def run(
         self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4
     ) -> list[Candidate]:  # fmt: skip
-        """Judge the simple placements, the current one and the best found, by predicted time.
+        """Judge the simple placements, the current one and the best found, by the objective.
 
         Args:
             judge: Predicts the program's time with a placement.
@@ -152,17 +234,35 @@ class PlacementSearch:
             judged: How many of the placements found are judged.
 
         Returns:
-            The simple ones in their order, `current` if given, and last `optimised`, the best of all: where the
-            search finds nothing better than these, it is one of them.
+            The simple ones in their order, `current` if given, and last `optimised`, the best of all that the
+            constraints allow: where the search finds nothing better than these, it is one of them.
+
+        Raises:
+            RankwiseError: Ranks are to stay on their nodes, but nothing says which these are.
         """
         known = self.simple()
         if current is not None:
-            known.append(self.candidate("current", self.slots_of(current)))
-        starts = [self.slots_of(candidate.placement) for candidate in known]
+            known.append(self.candidate("current", self._settled(self.slots_of(current))))
+        if self.constraints.keep_nodes:
+            if current is None:
+                raise RankwiseError(
+                    "`--keep-nodes` needs a placement whose nodes are kept, and the recording has none on this machine",
+                    "name it with `--current P.placement.json`",
+                )
+            kept = known[-1].placement.node
+            known = [replace(each, allowed=bool(np.all(each.placement.node == kept))) for each in known]
+        starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         found = self.optimised(starts, seed, budget_s)[:judged]
         known, found = (
             [replace(candidate, prediction=judge(candidate.placement)) for candidate in candidates]
             for candidates in (known, found)
         )
-        best = min([*known, *found], key=lambda candidate: candidate.makespan_s)
+        best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         return [*known, replace(best, name="optimised")]
+
+    def _value(self, candidate: Candidate) -> tuple[float, ...]:
+        if self.objective == "time":
+            return (candidate.makespan_s,)
+        if self.objective == "network":
+            return (candidate.busiest_interface_s, candidate.surrogate_s)
+        return (candidate.surrogate_s,)

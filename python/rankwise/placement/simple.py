@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -66,6 +67,28 @@ def nodes_and_slots(ranks: int, nodes: int, ranks_per_node: int, plane: int) -> 
         node[dealt:] = late // rest
         slot[dealt:] = full_rounds * plane + late % rest
     return node, slot
+
+
+def dealt(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.ndarray]:
+    """Node of each rank and slot on it, on nodes of any room: a full node is passed over.
+
+    Args:
+        ranks: Number of ranks.
+        room: Most ranks on each node; there is room for all.
+        plane: Consecutive ranks that are dealt to a node in turn.
+    """
+    if min(room) == max(room):
+        return nodes_and_slots(ranks, len(room), room[0], plane)
+    used = [0] * len(room)
+    nodes, slots = [], []
+    at = 0
+    while len(nodes) < ranks:
+        for _ in range(min(plane, room[at] - used[at], ranks - len(nodes))):
+            nodes.append(at)
+            slots.append(used[at])
+            used[at] += 1
+        at = (at + 1) % len(room)
+    return np.array(nodes, dtype=np.int64), np.array(slots, dtype=np.int64)
 
 
 def allocate(

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
-from rankwise.lab.validation.other_load import OtherLoad
 from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
 from rankwise.recording.job import largest_job
@@ -25,9 +24,7 @@ class RunFailedError(Exception):
     """A run that counts as failed; the text says how it ended."""
 
 
-def run_case(
-    prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float
-) -> tuple[float, float]:
+def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> float:
     """Run to the end, recorded into `path`, output into `path` + `.log`.
 
     Args:
@@ -38,7 +35,7 @@ def run_case(
         limit_s: Most time for the whole launch.
 
     Returns:
-        Seconds, see `time_of`, and the part of all cores' time that others used during the launch.
+        Seconds, see `time_of`.
 
     Raises:
         RunFailedError: It did not end with status 0 in time, or left a partial recording.
@@ -46,7 +43,6 @@ def run_case(
     session, variables = begin(prepared, path, trace, force=True)
     log = path.with_name(path.name + ".log")
     start_s = time.time()
-    own_s, before = _children_s(), OtherLoad.begin()
     with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
         process = subprocess.Popen(
             launch.words,
@@ -58,7 +54,6 @@ def run_case(
         )
         try:
             status = process.wait(limit_s)
-            others = before.share(_children_s() - own_s)
         except BaseException as error:
             _stop(process)
             if isinstance(error, subprocess.TimeoutExpired):
@@ -69,7 +64,7 @@ def run_case(
         said = log.read_text(errors="replace").strip().splitlines()
         raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
     log.unlink()
-    return time_of(path), others
+    return time_of(path)
 
 
 def time_of(path: Path) -> float:
@@ -84,12 +79,6 @@ def time_of(path: Path) -> float:
     begun = max(thread.rank["init_ticks"] for thread in ranks)
     ended = max(thread.rank["finalize_ticks"] for thread in ranks)
     return ranks[0].seconds(ended - begun)
-
-
-def _children_s() -> float:
-    """Processor time of all children that have ended; a launcher has waited for all that it started."""
-    used = os.times()
-    return used.children_user + used.children_system
 
 
 def _stop(process: subprocess.Popen) -> None:

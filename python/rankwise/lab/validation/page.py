@@ -32,8 +32,7 @@ In a [lab](lab.md) of its own the command does, in this order:
    printed, kept, and checked before each further step.
 2. Each program is run once with its ranks dealt blocked, with a trace. This is all that predictions know of it.
 3. The time of all placements is predicted from that trace and the machine file. Nothing is set for single programs.
-4. Every placement is run several times. Placements take turns, and each round begins with another one. A run during
-   which other programs used more than 5 % of the machine's processor time is repeated and does not count.
+4. Every placement is run several times. Placements take turns, and each round begins with another one.
 
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
@@ -134,11 +133,6 @@ def _section(document: Document, plot: str) -> str:
         f"Machine file, frozen before the runs: SHA-256 `{document.machine_sha256}`.",
         "",
     ]
-    if document.disturbed:
-        lines += [
-            f"Left out, whatever their time was: {document.disturbed} runs while others used the machine.",
-            "",
-        ]
     if not document.complete:
         lines += ["**Not all planned runs were made.**", ""]
     lines += ["| | pairs ordered | median error | worst error | covered |", "|---|---|---|---|---|"]

@@ -65,10 +65,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The whole result.
-
-    `complete` says whether all runs were made; `disturbed` counts runs left out because others used the machine.
-    """
+    """The whole result; `complete` says whether all runs were made."""
 
     schema: Literal["rankwise.validation/1"]
     complete: bool
@@ -79,12 +76,11 @@ class Document(msgspec.Struct, frozen=True):
     predicted: Summary
     bytes_only: Summary
     failures: list[str]
-    disturbed: int
 
 
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
-    runs = [run for run in state.runs() if not run.disturbed]
+    runs = state.runs()
     rate = _interface_rate(state)
     results, ours, theirs = [], [], []
     for case in state.plan.cases:
@@ -114,13 +110,7 @@ def evaluate(state: State) -> Document:
         predicted=_summary(agreement(ours), True),
         bytes_only=_summary(agreement(theirs), False),
         failures=_failures(state.plan.cases, runs),
-        disturbed=len(state.runs()) - len(runs),
     )
-
-
-def json_schema() -> dict:
-    """JSON schema of the document."""
-    return msgspec.json.schema(Document)
 
 
 def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:

@@ -17,7 +17,6 @@ from typing import Literal
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
 
@@ -119,23 +118,13 @@ class Plan(msgspec.Struct):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One measured run: `time_s`, or why there is none.
-
-    `other_load` is the part of all cores' time that others used meanwhile. Runs with more than `TOLERATED` are
-    repeated, whatever their time was, and count for nothing.
-    """
+    """One measured run: `time_s`, or why there is none."""
 
     case: str
     placement: str
     repetition: int
     time_s: float | None = None
     failure: str | None = None
-    other_load: float | None = None
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether it shared the machine."""
-        return self.other_load is not None and self.other_load > TOLERATED
 
 
 class State:
@@ -232,7 +221,7 @@ class State:
         Placements take turns, and each round begins with another one, so that slow changes of the machine and
         effects of the run before meet all alike.
         """
-        done = {(run.repetition, run.case, run.placement) for run in self.runs() if not run.disturbed}
+        done = {(run.repetition, run.case, run.placement) for run in self.runs()}
         order = []
         for repetition in range(self.plan.options.repetitions):
             for case in self.plan.cases:

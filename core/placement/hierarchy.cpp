@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "placement/hierarchy.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "error.hpp"
+
+namespace rankwise::placement {
+
+Slots uniform_slots(std::span<const std::int32_t> arity) {
+    std::int64_t count = 1;
+    for (const auto parts : arity) {
+        if (parts < 1)
+            throw Error("a hierarchy has `" + std::to_string(parts) + "` parts at a level",
+                        "each level has 1 or more");
+        count *= parts;
+        if (count > std::numeric_limits<Slot>::max() / 2)
+            throw Error("the hierarchy has more than `1073741823` cores");
+    }
+    Slots slots;
+    slots.levels = static_cast<std::int32_t>(arity.size());
+    slots.groups.resize(static_cast<std::size_t>(count) * arity.size());
+    slots.node.resize(static_cast<std::size_t>(count));
+    for (std::int64_t slot = 0; slot < count; ++slot) {
+        std::int64_t size = 1;
+        // Level `levels` is the core itself, then come what holds arity[0] of them, and so on.
+        for (std::size_t level = arity.size(); level-- > 0;) {
+            slots.groups[static_cast<std::size_t>(slot) * arity.size() + level] =
+                static_cast<std::int32_t>(slot / size);
+            size *= arity[arity.size() - 1 - level];
+        }
+        slots.node[static_cast<std::size_t>(slot)] =
+            slots.groups[static_cast<std::size_t>(slot) * arity.size()];
+    }
+    return slots;
+}
+
+std::vector<Slot> blocks_of(const Slots &slots, std::int32_t level) {
+    std::vector<Slot> starts;
+    for (Slot slot = 0; slot < slots.count(); ++slot)
+        if (slot == 0 || slots.level(slot - 1, slot) < level)
+            starts.push_back(slot);
+    starts.push_back(slots.count());
+    return starts;
+}
+
+MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances &distances,
+                         std::span<const Slot> slot) {
+    MappingCost cost;
+    const auto nodes = slots.node.empty() ? 0 : *std::max_element(slots.node.begin(), slots.node.end()) + 1;
+    cost.node_weight.assign(static_cast<std::size_t>(nodes), 0);
+    for (Rank v = 0; v < graph.vertices(); ++v) {
+        double crossing = 0;
+        for (auto e = graph.begin(v); e < graph.end(v); ++e) {
+            const auto level = slots.level(slot[v], slot[graph.neighbour[e]]);
+            const auto weight = static_cast<double>(graph.weight[e]);
+            if (graph.neighbour[e] > v)
+                cost.total += weight * distances.of_level[level];
+            if (level == 0)
+                crossing += weight;
+        }
+        cost.node_weight[slots.node[slot[v]]] += crossing;
+    }
+    if (nodes > 0)
+        cost.busiest = *std::max_element(cost.node_weight.begin(), cost.node_weight.end());
+    return cost;
+}
+
+double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances) {
+    std::vector<std::pair<std::int64_t, double>> near; // most slots within a distance, nearest first
+    for (auto level = slots.levels - 1; level >= 0; --level) {
+        std::int64_t most = slots.count();
+        if (level > 0) {
+            const auto starts = blocks_of(slots, level);
+            most = 0;
+            for (std::size_t i = 0; i + 1 < starts.size(); ++i)
+                most = std::max<std::int64_t>(most, starts[i + 1] - starts[i]);
+        }
+        near.emplace_back(most - 1, distances.of_level[level]);
+    }
+    double total = 0;
+    std::vector<Weight> heavy;
+    for (Rank v = 0; v < graph.vertices(); ++v) {
+        heavy.assign(graph.weight.begin() + graph.begin(v), graph.weight.begin() + graph.end(v));
+        std::sort(heavy.begin(), heavy.end(), std::greater<>());
+        std::size_t level = 0;
+        for (std::size_t i = 0; i < heavy.size(); ++i) {
+            while (level + 1 < near.size() && static_cast<std::int64_t>(i) >= near[level].first)
+                ++level;
+            total += static_cast<double>(heavy[i]) * near[level].second;
+        }
+    }
+    return total / 2;
+}
+
+} // namespace rankwise::placement

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "placement/graph.hpp"
+
+namespace rankwise::placement {
+
+/// @brief What a unit of weight costs between two slots: by how many levels they share, 0 is different nodes.
+struct Distances {
+    std::vector<double> of_level; ///< `levels` entries, and 0 for a slot to itself
+};
+
+/// @brief The slots of a machine whose blocks are all alike.
+///
+/// @param[in] arity how many parts a block of each level has, smallest blocks first: cores, ..., nodes
+/// @throws Error if there are none, one is below 1, or there are more than 2^31 slots
+Slots uniform_slots(std::span<const std::int32_t> arity);
+
+/// @brief The first slots of all blocks of a level (1 is nodes), and the number of slots.
+std::vector<Slot> blocks_of(const Slots &slots, std::int32_t level);
+
+/// @brief The sum of weight x distance, and what crosses the interfaces.
+struct MappingCost {
+    double total = 0;                ///< over edges
+    double busiest = 0;              ///< most weight between one node and all others
+    std::vector<double> node_weight; ///< weight between each node and all others
+};
+
+/// @pre a slot for each vertex
+MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances &distances,
+                         std::span<const Slot> slot);
+
+/// @brief A value below which no placement with a slot of its own for each rank can be.
+///
+/// At best, the heaviest edges of a rank go to the few slots nearest to its own: the largest block of the
+/// last but one level holds b1 - 1 others, the next b2 - b1, and so on, whatever is left goes to other nodes.
+/// Half the sum over ranks, because an edge is counted at both its ends.
+double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances);
+
+} // namespace rankwise::placement

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise place --graph`: the ranks of a METIS graph on a hierarchy."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.placement.graph import GraphResult, Hierarchy
+
+SCHEMA = "rankwise.place-graph/1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of graphs."""
+    group = parser.add_argument_group("graphs, without a recording and a machine file")
+    group.add_argument("--graph", metavar="FILE", help="a METIS graph: who talks to whom, and how much")
+    group.add_argument(
+        "--hierarchy", metavar="A:B:...:N", help="parts of each level, cores first, nodes last"
+    )
+    group.add_argument("--distances", metavar="A:B:...", help="cost of a unit of weight at each level")
+    group.add_argument(
+        "--grid", metavar="AxBxC", help="of the ranks, slowest first; default: looked for in the graph"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, write the cores, print the costs beside the bound."""
+    from pathlib import Path
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.placement.graph import (
+        Hierarchy,
+        load_cores,
+        load_graph,
+        parse_grid,
+        place_graph,
+        save_cores,
+    )
+
+    terminal = Terminal(args)
+    for option in ("hierarchy", "distances"):
+        if not getattr(args, option):
+            raise RankwiseError(
+                f"`--graph` needs `--{option}`",
+                "for example `--hierarchy 8:4:2:N --distances 1:3:10:50`",
+                status=2,
+            )
+    output = Path(args.output) if args.output else Path(args.graph).with_suffix(".cores")
+    if output.exists() and not args.force:
+        raise RankwiseError(
+            f"`{output}` is there already", "use `--force` to replace it, or `-o` for another file"
+        )
+    graph = load_graph(args.graph)
+    hierarchy = Hierarchy.parse(args.hierarchy, args.distances, graph.vertices)
+    grid = parse_grid(args.grid, graph.vertices) if args.grid else ()
+    given = [load_cores(args.current, graph.vertices, hierarchy.cores)] if args.current else []
+    start = time.monotonic()
+    with terminal.progress("searching", 100) as update:
+        result = place_graph(
+            graph, hierarchy, seed=args.seed, budget_s=args.budget, never_busier=args.objective in ("time", "network"),
+            grid=grid, given=given,
+            progress=lambda name, cost, busiest: update(
+                min(99, int(100 * (time.monotonic() - start) / (args.budget or 10))), f"{cost:.6g} ({name})"
+            ),
+        )  # fmt: skip
+    save_cores(result.placements[-1].core, output)
+    if terminal.as_json:
+        terminal.json(_document(args, str(output), graph, hierarchy, result))
+        return 0
+    _show(terminal, hierarchy, result)
+    terminal.wrote(output)
+    return 0
+
+
+def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None:
+    best = result.placements[-1]
+    rows = []
+    for each in result.placements:
+        name = f"best: {each.name}" if each is best else each.name
+        over = "" if each is best else _more(each.cost, best.cost)
+        rows.append([name, f"{each.cost:.10g}", over, f"{each.busiest:.10g}"])
+    terminal.table(["placement", "weight x distance", "", "busiest node"], rows)
+    gap = _more(best.cost, result.lower_bound)
+    terminal.result(
+        f"\nno placement is below {result.lower_bound:.10g} (each rank's heaviest edges on its nearest cores): "
+        f"{'the best there is' if best.cost <= result.lower_bound else f'gap {gap}'}"
+    )
+    if result.interrupted:
+        terminal.note("interrupted: this is the best so far")
+
+
+def _more(value: float, reference: float) -> str:
+    return f"+{value / reference - 1:.1%}" if reference > 0 else ("+0.0%" if value == reference else "")
+
+
+def _document(
+    args: argparse.Namespace, output: str, graph: object, hierarchy: Hierarchy, result: GraphResult
+) -> dict:
+    return {
+        "schema": SCHEMA,
+        "graph": args.graph,
+        "vertices": graph.vertices,
+        "edges": graph.edges,
+        "hierarchy": list(hierarchy.parts),
+        "distances": list(hierarchy.distances),
+        "seed": args.seed,
+        "output": output,
+        "placements": [
+            {"name": each.name, "cost": each.cost, "busiest_node": each.busiest} for each in result.placements
+        ],
+        "lower_bound": result.lower_bound,
+        "interrupted": result.interrupted,
+    }
