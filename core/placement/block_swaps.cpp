@@ -40,6 +40,9 @@ class Swapper {
             for (auto e = graph.begin(v); e < graph.end(v); ++e)
                 least_[v] += nearest * static_cast<double>(graph.weight[e]);
         }
+        if (options.every > 1)
+            for (std::uint32_t v = 0; v < awake_.size(); ++v)
+                awake_[v] = (v * 2654435761U >> 8) % options.every == 0;
         if (options.most_on_node >= 0)
             node_weight_ = mapping_cost(graph, slots, distances, slot).node_weight;
     }

@@ -15,6 +15,8 @@ struct SwapOptions {
         -1;             ///< weight between a node and all others that no swap may go beyond; below 0: any
     double work = 1e18; ///< edges looked at, at most, as a multiple of all
     Stop stop = nullptr;
+    std::uint32_t every =
+        1;                 ///< start with about one rank in this many; others follow if their neighbours move
     bool thorough = false; ///< try all blocks that neighbours are in, not only those of the most weight
 };
 

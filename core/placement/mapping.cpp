@@ -18,7 +18,9 @@ constexpr double inside_worth = 0.1; // share of the weight inside nodes from wh
 constexpr Rank small = 8192;         // ranks up to which several seeds are quick
 constexpr std::int32_t small_seeds = 4;
 // Restarts from the best with some ranks elsewhere: many where they are quick, none where cuts do better.
-constexpr Rank kicks_for(Rank ranks) { return ranks <= 64 ? 64 : ranks <= 1024 ? 16 : 0; }
+constexpr Rank kicks_for(Rank ranks) {
+    return ranks <= 64 ? 64 : ranks <= 1024 ? 16 : 0;
+}
 constexpr double busier_worth = 0.01; // share of the sum that is worth a busier node
 
 // The graph with rank order[i] as vertex i: ranks that are placed beside each other are beside each other in
@@ -166,13 +168,15 @@ class Mapper {
         }
     }
 
-    // Improves the best so far a little; true if there was next to nothing to improve.
+    // Improves the best so far a little; true if there was next to nothing to improve. Some of the ranks are
+    // enough to see that of large graphs.
     bool probe() {
         auto slot = best_.slot;
         const double before = best_.cost.total;
-        swap(slot, {1, most_, work(), options_.stop});
+        const std::uint32_t every = graph_.vertices() <= small ? 1 : 8;
+        swap(slot, {1, most_, work(), options_.stop, every});
         Mapped swapped = scored(refined(best_.name), std::move(slot));
-        const bool regular = swapped.cost.total > before * (1 - progress_worth);
+        const bool regular = swapped.cost.total > before * (1 - progress_worth / every);
         consider(std::move(swapped));
         return regular;
     }
@@ -221,7 +225,7 @@ class Mapper {
                 assignment.slot[other] = from;
         }
         const double most = options_.never_busier ? most_ : -1;
-        swap(assignment.slot, {8, most, work(), options_.stop, true});
+        swap(assignment.slot, {8, most, work(), options_.stop, 1, true});
         consider(scored("swaps", std::move(assignment.slot)));
     }
 
@@ -242,7 +246,7 @@ class Mapper {
                             : options_.never_busier      ? mapped.cost.busiest
                                                          : -1;
         swap(mapped.slot,
-             {8, most, work(), options_.stop, graph_.vertices() <= 1024 || options_.until_stopped});
+             {8, most, work(), options_.stop, 1, graph_.vertices() <= 1024 || options_.until_stopped});
         const double before = best_.cost.total;
         consider(scored(refined(mapped.name), std::move(mapped.slot)));
         polished_ = polished_ || best_.cost.total < before;

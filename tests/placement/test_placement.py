@@ -179,3 +179,32 @@ def test_a_machine_of_far_more_nodes_than_ranks_is_refused_at_once(nodes):
     with pytest.raises(RankwiseError, match="most would be empty") as error:
         allocate(16, nodes, 4, NODE)
     assert error.value.hint == "use `--nodes 4x4`"
+
+
+def test_a_core_of_each_package_in_turn_is_co_processor_mode():
+    # GIVEN two nodes of two packages of two cores, with two ranks each
+    node = NODE
+    spread, _ = allocate(4, 2, 2, node, core_order="packages")
+    together, _ = allocate(4, 2, 2, node, core_order="logical")
+    # THEN they have a package each, or share one
+    assert spread.cores.tolist() == [0, 2, 0, 2]
+    assert together.cores.tolist() == [0, 1, 0, 1]
+
+
+def test_cores_are_taken_in_the_order_given():
+    placement, _ = allocate(4, 1, 4, NODE, core_order="3,0,2,1")
+    assert placement.cores.tolist() == [3, 0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("sockets", "`sockets` is not a core order"),
+        ("0,1,4,2", "names core 4 of a node with 4 cores"),
+        ("0,1,1,2", "names core 1 twice"),
+        ("0,1", "names 2 cores, `1x4` needs 4"),
+    ],
+)
+def test_a_core_order_that_cannot_be_is_refused(order, message):
+    with pytest.raises(RankwiseError, match=message):
+        allocate(4, 1, 4, NODE, core_order=order)

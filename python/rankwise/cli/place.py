@@ -108,8 +108,8 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.constraints import Constraints
-    from rankwise.placement.file import load as load_placement
     from rankwise.placement.file import save
+    from rankwise.placement.launcher_files import load_any
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
@@ -150,7 +150,10 @@ def _run(args: argparse.Namespace) -> int:
             keep_nodes=args.keep_nodes,
         ),
     )
-    current = load_placement(args.current) if args.current else _current(source.recorded, search)
+    if args.current:
+        current = load_any(args.current, topology, args.hosts.split(",") if args.hosts else ())
+    else:
+        current = _current(source.recorded, search)
     if current is not None and current.ranks != ranks:
         raise RankwiseError(
             f"`{args.current}` places {current.ranks} ranks, the program has {ranks}",

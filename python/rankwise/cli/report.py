@@ -45,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     asked.add_argument(
         "--core-order",
-        choices=("logical", "os"),
-        help="the order in which a node's ranks take its cores: as they share the most (logical), or by OS "
-        "index (os); default os if --node has indexes, else logical",
+        metavar="ORDER",
+        help="in which a node's ranks take its cores: as they share the most (logical), by OS index (os), a core "
+        "of each package in turn (packages), or 3,2,0,1; default os if --node has indexes, else logical",
     )
     asked.add_argument("--placement", metavar="FILE", help="a placement file, NAME.placement.json")
     asked.add_argument(

@@ -91,6 +91,48 @@ def dealt(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.n
     return np.array(nodes, dtype=np.int64), np.array(slots, dtype=np.int64)
 
 
+def ordered_cores(node: NodeTopology, order: str) -> np.ndarray:
+    """Logical cores of a node in the order in which its ranks take them.
+
+    Args:
+        node: The node.
+        order: `logical`, neighbouring ranks share the most; on a node that is not full, ranks share packages
+            (virtual-processor mode of two ranks on nodes of two packages). `os`: by the kernel's numbers. `packages`: a
+            core of each package in turn, so that ranks have packages of their own as long as there are some
+            (co-processor mode). Or logical cores in order, as `3,2,0,1`.
+
+    Raises:
+        RankwiseError: It is none of these, or a core that is not there or there twice.
+    """
+    if order == "logical":
+        return np.arange(node.cores)
+    if order == "os":
+        return np.array(node.os_order, dtype=np.int64)
+    if order == "packages":
+        packages = np.array(node.packages)
+        turn = np.zeros(node.cores, dtype=np.int64)
+        for package in np.unique(packages):
+            turn[packages == package] = np.arange(np.sum(packages == package))
+        return np.lexsort((packages, turn))
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", order):
+        raise RankwiseError(
+            f"`{order}` is not a core order, which is `logical`, `os`, `packages` or cores such as `3,2,0,1`",
+            "`packages` gives ranks packages of their own as long as there are some",
+        )
+    cores = [int(word) for word in order.split(",")]
+    for core in cores:
+        if core >= node.cores:
+            raise RankwiseError(
+                f"the core order `{order}` names core {core} of a node with {node.cores} cores",
+                "logical cores count from 0",
+            )
+        if cores.count(core) > 1:
+            raise RankwiseError(
+                f"the core order `{order}` names core {core} twice", "each rank takes a core of its own"
+            )
+    return np.array(cores, dtype=np.int64)
+
+
 def allocate(
     ranks: int,
     nodes: int,
@@ -107,8 +149,7 @@ def allocate(
         ranks_per_node: Most ranks on a node.
         node: Each node.
         allocation: `blocked`, `cyclic` or `plane=K`.
-        core_order: In which order a node's ranks take its cores: `logical` (neighbouring ranks share the
-            most) or `os` (cores 0, 1, 2, ... of the kernel's numbering).
+        core_order: In which order a node's ranks take its cores, see `ordered_cores`.
 
     Raises:
         RankwiseError: They do not fit.
@@ -133,7 +174,13 @@ def allocate(
             f"use `--nodes {-(-ranks // node.cores)}x{node.cores}`, or describe a larger node with `--node`",
         )
     of_rank, slot = nodes_and_slots(ranks, nodes, ranks_per_node, plane)
-    order = np.array(node.os_order if core_order == "os" else range(node.cores), dtype=np.int64)
+    order = ordered_cores(node, core_order)
+    if len(order) < ranks_per_node:
+        raise RankwiseError(
+            f"the core order `{core_order}` names {len(order)} cores, `{nodes}x{ranks_per_node}` needs "
+            f"{ranks_per_node}",
+            "name a core for each rank of a node",
+        )
     placement = Placement(
         node_names=default_names(nodes),
         topology_sha256=(node.sha256,) * nodes,

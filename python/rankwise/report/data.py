@@ -174,7 +174,7 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
         name: The placement, for people.
         allocation: `recorded` for the one of the run, `blocked`, `cyclic`, `plane=K`, `explicit`, ...
         layout: Nodes, and what each is.
-        core_order: `logical` or `os`; `null` where the placement names the cores itself.
+        core_order: `logical`, `os`, `packages` or a list of cores; `null` where the placement names the cores itself.
         distribution: Messages by channel and size.
     """
 

@@ -26,7 +26,7 @@ class Asked:
         nodes: `PxQ`, or `None`.
         allocations: `blocked`, `cyclic`, `plane=K`.
         node: Synthetic description or XML file of each node, or `None`.
-        core_order: `logical`, `os` or `None` for: `os` if `node` numbers its cores, else `logical`.
+        core_order: See `ordered_cores`, or `None` for: `os` if `node` numbers its cores, else `logical`.
         placement: Path of a placement file, or `None`.
     """
 

@@ -96,7 +96,8 @@ def range_text(part: SizeRange) -> str:
 
 def placed_text(placed: PlacedDistribution) -> str:
     """`4x4 blocked, on 4 nodes of package:2 core:2, cores in OS order`."""
-    order = {"os": ", cores in OS order"}.get(placed.core_order or "", "")
+    known = {"logical": "", "os": ", cores in OS order", "packages": ", packages in turn"}
+    order = known.get(placed.core_order or "logical", f", cores in the order {placed.core_order}")
     return f"{placed.name}, on {placed.layout}{order}"
 
 
