@@ -23,8 +23,13 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes, hint: str = "choose another file with `-o`") -> None:
     """Write a file that the user asked for.
+
+    Args:
+        path: The file; what is there is replaced.
+        data: Its content.
+        hint: What to do where it cannot be written.
 
     Raises:
         RankwiseError: It cannot be written; a file that was there is as before.
@@ -35,5 +40,5 @@ def write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `-o`",
+            hint,
         ) from None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labs without MPI: what a node has of its own, and that nothing stays behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -105,6 +106,49 @@ def test_a_lab_that_was_killed_takes_its_processes_along_and_the_next_command_re
     assert "removed what was left of lab `lab`, which was killed\n" in status.stderr
     # AND so is the process that ran there
     assert sleeper.wait(timeout=10) == 128 + signal.SIGKILL
+
+
+def processes_of(directory):
+    """Processes of labs below a directory: a keeper, its nodes, whatever it was forking."""
+    found = []
+    for entry in (entry for entry in os.listdir("/proc") if entry.isdigit()):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{entry}/cmdline").read_bytes()
+            if b"rankwise.lab.keeper" in words and bytes(directory) in words and not has_ended(entry):
+                found.append(int(entry))
+    return found
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.03, 0.1, 0.2, 0.3])
+def test_a_lab_killed_while_it_comes_up_is_cleaned_by_the_next_command(line, after_s):
+    # GIVEN a lab that is coming up, its keeper killed somewhere on the way
+    words = [sys.executable, "-m", "rankwise", "lab", "up", "--nodes", "3", "--cores", "1"]
+    coming = subprocess.Popen(words, env=line.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert wait_until(lambda: processes_of(line.directory))
+    time.sleep(after_s)
+    for pid in processes_of(line.directory)[:1]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    coming.communicate(timeout=30)
+    # WHEN the next command wants the same name, THEN it gets it, or is told that it was killed too late for that
+    again = line("up", "--nodes", 2, "--cores", 1)
+    if again.returncode:
+        assert "a lab `lab` is up already" in again.stderr
+    assert line("down").returncode == 0
+    # AND in the end no process and no file is left
+    assert wait_until(lambda: not processes_of(line.directory))
+    assert list((line.directory / "rankwise" / "labs").glob("*/")) == []
+
+
+def test_the_command_that_brings_a_lab_up_may_be_killed(line):
+    words = [sys.executable, "-m", "rankwise", "lab", "up", "--nodes", "3", "--cores", "1"]
+    coming = subprocess.Popen(words, env=line.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert wait_until(lambda: processes_of(line.directory))
+    coming.kill()
+    coming.communicate(timeout=30)
+    # THEN the lab is there or not, but can be taken down or forgotten, and nothing is left
+    assert wait_until(lambda: line("down").returncode == 0 or "no lab is up" in line("status").stdout)
+    assert wait_until(lambda: not processes_of(line.directory))
 
 
 def test_a_second_lab_needs_a_second_name(line):

@@ -76,8 +76,8 @@ def _traffic(result: RunResult) -> list[str]:
         shown = sorted(shown, key=lambda each: -each.tx_bytes - each.rx_bytes)[:_NODES_SHOWN]
         lines = [f"the busiest {_NODES_SHOWN} of {len(result.counters)} nodes:"]
     for each in shown:
-        sent = f"sent {bytes_text(each.tx_bytes)} in {count_text(each.tx_packets)} packets"
-        received = f"received {bytes_text(each.rx_bytes)} in {count_text(each.rx_packets)}"
+        sent = f"sent {bytes_text(each.tx_bytes)} ({count_text(each.tx_packets)} packets)"
+        received = f"received {bytes_text(each.rx_bytes)} ({count_text(each.rx_packets)})"
         lines.append(f"{each.host} {sent}, {received}")
     return lines
 

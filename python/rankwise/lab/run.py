@@ -87,7 +87,11 @@ def place(lab: Lab, ranks: int | None, allocation: str) -> Placement:
 
 def adopt(placement: Placement, lab: Lab, ranks: int | None) -> Placement:
     """A placement from a file, checked against a lab; its nodes are the lab's by name, else in order."""
-    placement.check(lab.topology())
+    try:
+        placement.check(lab.topology())
+    except RankwiseError as error:
+        again = f"`rankwise measure --lab {lab.name} -o {lab.name}.machine.toml`, then `rankwise place` with that file"
+        raise RankwiseError(error.message, hint=f"make one for lab `{lab.name}`: {again}") from None
     if ranks not in (None, placement.ranks):
         raise RankwiseError(
             f"the placement has {placement.ranks} ranks, but `-n {ranks}` was asked for",

@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.plots import draw
 from rankwise.lab.validation.result import CaseResult, Document, PlacementResult, Summary
-from rankwise.lab.validation.state import write_whole
 from rankwise.measure.statistics import confidence_of
 
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
@@ -103,7 +103,7 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
         sections.append(_section(document, plot.name))
     introduction = _INTRODUCTION.format(sentences="\n".join(sentences))
     text = "\n".join([MARK, introduction, *sections, _READING])
-    write_whole(path, text.encode())
+    whole_files.write(path, text.encode())
     return [path, *plots]
 
 

@@ -16,12 +16,14 @@ from typing import Literal
 
 import msgspec
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
 
 SCHEMA = "rankwise.validation-plan/1"
 MACHINE = "lab.machine.toml"
+_OTHER_PLACE = "choose another place with `--state` or `-o`"
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,11 +199,11 @@ class State:
 
     def save(self) -> None:
         """Write the plan in one piece."""
-        write_whole(self.directory / "plan.json", _text(self.plan))
+        whole_files.write(self.directory / "plan.json", _text(self.plan), _OTHER_PLACE)
 
     def write_result(self, document: msgspec.Struct) -> None:
         """Write the result so far."""
-        write_whole(self.directory / "validation.json", _text(document))
+        whole_files.write(self.directory / "validation.json", _text(document), _OTHER_PLACE)
 
     def runs(self) -> list[Run]:
         """All measured runs so far."""
@@ -229,20 +231,6 @@ class State:
                 at = repetition % max(len(names), 1)
                 order += [(repetition, case.name, name) for name in [*names[at:], *names[:at]]]
         return [each for each in order if each not in done]
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file by rename, so that a reader never sees half of it."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_bytes(content)
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise RankwiseError(
-            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another place with `--state` or `-o`",
-        ) from None
 
 
 def _text(document: msgspec.Struct) -> bytes:
