@@ -53,7 +53,7 @@ story() {
     say "rankwise lab run --name demo --allocation $allocation --trace --record $name.rw -- $shown"
     rankwise lab run --name "$lab" --allocation "$allocation" --trace --record "$name.rw" -- "$@" >"$name.log"
     say "rankwise place $name.rw --machine lab.machine.toml"
-    rankwise place "$name.rw" --machine lab.machine.toml --budget 5s
+    rankwise place "$name.rw" --machine lab.machine.toml --budget 3s
     say "rankwise lab run --name demo --placement $name.placement.json -- $shown     # $runs times"
     mkdir "$name.runs"
     for run in $(seq "$runs"); do
