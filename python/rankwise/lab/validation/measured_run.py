@@ -14,7 +14,7 @@ from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
 from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
-from rankwise.recording.job import largest_job
+from rankwise.recording.job import choose_job
 from rankwise.recording.raw import FINALIZED, read
 
 _PATIENCE_AFTER_SIGNAL_S = 5.0
@@ -72,7 +72,7 @@ def time_of(path: Path) -> float:
 
     What a schedule describes, which begins with all ranks at once. Ranks of a lab share one clock.
     """
-    ranks = [thread for thread in largest_job(read(path)).first_threads]
+    ranks = [thread for thread in choose_job(read(path)).first_threads]
     partial = [thread.rank["world_rank"] for thread in ranks if not thread.has(FINALIZED)]
     if partial or len(ranks) < ranks[0].rank["world_size"]:
         raise RunFailedError(f"recorded in part only{f' by rank {partial[0]}' if partial else ''}")
