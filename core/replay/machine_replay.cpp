@@ -2,13 +2,16 @@
 #include "replay/machine_replay.hpp"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include "replay/deadlock.hpp"
 #include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
+#include "replay/recorders.hpp"
 #include "replay/shared_cores.hpp"
 
 namespace rankwise::replay {
@@ -66,14 +69,16 @@ enum : std::uint32_t {
     core_is_done = 2u << Progress::own_shift
 };
 
-class Engine {
+/// @tparam Recorder what is told about the replay, see NoRecorder
+template <class Recorder> class Engine {
   public:
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
-           const Layout &layout)
+           const Layout &layout, Recorder recorder)
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
-          shared_(schedule, machine, layout), time_shared_(schedule.ranks()) {
+          shared_(schedule, machine, layout), time_shared_(schedule.ranks()), recorder_(std::move(recorder)) {
+        recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
                         "replay fewer ranks or fewer steps");
@@ -198,6 +203,7 @@ class Engine {
     void start(std::uint32_t processor, std::uint32_t op) {
         Processor &p = processors_[processor];
         p.running = op;
+        recorder_.started(processor, op, job(op) != Job::clear && job(op) != Job::data, p.idle_since, now_);
         run_for(processor, start_job(op, p));
     }
 
@@ -236,10 +242,10 @@ class Engine {
     Picoseconds start_job(std::uint32_t op, Processor &p) {
         switch (job(op)) {
         case Job::calc:
-            progress_.begin(op);
+            begin(op);
             return steps_[op].time();
         case Job::send: {
-            progress_.begin(op);
+            begin(op);
             const MessageCost &cost = cost_of_send(op);
             ++channels_[cost.link].messages;
             channels_[cost.link].bytes += cost.bytes;
@@ -340,12 +346,14 @@ class Engine {
     /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
     void enter_link(std::uint32_t send, const MessageCost &cost) {
         if (!cost.overlap) {
+            recorder_.sent(send, now_, now_);
             enter_tx(send, cost);
             return;
         }
         Picoseconds &free = processors_[std::size_t{steps_[send].rank} * lanes_ + steps_[send].lane.nic].link;
         const Picoseconds start = std::max(now_, free);
         free = start + cost.gap;
+        recorder_.sent(send, now_, start);
         if (start > now_)
             at(start, enters_link, send, send);
         else
@@ -359,6 +367,7 @@ class Engine {
             cost.network ? pass(machine_.tx, tx_[layout_.node[steps_[send].rank]], cost.bytes, cost.tx)
                          : now_;
         const Picoseconds left = start + cost.span;
+        recorder_.on_tx(send, step.partner, start, start + cost.latency);
         if (cost.network) {
             at(start + cost.latency, enters_rx, send, step.partner);
         } else {
@@ -374,6 +383,7 @@ class Engine {
         const MessageCost &cost = cost_of_receive(receive);
         const Picoseconds start =
             pass(machine_.rx, rx_[layout_.node[steps_[receive].rank]], cost.bytes, cost.rx);
+        recorder_.on_rx(receive, start);
         if (!first_byte_.empty())
             first_byte_[receive] = start;
         at(std::max(now_ + cost.span, start + cost.rx), data_arrives, send, receive);
@@ -395,12 +405,14 @@ class Engine {
 
     void arrive(std::uint32_t receive) {
         progress_.bits(receive) |= is_arrived;
+        recorder_.arrived(receive, now_);
         if (progress_.has(receive, Progress::begun))
             queue_job(receive, Job::receive);
     }
 
     void post(std::uint32_t receive) {
-        progress_.begin(receive);
+        begin(receive);
+        recorder_.posted(receive);
         if (progress_.has(receive, is_arrived))
             queue_job(receive, Job::receive);
         else if (progress_.has(receive, is_requested))
@@ -416,11 +428,20 @@ class Engine {
 
     // Order of a rank's operations -------------------------------------------------------------------------
 
+    void begin(std::uint32_t op) {
+        const std::size_t freed = progress_.freed.size();
+        progress_.begin(op);
+        recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
+    }
+
     void end(std::uint32_t op) {
         const std::uint32_t rank = steps_[op].rank;
         Processor &p = first_processor(rank);
         p.finish = now_;
+        const std::size_t freed = progress_.freed.size();
         progress_.end(op);
+        recorder_.ended(op, now_);
+        recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
         if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
             shared_.cores[core].set_spinning(now_, --shared_.spinning[core]);
@@ -496,20 +517,45 @@ class Engine {
     std::vector<ChannelLoad> channels_;
     std::vector<std::uint32_t> releasing_;
     Picoseconds now_ = 0;
+    [[no_unique_address]] Recorder recorder_;
 };
+
+} // namespace
+
+LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
+                                  const Layout &layout) {
+    const LinkClass &network = machine.link_classes[layout.network_link];
+    const machine::Segment &s = network.segments.front();
+    const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
+    return with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
+}
+
+namespace {
+
+template <class Recorder>
+Prediction replay(const Schedule &schedule, const Matching &matching, const Machine &machine,
+                  const Layout &layout, Recorder recorder) {
+    if (!schedule.wildcards)
+        return Engine(schedule, matching.steps, machine, layout, recorder).run();
+    const LargeArray<Step> steps = steps_on_machine(schedule, matching, machine, layout);
+    return Engine(schedule, steps, machine, layout, recorder).run();
+}
 
 } // namespace
 
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
                              const Layout &layout) {
-    if (!schedule.wildcards)
-        return Engine(schedule, matching.steps, machine, layout).run();
-    const LinkClass &network = machine.link_classes[layout.network_link];
-    const machine::Segment &s = network.segments.front();
-    const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
-    const LargeArray<Step> steps =
-        with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
-    return Engine(schedule, steps, machine, layout).run();
+    return replay(schedule, matching, machine, layout, NoRecorder{});
+}
+
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
+                             const Layout &layout, Timeline &timeline) {
+    return replay(schedule, matching, machine, layout, TimelineRecorder(timeline));
+}
+
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
+                             const Layout &layout, SweepOrder &order) {
+    return replay(schedule, matching, machine, layout, OrderRecorder(order));
 }
 
 } // namespace rankwise::replay

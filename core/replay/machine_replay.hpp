@@ -5,6 +5,8 @@
 #include "replay/matching.hpp"
 #include "replay/prediction.hpp"
 #include "replay/schedule.hpp"
+#include "replay/sweep.hpp"
+#include "replay/timeline.hpp"
 
 namespace rankwise::replay {
 
@@ -17,5 +19,21 @@ namespace rankwise::replay {
 /// @throws Error deadlock, with the ranks and operations in the circle
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                              const machine::Machine &machine, const machine::Layout &layout);
+
+/// @brief As above, and
+/// @param[out] timeline when and why each operation began
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
+                             const machine::Machine &machine, const machine::Layout &layout,
+                             Timeline &timeline);
+
+/// @brief As above, and
+/// @param[out] order in which everything was done; at first empty
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
+                             const machine::Machine &machine, const machine::Layout &layout,
+                             SweepOrder &order);
+
+/// @return the steps that the replay of a schedule with wildcards takes
+LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,
+                                  const machine::Machine &machine, const machine::Layout &layout);
 
 } // namespace rankwise::replay

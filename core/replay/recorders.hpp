@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replay/sweep.hpp"
+#include "replay/timeline.hpp"
+
+namespace rankwise::replay {
+
+/// What a replay tells about itself to nobody.
+struct NoRecorder {
+    void begin(std::size_t, std::size_t) {}
+    void released(std::uint32_t, std::span<const std::uint32_t>, Picoseconds) {}
+    void started(std::uint32_t, std::uint32_t, bool, Picoseconds, Picoseconds) {}
+    void posted(std::uint32_t) {}
+    void sent(std::uint32_t, Picoseconds, Picoseconds) {}
+    void on_tx(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
+    void on_rx(std::uint32_t, Picoseconds) {}
+    void arrived(std::uint32_t, Picoseconds) {}
+    void ended(std::uint32_t, Picoseconds) {}
+};
+
+/// Keeps the order in which things are done.
+struct OrderRecorder : NoRecorder {
+    explicit OrderRecorder(SweepOrder &to) : order(to) {}
+
+    void started(std::uint32_t, std::uint32_t op, bool first_job, Picoseconds, Picoseconds) {
+        if (first_job)
+            add(op, SweepOrder::job);
+    }
+    void posted(std::uint32_t receive) { add(receive, SweepOrder::post); }
+    void sent(std::uint32_t send, Picoseconds, Picoseconds) { add(send, SweepOrder::data); }
+
+    void add(std::uint32_t op, SweepOrder::Part part) {
+        order.entries.push_back(op << SweepOrder::part_bits | part);
+    }
+    SweepOrder &order;
+};
+
+/// Keeps all times.
+struct TimelineRecorder : NoRecorder {
+    explicit TimelineRecorder(Timeline &to) : timeline(to) {}
+
+    void begin(std::size_t operations, std::size_t processors) {
+        timeline.operations.assign(operations, {});
+        last_on_processor.assign(processors, any);
+    }
+    /// @param[in] freed operations that became ready because `by` has begun or ended
+    void released(std::uint32_t by, std::span<const std::uint32_t> freed, Picoseconds now) {
+        for (const std::uint32_t op : freed) {
+            timeline.operations[op].ready = now;
+            timeline.operations[op].released_by = by;
+        }
+    }
+    /// @param[in] first_job not an answer, nor the data of a rendezvous
+    void started(std::uint32_t processor, std::uint32_t op, bool first_job, Picoseconds idle_since,
+                 Picoseconds now) {
+        if (first_job) {
+            timeline.operations[op].begin = now;
+            timeline.operations[op].after = idle_since == now ? last_on_processor[processor] : any;
+        }
+        if (idle_since < now)
+            timeline.gaps.push_back({op, idle_since, now});
+        last_on_processor[processor] = op;
+    }
+    void sent(std::uint32_t send, Picoseconds now, Picoseconds on_link) {
+        timeline.operations[send].sent = now;
+        timeline.operations[send].on_link = on_link;
+    }
+    void on_tx(std::uint32_t send, std::uint32_t receive, Picoseconds start, Picoseconds at_receiver) {
+        timeline.operations[send].on_tx = start;
+        timeline.operations[receive].at_rx = timeline.operations[receive].on_rx = at_receiver;
+    }
+    void on_rx(std::uint32_t receive, Picoseconds start) { timeline.operations[receive].on_rx = start; }
+    void arrived(std::uint32_t receive, Picoseconds now) { timeline.operations[receive].arrives = now; }
+    void ended(std::uint32_t op, Picoseconds now) { timeline.operations[op].end = now; }
+
+    Timeline &timeline;
+    std::vector<std::uint32_t> last_on_processor;
+};
+
+} // namespace rankwise::replay

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "replay/schedule.hpp"
+
+namespace rankwise::replay {
+
+/// When things happened to one operation, and why not earlier. Times that do not apply are 0.
+struct OperationTimes {
+    Picoseconds ready = 0; ///< the last operation it waits for has ended (or begun); a receive is posted
+    Picoseconds begin = 0; ///< the processor begins with it; of a receive: with its message
+    Picoseconds end = 0;
+    Picoseconds sent = 0;    ///< of a send: its data are handed to the rank's link
+    Picoseconds on_link = 0; ///< its first byte leaves the rank
+    Picoseconds on_tx = 0;   ///< and enters the network through the interface of the node
+    Picoseconds at_rx = 0;   ///< of a receive: the first byte of its message is at the node's interface
+    Picoseconds on_rx = 0;   ///< and passes it
+    Picoseconds arrives = 0; ///< its last byte is there
+    std::uint32_t released_by = any; ///< operation that it waited for last, `any` if for none
+    std::uint32_t after = any;       ///< operation that had the processor until `begin`, `any` if it was idle
+};
+
+/// @brief What a replay did at what time, for every operation.
+struct Timeline {
+    /// A processor that had nothing to do.
+    struct Gap {
+        std::uint32_t op; ///< what it did next
+        Picoseconds from, to;
+    };
+
+    std::vector<OperationTimes> operations;
+    std::vector<Gap> gaps;
+};
+
+} // namespace rankwise::replay
