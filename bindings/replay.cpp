@@ -17,6 +17,7 @@
 #include "replay/goal.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
+#include "replay/many_placements.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
 #include "replay/trace_schedule.hpp"
@@ -147,6 +148,24 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
     return layout;
 }
 
+/// Replay or screen many layouts: one makespan in seconds each.
+template <auto function>
+nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+                    const std::string &core_sharing, bool progress, bool handshake, const nb::list &layouts,
+                    unsigned threads) {
+    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
+    std::vector<rankwise::machine::Layout> where;
+    for (const nb::handle each : layouts)
+        where.push_back(layout_from(s.schedule, machine, nb::cast<nb::dict>(each)));
+    std::vector<double> out;
+    {
+        nb::gil_scoped_release unlocked;
+        for (const Picoseconds time : function(s.schedule, s.matching, machine, where, threads))
+            out.push_back(static_cast<double>(time) / 1e12);
+    }
+    return to_numpy(std::move(out));
+}
+
 std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank,
                                              Array<std::uint8_t> kind, Array<std::uint64_t> value,
                                              Array<std::uint32_t> peer, Array<std::uint32_t> tag,
@@ -221,7 +240,9 @@ void bind_replay(nb::module_ &module) {
             },
             "text"_a, "name"_a)
         .def_static("is_goal_binary",
-                    [](const nb::bytes &data) { return is_goal_binary({data.c_str(), data.size()}); })
+                    [](const nb::bytes &data) {
+                        return is_goal_binary({data.c_str(), data.size()});
+                    })
         .def_static(
             "read_goal_binary",
             [](const nb::bytes &data, const std::string &name) {
@@ -266,5 +287,9 @@ void bind_replay(nb::module_ &module) {
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a);
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
+        .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layouts"_a, "threads"_a = 0)
+        .def("screen_s", &for_many<screen>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layouts"_a, "threads"_a = 0);
 }

@@ -554,7 +554,7 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
 }
 
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                             const Layout &layout, SweepOrder &order) {
+                             const Layout &layout, ServiceOrder &order) {
     return replay(schedule, matching, machine, layout, OrderRecorder(order));
 }
 

@@ -5,7 +5,7 @@
 #include "replay/matching.hpp"
 #include "replay/prediction.hpp"
 #include "replay/schedule.hpp"
-#include "replay/sweep.hpp"
+#include "replay/static_pass.hpp"
 #include "replay/timeline.hpp"
 
 namespace rankwise::replay {
@@ -30,7 +30,7 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
 /// @param[out] order in which everything was done; at first empty
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                              const machine::Machine &machine, const machine::Layout &layout,
-                             SweepOrder &order);
+                             ServiceOrder &order);
 
 /// @return the steps that the replay of a schedule with wildcards takes
 LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,

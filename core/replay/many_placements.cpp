@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "replay/machine_replay.hpp"
-#include "replay/sweep.hpp"
+#include "replay/static_pass.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -61,7 +61,7 @@ std::vector<Picoseconds> screen(const Schedule &schedule, const Matching &matchi
                                 unsigned threads) {
     if (layouts.empty())
         return {};
-    SweepOrder order;
+    ServiceOrder order;
     replay_on_machine(schedule, matching, machine, layouts.front(), order);
     LargeArray<Step> known;
     if (schedule.wildcards)
@@ -71,7 +71,7 @@ std::vector<Picoseconds> screen(const Schedule &schedule, const Matching &matchi
     std::vector<Picoseconds> out(layouts.size());
     in_threads((layouts.size() + at_once - 1) / at_once, threads, [&](std::size_t k) {
         const auto some = layouts.subspan(k * at_once, std::min(at_once, layouts.size() - k * at_once));
-        const std::vector<Picoseconds> part = sweep(schedule, steps, order, machine, some);
+        const std::vector<Picoseconds> part = static_pass(schedule, steps, order, machine, some);
         std::copy(part.begin(), part.end(), out.begin() + static_cast<std::ptrdiff_t>(k * at_once));
     });
     return out;

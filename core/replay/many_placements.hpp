@@ -17,7 +17,8 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
                                    const machine::Machine &machine, std::span<const machine::Layout> layouts,
                                    unsigned threads);
 
-/// @brief About the makespan of each placement, by sweeps in the order that the first one's replay has.
+/// @brief About the makespan of each placement, by static passes in the order that the first one's replay
+/// has.
 /// @param[in] threads as `makespans`
 /// @throws Error as `replay_on_machine`, of the first placement
 std::vector<Picoseconds> screen(const Schedule &schedule, const Matching &matching,

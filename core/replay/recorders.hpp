@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "replay/sweep.hpp"
+#include "replay/static_pass.hpp"
 #include "replay/timeline.hpp"
 
 namespace rankwise::replay {
@@ -25,19 +25,19 @@ struct NoRecorder {
 
 /// Keeps the order in which things are done.
 struct OrderRecorder : NoRecorder {
-    explicit OrderRecorder(SweepOrder &to) : order(to) {}
+    explicit OrderRecorder(ServiceOrder &to) : order(to) {}
 
     void started(std::uint32_t, std::uint32_t op, bool first_job, Picoseconds, Picoseconds) {
         if (first_job)
-            add(op, SweepOrder::job);
+            add(op, ServiceOrder::job);
     }
-    void posted(std::uint32_t receive) { add(receive, SweepOrder::post); }
-    void sent(std::uint32_t send, Picoseconds, Picoseconds) { add(send, SweepOrder::data); }
+    void posted(std::uint32_t receive) { add(receive, ServiceOrder::post); }
+    void sent(std::uint32_t send, Picoseconds, Picoseconds) { add(send, ServiceOrder::data); }
 
-    void add(std::uint32_t op, SweepOrder::Part part) {
-        order.entries.push_back(op << SweepOrder::part_bits | part);
+    void add(std::uint32_t op, ServiceOrder::Part part) {
+        order.entries.push_back(op << ServiceOrder::part_bits | part);
     }
-    SweepOrder &order;
+    ServiceOrder &order;
 };
 
 /// Keeps all times.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,23 +120,7 @@ class Predictor:
         Raises:
             RankwiseError: The placement does not fit the schedule or the machine; deadlock.
         """
-        if placement.ranks != self.schedule.ranks:
-            raise RankwiseError(
-                f"the placement has {placement.ranks} ranks, the program has {self.schedule.ranks}",
-                "make a placement for this program: `rankwise place`",
-            )
-        topology = self._topology_for(placement)
-        placement.check(topology)
-        switches = self.switches
-        result = self.schedule.replay_on_machine(
-            links=self._links,
-            tx=self._tx,
-            rx=self._rx,
-            core_sharing=self._cores,
-            progress=switches.progress,
-            handshake=switches.handshake,
-            layout=layout(self.machine, topology, placement),
-        )
+        result = self.schedule.replay_on_machine(**self._model(), layout=self._layout(placement))
         loads = zip(result.channel_messages.tolist(), result.channel_bytes.tolist(), strict=True)
         names = [link.channel for link in self.machine.link_classes]
         return Prediction(
@@ -150,6 +135,49 @@ class Predictor:
             channels=dict(zip(names, loads, strict=True)),
             not_modelled=self.not_modelled,
         )
+
+    def makespans_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
+        """Predicted times alone of many placements, replayed in threads.
+
+        Args:
+            placements: Where the ranks are, each time.
+            threads: 0: as many as this process may use cores.
+
+        Raises:
+            RankwiseError: As `predict`.
+        """
+        layouts = [self._layout(each) for each in placements]
+        return self.schedule.makespans_s(**self._model(), layouts=layouts, threads=threads)
+
+    def screen_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
+        """About the predicted times of many placements, without a queue: which of them are worth a replay.
+
+        Everything is served in the order that it has in the replay of the first placement. Arguments and errors are
+        those of `makespans_s`.
+        """
+        layouts = [self._layout(each) for each in placements]
+        return self.schedule.screen_s(**self._model(), layouts=layouts, threads=threads)
+
+    def _model(self) -> dict:
+        """The arguments of all replays that do not depend on the placement."""
+        return {
+            "links": self._links,
+            "tx": self._tx,
+            "rx": self._rx,
+            "core_sharing": self._cores,
+            "progress": self.switches.progress,
+            "handshake": self.switches.handshake,
+        }
+
+    def _layout(self, placement: Placement) -> dict:
+        if placement.ranks != self.schedule.ranks:
+            raise RankwiseError(
+                f"the placement has {placement.ranks} ranks, the program has {self.schedule.ranks}",
+                "make a placement for this program: `rankwise place`",
+            )
+        topology = self._topology_for(placement)
+        placement.check(topology)
+        return layout(self.machine, topology, placement)
 
     def _topology_for(self, placement: Placement) -> Topology:
         """The nodes of a placement, which may use fewer than the machine has."""

@@ -11,11 +11,11 @@
 
 namespace rankwise::replay {
 
-/// @brief What a replay did one after the other, without the times: the order in which a sweep goes through a
-/// schedule.
+/// @brief What a replay did one after the other, without the times: the order in which a static pass goes
+/// through a schedule.
 ///
 /// Entries are an operation's number times 4, plus the part.
-struct SweepOrder {
+struct ServiceOrder {
     enum Part : std::uint32_t { job = 0, data = 1, post = 2 };
     static constexpr unsigned part_bits = 2;
     std::vector<std::uint32_t> entries;
@@ -30,8 +30,8 @@ struct SweepOrder {
 /// simplifications only.
 ///
 /// @return of each layout
-std::vector<Picoseconds> sweep(const Schedule &schedule, const LargeArray<Step> &steps,
-                               const SweepOrder &order, const machine::Machine &machine,
-                               std::span<const machine::Layout> layouts);
+std::vector<Picoseconds> static_pass(const Schedule &schedule, const LargeArray<Step> &steps,
+                                     const ServiceOrder &order, const machine::Machine &machine,
+                                     std::span<const machine::Layout> layouts);
 
 } // namespace rankwise::replay

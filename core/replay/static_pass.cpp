@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay/sweep.hpp"
+#include "replay/static_pass.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,19 +35,19 @@ class Pass {
             find_slowdown(machine, layouts[l], l);
     }
 
-    void run(const SweepOrder &order) {
+    void run(const ServiceOrder &order) {
         for (std::size_t k = 0; k < order.entries.size(); ++k) {
             if (k + 8 < order.entries.size()) {
-                const std::uint32_t op = order.entries[k + 8] >> SweepOrder::part_bits;
+                const std::uint32_t op = order.entries[k + 8] >> ServiceOrder::part_bits;
                 __builtin_prefetch(&steps_[op]);
                 __builtin_prefetch(&ready_[op]);
             }
-            const std::uint32_t op = order.entries[k] >> SweepOrder::part_bits;
-            switch (order.entries[k] & ((1u << SweepOrder::part_bits) - 1)) {
-            case SweepOrder::data:
+            const std::uint32_t op = order.entries[k] >> ServiceOrder::part_bits;
+            switch (order.entries[k] & ((1u << ServiceOrder::part_bits) - 1)) {
+            case ServiceOrder::data:
                 data(op);
                 break;
-            case SweepOrder::post:
+            case ServiceOrder::post:
                 if (steps_[op].release.count == Release::listed)
                     release(op, ready_[op], true);
                 break;
@@ -210,9 +210,9 @@ class Pass {
 
 } // namespace
 
-std::vector<Picoseconds> sweep(const Schedule &schedule, const LargeArray<Step> &steps,
-                               const SweepOrder &order, const Machine &machine,
-                               std::span<const Layout> layouts) {
+std::vector<Picoseconds> static_pass(const Schedule &schedule, const LargeArray<Step> &steps,
+                                     const ServiceOrder &order, const Machine &machine,
+                                     std::span<const Layout> layouts) {
     std::vector<Picoseconds> makespans;
     for (std::size_t begin = 0; begin < layouts.size(); begin += width) {
         const auto some = layouts.subspan(begin, std::min(width, layouts.size() - begin));

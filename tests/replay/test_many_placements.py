@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many placements of one schedule: replayed in threads, screened without a queue."""
+
+import numpy as np
+import pytest
+from machines import machine
+from reference import Op
+from replaying import schedule_of
+
+from rankwise.errors import RankwiseError
+from rankwise.placement.placement import Placement
+from rankwise.replay.many import judge
+from rankwise.replay.predict import Predictor
+
+RANKS = 8
+LINK = {"L_s": 1e-6, "o_s": 1e-7, "g_s": 1e-7, "G_s_per_byte": 1e-10}
+MACHINE = machine(LINK, LINK | {"L_s": 2e-7}, nic_bytes_per_s=1e9)
+
+
+def pairs(steps=5, size=10000, distance=1):
+    """Ranks r and r + distance exchange messages, between computations of different length."""
+    ranks = [[] for _ in range(RANKS)]
+    for step in range(steps):
+        for r, own in enumerate(ranks):
+            peer = r + distance if r // distance % 2 == 0 else r - distance
+            before = [len(own) - 1] if own else []
+            own.append(Op("calc", 5000 + 700 * ((r * 5 + step) % 8), requires=before))
+            at = len(own)
+            own += [Op("recv", size, peer, requires=[at - 1]), Op("send", size, peer, requires=[at - 1])]
+            own.append(Op("calc", 0, requires=[at, at + 1]))
+    return schedule_of(ranks)
+
+
+def predictor(schedule=None):
+    return Predictor(schedule or pairs(), MACHINE)
+
+
+def placed(predictor, order):
+    """Rank r on the order[r]-th core of all."""
+    return Placement.explicit(predictor.topology, [(int(k) // 2, [int(k) % 2]) for k in order])
+
+
+def shuffled(predictor, count):
+    rng = np.random.default_rng(3)
+    return [placed(predictor, rng.permutation(RANKS)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_replays_in_threads_are_the_replays_one_by_one(threads):
+    p = predictor()
+    placements = shuffled(p, 11)
+    together = p.makespans_s(placements, threads)
+    assert together.tolist() == [p.makespan_s(each) for each in placements]
+
+
+def test_the_screen_is_exact_where_nothing_queues_in_another_order():
+    # GIVEN a chain through all ranks, in which one thing happens after the other
+    ranks = [[Op("calc", 1000), Op("send", 500, 1, requires=[0])]]
+    for r in range(1, RANKS):
+        own = [Op("recv", 500, r - 1), Op("calc", 300 * r, requires=[0])]
+        ranks.append([*own, Op("send", 500, r + 1, requires=[1])] if r < RANKS - 1 else own)
+    p = predictor(schedule_of(ranks))
+    placements = shuffled(p, 20)
+    assert p.screen_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-12)
+
+
+@pytest.mark.parametrize("S", [0, 10**6])
+def test_the_screen_of_the_first_placement_errs_by_its_simplifications_only(S):
+    network = LINK | {"S": S}
+    p = Predictor(pairs(), machine(network, network | {"L_s": 2e-7}, nic_bytes_per_s=1e9))
+    placements = [placed(p, range(RANKS))]
+    assert p.screen_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-3)
+
+
+def test_the_screen_sees_processors_that_ranks_share():
+    p = predictor(schedule_of([[Op("calc", 6000)] for _ in range(4)]))
+    placements = [placed(p, [0, 1, 2, 3]), placed(p, [0, 0, 0, 1])]
+    assert p.screen_s(placements) == pytest.approx([6e-6, 18e-6])
+
+
+def test_the_best_of_many_is_found_with_few_replays():
+    # GIVEN ranks that exchange with their neighbour, and one placement that keeps all pairs within a node
+    p = predictor()
+    apart = [placed(p, [0, 2, 4, 6, 1, 3, 5, 7])] + [placed(p, [0, 2, 1, 3, 4, 6, 5, 7])] * 9
+    placements = [*apart, placed(p, range(RANKS)), *shuffled(p, 20)]
+    judged = judge(p, placements, replays=4)
+    # THEN it comes first, only few were replayed, and how far the screen is off is said
+    assert judged.order[0] == 10
+    assert np.isfinite(judged.makespan_s).sum() <= 5
+    assert judged.makespan_s[10] == p.makespan_s(placements[10])
+    assert 0 <= judged.gap < 0.5
+
+
+def test_an_error_of_one_placement_is_raised():
+    p = predictor(schedule_of([[Op("recv", 1, 1), Op("send", 1, 1, requires=[0])],
+                               [Op("recv", 1, 0), Op("send", 1, 0, requires=[0])]]))  # fmt: skip
+    placements = [placed(p, [0, 1]), placed(p, [0, 2])]
+    for judges in (p.makespans_s, p.screen_s):
+        with pytest.raises(RankwiseError, match="deadlock"):
+            judges(placements)
+
+
+def test_no_placement_has_no_makespan():
+    assert predictor().makespans_s([]).tolist() == predictor().screen_s([]).tolist() == []
