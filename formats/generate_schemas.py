@@ -7,6 +7,7 @@ Usage: python formats/generate_schemas.py
 import json
 from pathlib import Path
 
+from rankwise.lab.validation.result import json_schema as validation_schema
 from rankwise.machine.file import json_schema as machine_schema
 from rankwise.placement.file import json_schema as placement_schema
 from rankwise.replay.document import json_schema as prediction_schema
@@ -17,6 +18,7 @@ SCHEMAS = {
     "placement.schema.json": placement_schema,
     "prediction.schema.json": prediction_schema,
     "report.schema.json": report_schema,
+    "validation.schema.json": validation_schema,
 }
 
 

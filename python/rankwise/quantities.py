@@ -25,6 +25,11 @@ def seconds_text(value: float) -> str:
     return f"{_three(value / scale)} {unit}"
 
 
+def interval_text(interval) -> str | None:
+    """`1.2 s - 1.4 s` of anything with `low_s` and `high_s`; `None` of `None`."""
+    return f"{seconds_text(interval.low_s)} - {seconds_text(interval.high_s)}" if interval else None
+
+
 def _scaled(value: float, base: float, units: tuple[str, ...]) -> str:
     at = 0
     while value >= base * 0.9995 and at + 1 < len(units):

@@ -61,6 +61,28 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     assert channels == {"self": 0, "package": 2, "node": 0, "network": 2}
 
 
+def test_the_interval_is_that_of_the_machines_measured_numbers(goal, tmp_path, capsys):
+    # GIVEN a machine whose network takes 5 us, published, and one where that was measured as 4 to 7
+    assert (
+        predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2")["placements"][0]["interval"] is None
+    )
+    text = Path(MACHINE).read_text()
+    place = re.search(r'channel = "network".*?L_s = (\{ value = ([^,]+),[^}]*\})', text, re.DOTALL)
+    value = float(place[2])
+    known = f'{{ value = {value}, obtained = "measured", low = {0.8 * value}, high = {1.4 * value} }}'
+    measured = tmp_path / "measured.machine.toml"
+    measured.write_text(text[: place.start(1)] + known + text[place.end(1) :])
+    # THEN the prediction has an interval that holds it, unless none is asked for
+    words = [goal, "--machine", str(measured), "--nodes", "2x2"]
+    (found,) = predicted(capsys, *words)["placements"]
+    assert found["interval"]["low_s"] < found["makespan_s"] < found["interval"]["high_s"]
+    assert (found["interval"]["confidence"], found["interval"]["replays"]) == (0.95, 20)
+    assert predicted(capsys, *words, "--replays", "0")["placements"][0]["interval"] is None
+    # AND people see it
+    assert main(["predict", *words]) == 0
+    assert "(95% of 20 replays)" in capsys.readouterr().out
+
+
 def test_several_allocations_are_compared(goal, capsys):
     words = [
         "predict",

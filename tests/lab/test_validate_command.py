@@ -90,7 +90,7 @@ def test_a_machine_file_of_other_nodes_is_refused(line, tmp_path, launcher):
 @pytest.mark.root
 @pytest.mark.mpi
 def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
-    # GIVEN a machine file, so that the test does not depend on what this machine is busy with
+    # GIVEN a machine file and a tolerance, so that the test does not depend on what this machine is busy with
     machine = machine_file(tmp_path / "lab.machine.toml")
     words = ["validate", "--quick", "--nodes", 2, "--cores", 2, "--cases", "cg", "--placements", 3]
     words += ["--repetitions", 1, "--state", tmp_path / "v", "--machine", machine, "--", launcher]
@@ -100,7 +100,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # THEN the status says that it is not finished
     assert begun.returncode == 75, begun.stderr
     # AND the same with --resume makes the runs
-    resume = ["validate", "--resume", "--state", tmp_path / "v"]
+    resume = ["validate", "--resume", "--state", tmp_path / "v", "--tolerate", 1]
     done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -111,6 +111,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert all(each["measured"]["median_s"] > 0 for each in case["placements"])
     assert all(each["low_s"] <= each["predicted_s"] <= each["high_s"] for each in case["placements"])
     assert found["predicted"]["times"] == 3
+    assert (found["tolerated_load"], found["disturbed"]) == (1.0, 0)
     # AND the frozen hash is that of the file, in the page too
     assert found["machine_sha256"] in (tmp_path / "accuracy.md").read_text()
     assert (tmp_path / "accuracy.mpich.svg").read_text().startswith("<?xml")
@@ -131,7 +132,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert fewer.returncode == 1
 
 
-OPTIONS = Options(2, 1, 12.5e6, "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, False)
+OPTIONS = Options(2, 1, 12.5e6, "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 3, 1, False)
 NOWHERE = PlacementFile(
     "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
 )
@@ -146,7 +147,7 @@ def test_the_page_has_what_came_out(tmp_path):
         Predicted("worst", NOWHERE, 3.0, 2.9, 3.1, 9000, 0.5, 0.2),
     ]
     state.plan.cases.append(CasePlan("one", "The first", 1.0, {"probes": 3}, placements))
-    for repetition in range(2):
+    for repetition in range(3):
         state.add(Run("one", "blocked", repetition, time_s=1.0))
         state.add(Run("one", "cyclic", repetition, time_s=2.0))
         state.add(Run("one", "worst", repetition, failure="status 1: out of memory"))

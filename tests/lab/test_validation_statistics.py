@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Agreement of predicted and measured times, on numbers whose answer is known."""
 
+import os
+import time
+
 import msgspec
 import numpy as np
 import pytest
 
+from rankwise.lab.validation import session
+from rankwise.lab.validation.cases import Case
+from rankwise.lab.validation.measured_run import RunFailedError
+from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.result import bytes_only_s, evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
 from rankwise.lab.validation.statistics import Compared, agreement
@@ -29,6 +36,12 @@ def test_only_pairs_whose_measured_intervals_are_apart_count():
     # THEN one pair can be told apart, and it is ordered rightly
     found = agreement([case])
     assert (found.pairs, found.ordered, found.ordered_share) == (1, 1, 1.0)
+
+
+def test_intervals_of_one_or_two_runs_tell_nothing_apart():
+    one, two, three = compared([1.0], 1.0), compared([2.0, 2.0], 2.0), compared([3.0] * 3, 3.0)
+    assert agreement([[one, two, three]]).pairs == 0
+    assert agreement([[compared([1.0] * 3, 1.0), three]]).pairs == 1
 
 
 def test_equal_and_reversed_predictions_are_not_ordered_rightly():
@@ -124,8 +137,9 @@ def test_runs_take_turns_and_each_round_begins_with_another_placement(state):
 
 
 def test_a_failed_run_counts_as_failure_and_is_named(state):
-    state.add(Run("one", "blocked", 0, time_s=1.0))
-    state.add(Run("one", "cyclic", 0, time_s=2.0))
+    for repetition in range(3):
+        state.add(Run("one", "blocked", repetition, time_s=1.0))
+        state.add(Run("one", "cyclic", repetition, time_s=2.0))
     state.add(Run("one", "worst", 0, failure="not finished after 60 s"))
     document = evaluate(state)
     assert document.failures == ["one worst, repetition 0: not finished after 60 s"]
@@ -142,8 +156,77 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     assert kept["schema"] == "rankwise.validation/1"
 
 
+def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state):
+    state.add(Run("one", "blocked", 0, time_s=9.0, other_load=0.3))
+    assert (0, "one", "blocked") in state.missing()
+    assert evaluate(state).cases[0].placements[0].measured is None
+    # WHEN it was alone
+    state.add(Run("one", "blocked", 0, time_s=1.0, other_load=0.01))
+    assert (0, "one", "blocked") not in state.missing()
+    document = evaluate(state)
+    assert document.cases[0].placements[0].measured.times_s == [1.0]
+    assert document.disturbed == 1
+
+
+STAT = "42 (a ) b) S {parent} 1 1 0 -1 0 0 0 0 0 {user} 20 3 4 20 0 1 0"
+
+
+def test_processor_time_of_a_process_and_its_children():
+    ticks = os.sysconf("SC_CLK_TCK")
+    # user 100, system 20, and of ended children 3 and 4 ticks; names may hold anything
+    assert used_s(STAT.format(parent=7, user=100)) == pytest.approx(127 / ticks)
+    # AND threads of the kernel, which work for others, do not count
+    assert used_s(STAT.format(parent=2, user=100)) == 0
+
+
+def test_what_others_use_is_seen_and_what_is_ours_is_not(tmp_path, monkeypatch):
+    # GIVEN processes 5, which is ours, and 6
+    def used(**ticks):
+        for name, user in ticks.items():
+            (tmp_path / name[1:]).mkdir(exist_ok=True)
+            (tmp_path / name[1:] / "stat").write_text(STAT.format(parent=7, user=user))
+
+    (tmp_path / "meminfo").write_text("")
+    used(_5=1000, _6=2000)
+    before = OtherLoad.begin(frozenset({5}), tmp_path)
+    # WHEN both work, and 8 begins, for 10 s on 4 cores
+    used(_5=9000, _6=2100, _8=73)
+    monkeypatch.setattr(time, "monotonic", lambda: before.time_s + 10)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    # THEN 100 ticks of 6 and all 100 of 8 are the others'
+    assert before.share() == pytest.approx(200 / os.sysconf("SC_CLK_TCK") / 40)
+
+
 def test_a_case_that_failed_before_its_runs_is_named_too(state):
     state.plan.cases[0] = CasePlan("one", "One", failure="status 139")
     document = evaluate(state)
     assert document.failures == ["one: status 139"]
     assert document.predicted.times == 0
+
+
+def test_a_placement_that_failed_once_is_not_tried_again(state, monkeypatch):
+    # GIVEN runs of which those of `cyclic` fail
+    tried = []
+
+    def run_case(placement, *_):
+        tried.append(placement)
+        if placement == "cyclic":
+            raise RunFailedError("not finished after 20 s")
+        return 1.0, 0.0
+
+    monkeypatch.setattr(session, "find_launcher", lambda *_: None)
+    monkeypatch.setattr(session, "run_case", run_case)
+    monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: placement)
+    placements = state.plan.cases[0].predicted
+    renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
+    state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
+    case = Case("one", "One", ("./one",))
+    # WHEN all are run
+    assert session.Validation(state, print)._run_all(None, {"one": case}, lambda done, total: None)
+    # THEN it was tried once, and each of its runs counts as failed
+    assert tried == ["blocked", "cyclic", "worst", "worst", "blocked"]
+    assert evaluate(state).failures == [
+        "one cyclic, repetition 0: not finished after 20 s",
+        "one cyclic, repetition 1: not tried, as it failed before",
+    ]
+    assert evaluate(state).complete

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
 _DEFAULTS = {"nodes": 4, "cores": 4, "rate": "100mbit", "seed": 1}
-_FULL = {"placements": 8, "repetitions": 6}
+_FULL = {"placements": 8, "repetitions": 5}
 _QUICK = {"placements": 4, "repetitions": 3}
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     plan.add_argument("--cases", metavar="A,B,...", help="lammps, cg, ft, mg, halo; default all of them")
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
-    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 6, 3 with --quick")
+    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
     plan.add_argument(
         "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
     )
@@ -49,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help=f"begin no further run after this time, for example 5min; status {UNFINISHED} if some are missing",
     )
+    tolerate = (
+        "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
+    )
+    parser.add_argument("--tolerate", type=float, metavar="SHARE", help=tolerate)
     also = "show this finished validation in FILE too; repeatable"
     parser.add_argument("--also", action="append", default=[], metavar="DIR", help=also)
     add_output(parser, "write the page, with its plots beside it", metavar="FILE.md")
@@ -76,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         if args.machine:
             session.check_machine(Path(args.machine), options)
         state = State.create(directory, options, session.context())
+    if args.tolerate is not None:
+        state.tolerated = args.tolerate
     remove_dead()
     if args.machine and args.resume:
         state.check_machine(Path(args.machine))

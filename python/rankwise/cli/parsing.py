@@ -159,6 +159,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def add_replays(parser: argparse.ArgumentParser) -> None:
+    """Add `--replays`."""
+    help = "replays for the interval of a prediction, the machine's numbers drawn from theirs; default 20, 0: none"
+    parser.add_argument("--replays", type=int, default=20, metavar="N", help=help)
+
+
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}

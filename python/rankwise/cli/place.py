@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate, PlacementSearch
+    from rankwise.replay.predict import Predictor
 
 HELP = "find the best placement of a traced program on a machine"
 SCHEMA = "rankwise.place/1"
@@ -26,7 +27,7 @@ SCHEMA = "rankwise.place/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, seconds
+    from rankwise.cli.parsing import add_json, add_output, add_replays, seconds
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"
     )
+    add_replays(parser)
     limits = parser.add_argument_group("limits of the search, for recordings")
     limits.add_argument(
         "--fix", action="append", metavar="RANK=NODE:CORE", help="a rank stays on this core; again for more"
@@ -133,7 +135,7 @@ def _run(args: argparse.Namespace) -> int:
     source = load_source(args.input)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    predictor = Predictor(source.schedule, machine, topology)
+    predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
     ranks = source.schedule.ranks
     search = PlacementSearch(
         Recording.open(args.input).messages,
@@ -160,7 +162,9 @@ def _run(args: argparse.Namespace) -> int:
             "name a placement of this program",
         )
     budget_s = 10.0 if args.budget is None else args.budget
-    candidates = search.run(predictor.predict, current, seed=args.seed, budget_s=budget_s)
+    candidates = _with_intervals(
+        search.run(predictor.predict, current, seed=args.seed, budget_s=budget_s), predictor
+    )
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
     save(candidates[-1].placement, output)
@@ -176,6 +180,13 @@ def _run(args: argparse.Namespace) -> int:
         terminal.wrote(output)
         terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
     return 0
+
+
+def _with_intervals(candidates: list[Candidate], predictor: Predictor) -> list[Candidate]:
+    """Only what is shown gets an interval: it takes many replays."""
+    from dataclasses import replace
+
+    return [replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates]
 
 
 def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: Topology, ranks: int) -> str:
@@ -225,7 +236,7 @@ def _current(recorded: Placement | None, search: PlacementSearch) -> Placement |
 
 def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
-    from rankwise.quantities import bytes_text, seconds_text
+    from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     best = candidates[-1]
     rows = []
@@ -235,12 +246,13 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
             [
                 candidate.name,
                 seconds_text(candidate.makespan_s),
+                interval_text(candidate.prediction.interval),
                 "best" if candidate is best or over == 0 else f"+{over:.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]
         )
-    terminal.table(["placement", "predicted", "", "over network", "busiest interface"], rows)
+    terminal.table(["placement", "predicted", "interval", "", "over network", "busiest interface"], rows)
     reference = next((each for each in candidates if each.name == "current"), candidates[0])
     terminal.result(f"\nagainst {reference.name}:")
     for sentence in reasons(best.prediction, reference.prediction, reference.name):
@@ -248,6 +260,8 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
 
 
 def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate]) -> dict:
+    from dataclasses import asdict
+
     from rankwise.placement.file import to_dict
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
 
@@ -262,6 +276,7 @@ def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate
             {
                 "name": each.name,
                 "makespan_s": each.makespan_s,
+                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
                 "network_bytes": network_bytes(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
                 "search_objective_s": each.surrogate_s,

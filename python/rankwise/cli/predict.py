@@ -28,7 +28,7 @@ _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_json
+    from rankwise.cli.parsing import add_json, add_replays
 
     parser.add_argument(
         "input", metavar="REC|FILE", help="a recording made with --trace, or GOAL (text, binary)"
@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-losses", action="store_true", help="do not find out what is lost to what, which takes replays"
     )
+    add_replays(parser)
     library = "whose collective algorithms: mpich or openmpi; default that of the recording"
     parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
     goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
@@ -164,7 +165,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
         for case in cases:
             for name, placement in case.placements.items():
-                outcomes.append(Outcome(name, case.name, case.predictor.predict(placement)))
+                outcomes.append(Outcome(name, case.name, case.predictor.predict_with_interval(placement)))
                 best = min(each.prediction.makespan_s for each in outcomes)
                 update(len(outcomes), f"best {best:.6g} s")
     if not args.no_losses and not sweep:
@@ -225,7 +226,8 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
 
     machine = apply(load(path), args.set)
     topology = topology_of(machine, Path(path).parent)
-    predictor = Predictor(source.schedule, machine, topology, switches=switches)
+    draws = 0 if args.sweep else args.replays
+    predictor = Predictor(source.schedule, machine, topology, switches=switches, draws=draws)
     return _Case(name, machine, topology, predictor, _placements(args, source, topology))
 
 

@@ -101,7 +101,7 @@ def _one(terminal: Terminal, outcome: Outcome) -> None:
     from rankwise.replay.document import PARTS
 
     prediction = outcome.prediction
-    terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}\n")
+    terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{_sure(prediction)}\n")
     _parts(terminal, prediction, PARTS)
     if outcome.losses is not None:
         _losses(terminal, outcome.losses, prediction.makespan_s)
@@ -115,6 +115,13 @@ def _one(terminal: Terminal, outcome: Outcome) -> None:
         terminal.result("")
         terminal.table(["link class", "messages", "bytes"], rows)
     _interfaces(terminal, prediction)
+
+
+def _sure(prediction: Prediction) -> str:
+    from rankwise.quantities import interval_text
+
+    found = prediction.interval
+    return f", {interval_text(found)} ({found.confidence:.0%} of {found.replays} replays)" if found else ""
 
 
 def _parts(terminal: Terminal, prediction: Prediction | PlainPrediction, parts: Sequence[str]) -> None:
@@ -218,11 +225,12 @@ def _share(part: float, whole: float) -> str:
 
 
 def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: bool) -> None:
-    from rankwise.quantities import bytes_text, seconds_text
+    from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     ordered = sorted(outcomes, key=lambda outcome: outcome.prediction.makespan_s)
     best = ordered[0].prediction.makespan_s
     rows = []
+    with_interval = any(outcome.prediction.interval for outcome in ordered)
     for outcome in ordered:
         prediction = outcome.prediction
         over = prediction.makespan_s / best - 1 if best > 0 else 0.0
@@ -233,12 +241,26 @@ def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: 
         ]
         rows.append(
             [_label(outcome, several_machines)]
-            + [seconds_text(prediction.makespan_s), f"+{100 * over:.1f} %" if over > 0 else "best"]
+            + [seconds_text(prediction.makespan_s)]
+            + ([interval_text(prediction.interval)] if with_interval else [])
+            + [f"+{100 * over:.1f} %" if over > 0 else "best"]
             + [seconds_text(float(part.mean())) for part in parts]
             + [bytes_text(int(prediction.interfaces["tx"]["bytes"].sum()))]
         )
     head = "placement, machine" if several_machines else "placement"
-    terminal.table([head, "time", "", "compute", "overhead", "wait", "network"], rows)
+    terminal.table(
+        [
+            head,
+            "time",
+            *(["interval"] if with_interval else []),
+            "",
+            "compute",
+            "overhead",
+            "wait",
+            "network",
+        ],
+        rows,
+    )
     if any(outcome.losses for outcome in ordered):
         rows = [[_label(outcome, several_machines), _largest_losses(outcome)] for outcome in ordered]
         terminal.result("")

@@ -15,6 +15,7 @@ from rankwise.replay.plain import PlainPrediction
 from rankwise.replay.predict import Prediction, Switches
 from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
+from rankwise.replay.uncertainty import Interval
 
 SCHEMA = "rankwise.prediction/1"
 PARTS = ("computation", "overhead", "time_shared", "waiting")
@@ -91,16 +92,27 @@ class LossEntry(msgspec.Struct):
     lost_s: float
 
 
+class IntervalEntry(msgspec.Struct):
+    """Where the makespan lies as far as the machine's numbers are known: the central `confidence` of `replays`."""
+
+    low_s: float
+    high_s: float
+    confidence: float
+    replays: int
+
+
 class PlacementOutcome(msgspec.Struct):
     """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank).
 
-    `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for.
+    `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval`
+    also where no number of the machine has one.
     """
 
     name: str
     machine: str
     allocation: str
     makespan_s: float
+    interval: IntervalEntry | None
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
@@ -203,6 +215,7 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         machine=outcome.machine,
         allocation=prediction.placement.allocation,
         makespan_s=prediction.makespan_s,
+        interval=interval_entry(prediction.interval),
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
         rank={f"{part}_s": values.tolist() for part, values in parts.items()},
         interfaces={
@@ -214,6 +227,11 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         if found is None
         else [LossEntry(each.kind, each.name, each.part, each.lost_s) for each in found],
     )
+
+
+def interval_entry(interval: Interval | None) -> IntervalEntry | None:
+    """The interval of a prediction as JSON has it."""
+    return IntervalEntry(**asdict(interval)) if interval else None
 
 
 def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome:

@@ -15,7 +15,7 @@ from rankwise.machine.file import Machine, Resource
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
-from rankwise.replay.uncertainty import Interval, interval_of, resampled
+from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
 
 INTERFACES = ("nic_tx", "nic_rx")
 
@@ -102,11 +102,14 @@ class Predictor:
         rng = np.random.default_rng(seed)
         self._drawn = [
             Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
-            for _ in range(draws)
+            for _ in range(draws if has_intervals(machine) else 0)
         ]
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
-        """As `predict`, and the interval from `draws` further replays; without draws there is none."""
+        """As `predict`, and the interval from `draws` further replays.
+
+        There is none without draws, and where no number of the machine has an interval.
+        """
         prediction = self.predict(placement)
         if not self._drawn:
             return prediction

@@ -32,6 +32,18 @@ class Interval:
     replays: int
 
 
+def has_intervals(machine: Machine) -> bool:
+    """Whether any number of the machine has an interval to draw from."""
+    estimates = [
+        getattr(segment, key)
+        for link in machine.link_classes
+        for segment in link.segments
+        for key in SEGMENT_KEYS
+    ]
+    estimates += [getattr(resource, key) for resource in machine.resources for key in RESOURCE_KEYS]
+    return any(each is not None and each.low is not None for each in estimates)
+
+
 def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     """The machine with all measured numbers drawn anew.
 

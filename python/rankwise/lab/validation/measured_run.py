@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
+from rankwise.lab.validation.other_load import OtherLoad
 from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
@@ -24,7 +25,9 @@ class RunFailedError(Exception):
     """A run that counts as failed; the text says how it ended."""
 
 
-def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> float:
+def run_case(
+    prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float
+) -> tuple[float, float]:
     """Run to the end, recorded into `path`, output into `path` + `.log`.
 
     Args:
@@ -35,7 +38,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         limit_s: Most time for the whole launch.
 
     Returns:
-        Seconds, see `time_of`.
+        Seconds, see `time_of`, and the part of all cores' time that others used during the launch.
 
     Raises:
         RunFailedError: It did not end with status 0 in time, or left a partial recording.
@@ -43,6 +46,8 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     session, variables = begin(prepared, path, trace, force=True)
     log = path.with_name(path.name + ".log")
     start_s = time.time()
+    lab = prepared.lab
+    before = OtherLoad.begin(frozenset({os.getpid(), lab.front.pid, *(node.pid for node in lab.nodes)}))
     with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
         process = subprocess.Popen(
             launch.words,
@@ -54,6 +59,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         )
         try:
             status = process.wait(limit_s)
+            others = before.share()
         except BaseException as error:
             _stop(process)
             if isinstance(error, subprocess.TimeoutExpired):
@@ -64,7 +70,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         said = log.read_text(errors="replace").strip().splitlines()
         raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
     log.unlink()
-    return time_of(path)
+    return time_of(path), others
 
 
 def time_of(path: Path) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
+from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.plots import draw
 from rankwise.lab.validation.result import CaseResult, Document, PlacementResult, Summary
 from rankwise.measure.statistics import confidence_of
@@ -32,7 +33,9 @@ In a [lab](lab.md) of its own the command does, in this order:
    printed, kept, and checked before each further step.
 2. Each program is run once with its ranks dealt blocked, with a trace. This is all that predictions know of it.
 3. The time of all placements is predicted from that trace and the machine file. Nothing is set for single programs.
-4. Every placement is run several times. Placements take turns, and each round begins with another one.
+4. Every placement is run several times. Placements take turns, and each round begins with another one. A run during
+   which other programs used more than 5 % of the machine's processor time (unless said otherwise below) is repeated
+   and does not count.
 
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
@@ -49,8 +52,9 @@ _READING = """## How to read it
   intervals. It holds what is known of the machine's numbers. It does not hold what the model leaves out,
   nor how much a program's computation varies from run to run, so it is too narrow where these count.
 * **network** is the share of the predicted time in which the busiest interface transfers.
-* **pairs ordered** counts pairs of placements of one program whose measured intervals do not overlap: whether the
-  faster one was predicted to be faster. Pairs that measuring cannot tell apart are not counted for or against.
+* **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
+  overlap: whether the faster one was predicted to be faster. Pairs that measuring cannot tell apart are not counted
+  for or against.
 * **covered** counts measured medians inside the predicted interval.
 * **network bytes only** is what mapping tools without a machine model go by. For its order nothing but bytes between
   nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the rate of all
@@ -61,6 +65,9 @@ _READING = """## How to read it
 * **Cores that are shared.** A lab's cores share those of one machine, ranks sleep while they wait, and the kernel's
   protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching. On a cluster
   with a core a rank this does not arise; here it is in every number.
+* **Ranks that wait where others compute.** They look for messages now and then, which takes time from ranks that
+  compute on the same core; it is not modelled. With MPICH 5.0.2 and seven ranks waiting on its core, a rank that
+  computed took 2.9 times as long. Programs that compute more than these are predicted too fast in a lab.
 * **Memory bandwidth and caches** are not modelled: where placements differ in these, differences are missing.
 * **Differences smaller than the errors above**: a gain of a few percent is not to be believed.
 * **Programs whose course depends on time** (work queues, `MPI_Waitany`, `MPI_ANY_SOURCE`): the replay follows the
@@ -133,6 +140,7 @@ def _section(document: Document, plot: str) -> str:
         f"Machine file, frozen before the runs: SHA-256 `{document.machine_sha256}`.",
         "",
     ]
+    lines += _others(document)
     if not document.complete:
         lines += ["**Not all planned runs were made.**", ""]
     lines += ["| | pairs ordered | median error | worst error | covered |", "|---|---|---|---|---|"]
@@ -146,6 +154,18 @@ def _section(document: Document, plot: str) -> str:
         lines += _case(case)
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
     return "\n".join([*lines, "### Failures", "", *failed, ""])
+
+
+def _others(document: Document) -> list[str]:
+    tolerated, found = document.tolerated_load, document.median_load
+    lines = []
+    if document.disturbed:
+        count = f"{document.disturbed} runs during which others used more than {tolerated:.0%} of the machine"
+        lines += [f"Left out, whatever their time was: {count}.", ""]
+    if tolerated > TOLERATED and found is not None:
+        shared = f"others used up to {tolerated:.0%} of this machine (median {found:.0%}), which makes times longer"
+        lines += [f"**The machine was not quiet:** runs count during which {shared}.", ""]
+    return lines
 
 
 def _case(case: CaseResult) -> list[str]:

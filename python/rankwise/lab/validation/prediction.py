@@ -16,7 +16,7 @@ from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.replay.source import load as load_source
 
-DRAWS = 40
+DRAWS = 20
 
 
 def predict_case(state: State, case: CasePlan) -> CasePlan:

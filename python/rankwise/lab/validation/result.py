@@ -65,7 +65,11 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The whole result; `complete` says whether all runs were made."""
+    """The whole result.
+
+    `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
+    `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count.
+    """
 
     schema: Literal["rankwise.validation/1"]
     complete: bool
@@ -76,12 +80,16 @@ class Document(msgspec.Struct, frozen=True):
     predicted: Summary
     bytes_only: Summary
     failures: list[str]
+    disturbed: int
+    tolerated_load: float
+    median_load: float | None
 
 
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
-    runs = state.runs()
+    runs = [run for run in state.runs() if not state.disturbed(run)]
     rate = _interface_rate(state)
+    loads = [run.other_load for run in runs if run.other_load is not None]
     results, ours, theirs = [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
@@ -110,7 +118,15 @@ def evaluate(state: State) -> Document:
         predicted=_summary(agreement(ours), True),
         bytes_only=_summary(agreement(theirs), False),
         failures=_failures(state.plan.cases, runs),
+        disturbed=len(state.runs()) - len(runs),
+        tolerated_load=state.tolerated,
+        median_load=float(np.median(loads)) if loads else None,
     )
+
+
+def json_schema() -> dict:
+    """JSON schema of the document."""
+    return msgspec.json.schema(Document)
 
 
 def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:

@@ -33,8 +33,8 @@ from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
 
 LAB_NAME = "validate"
-MEASURE_S, QUICK_MEASURE_S = 150.0, 15.0
-RUN_LIMIT_S = 60.0
+MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
+RUN_LIMIT_S = 20.0
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
@@ -159,7 +159,10 @@ class Validation:
         known = CasePlan(case.name, case.title)
         path = self.state.directory / f"{case.name}.rw"
         try:
-            time_s = run_case(self._prepare(lab, case, None), dict(case.environment), path, True, RUN_LIMIT_S)
+            prepared = self._prepare(lab, case, None)
+            time_s, others = run_case(prepared, dict(case.environment), path, True, RUN_LIMIT_S)
+            if others > self.state.tolerated:
+                self.say(f"{case.name}: others used {others:.0%} of this machine while it was recorded")
             known = predict_case(self.state, msgspec.structs.replace(known, recorded_s=time_s))
             self.say(f"{case.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
@@ -180,24 +183,29 @@ class Validation:
 
     def _run_all(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
         missing = self.state.missing()
-        total = len(missing) + len(self.state.runs())
+        total = len(missing) + len([run for run in self.state.runs() if not self.state.disturbed(run)])
         placements = {
             (case.name, each.name): each.placement
             for case in self.state.plan.cases
             for each in case.predicted
         }
         path = self.state.directory / "run.rw"
+        failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
         for done, (repetition, name, placement) in enumerate(missing, total - len(missing)):
             progress(done, total)
+            if (name, placement) in failed:
+                self.state.add(Run(name, placement, repetition, failure="not tried, as it failed before"))
+                continue
             if not self._time_left():
                 return False
             case = cases[name]
             try:
                 prepared = self._prepare(lab, case, placements[name, placement])
-                time_s = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
-                self.state.add(Run(name, placement, repetition, time_s=time_s))
+                time_s, others = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
+                self.state.add(Run(name, placement, repetition, time_s=time_s, other_load=others))
             except RunFailedError as error:
+                failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(total, total)
-        return True
+        return not self.state.missing()

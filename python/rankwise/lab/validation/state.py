@@ -18,6 +18,7 @@ import msgspec
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
 
@@ -120,21 +121,33 @@ class Plan(msgspec.Struct):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One measured run: `time_s`, or why there is none."""
+    """One measured run: `time_s`, or why there is none.
+
+    `other_load` is the part of all cores' time that others used meanwhile.
+    """
 
     case: str
     placement: str
     repetition: int
     time_s: float | None = None
     failure: str | None = None
+    other_load: float | None = None
 
 
 class State:
-    """The directory of one validation."""
+    """The directory of one validation.
+
+    Attributes:
+        directory: Where it is.
+        plan: What was fixed.
+        tolerated: Runs during which others used more than this part of all cores' time are repeated, whatever their
+            time was, and count for nothing.
+    """
 
     def __init__(self, directory: Path, plan: Plan):
         self.directory = directory
         self.plan = plan
+        self.tolerated = TOLERATED
 
     @classmethod
     def create(cls, directory: Path, options: Options, context: dict[str, str | int]) -> State:
@@ -212,6 +225,10 @@ class State:
             return []
         return msgspec.json.Decoder(type=Run).decode_lines(path.read_bytes())
 
+    def disturbed(self, run: Run) -> bool:
+        """Whether a run shared the machine."""
+        return run.other_load is not None and run.other_load > self.tolerated
+
     def add(self, run: Run) -> None:
         """Keep one more run."""
         with open(self.directory / "runs.jsonl", "ab") as file:
@@ -223,7 +240,7 @@ class State:
         Placements take turns, and each round begins with another one, so that slow changes of the machine and
         effects of the run before meet all alike.
         """
-        done = {(run.repetition, run.case, run.placement) for run in self.runs()}
+        done = {(run.repetition, run.case, run.placement) for run in self.runs() if not self.disturbed(run)}
         order = []
         for repetition in range(self.plan.options.repetitions):
             for case in self.plan.cases:

@@ -11,6 +11,9 @@ import numpy as np
 
 from rankwise.measure.statistics import Median
 
+# Runs below which a median has no interval worth the name: two enclose it as often as not.
+FEWEST_RUNS = 3
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -39,7 +42,7 @@ class Agreement:
     """Agreement over any number of cases.
 
     Attributes:
-        pairs: Pairs of placements of one case whose measured intervals do not overlap.
+        pairs: Pairs of placements of one case whose measured intervals, of `FEWEST_RUNS` or more each, do not overlap.
         ordered: How many of them the predictor orders as measured; equal predictions order nothing.
         times: Placements with a measured time.
         median_error: Median of the errors without their signs; `None` without a measured time.
@@ -76,7 +79,8 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
         known = [each for each in placements if each.measured]
         for one, other in itertools.combinations(known, 2):
             faster, slower = sorted((one, other), key=lambda each: each.measured.value)
-            if faster.measured.high < slower.measured.low:
+            enough = min(one.measured.count, other.measured.count) >= FEWEST_RUNS
+            if enough and faster.measured.high < slower.measured.low:
                 pairs += 1
                 ordered += faster.predicted_s < slower.predicted_s
     measured = [each for placements in cases for each in placements if each.measured]
