@@ -117,24 +117,23 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
 def sentence(document: Document) -> str:
     """What came out, in one sentence."""
     found, bytes_only = document.predicted, document.bytes_only
+    quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
     return (
         f"{LIBRARIES[document.options.mpi]}: of {found.pairs} pairs of placements that measuring tells apart, "
         f"{_share(found.ordered_share)} are ordered rightly (by network bytes alone: "
         f"{_share(bytes_only.ordered_share)}); the median error of the predicted time is {_share(found.median_error)}, "
         f"the worst {_share(found.worst_error, '+')}; {_share(found.covered_share)} of the measured times lie in the "
-        "predicted interval."
+        f"predicted interval{quiet}."
     )
 
 
 def _section(document: Document, plot: str) -> str:
     options, context = document.options, document.context
     where = f"{options.nodes * options.cores} ranks on {options.nodes} nodes of {options.cores} cores"
-    sure = confidence_of(options.repetitions)
     lines = [
         f"## {LIBRARIES[options.mpi]}",
         "",
-        f"{where}, {show_rate(options.rate_bytes_per_s)} a node each way; {options.repetitions} runs of each placement",
-        f"(measured intervals hold {sure:.0%}); seed {options.seed}.",
+        f"{where}, {show_rate(options.rate_bytes_per_s)} a node each way; {_runs(document)}; seed {options.seed}.",
         f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}.",
         "",
         f"Machine file, frozen before the runs: SHA-256 `{document.machine_sha256}`.",
@@ -154,6 +153,18 @@ def _section(document: Document, plot: str) -> str:
         lines += _case(case)
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
     return "\n".join([*lines, "### Failures", "", *failed, ""])
+
+
+def _runs(document: Document) -> str:
+    planned = document.options.repetitions
+    counts = [
+        len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
+    ]
+    if not counts:
+        return f"{planned} runs of each placement planned, none made"
+    sure = f"measured intervals hold {confidence_of(min(counts)):.0%} or more"
+    made = str(planned) if min(counts) == planned else f"{min(counts)} to {max(counts)} of {planned} planned"
+    return f"{made} runs of each placement ({sure})"
 
 
 def _others(document: Document) -> list[str]:
