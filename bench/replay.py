@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replay speed: messages a second of one core, on generated schedules of about a million 8 KiB messages.
 
-Usage: bench/replay.py [--patterns ring halo ...] [--ranks N ...] [--messages 1e6] [--repeat 3] [--json]
+Usage: bench/replay.py [--patterns ring halo ...] [--ranks N ...] [--messages 1e6] [--repeat 3] [--scatter F]
+                       [--loggopsim PATH] [--placements N] [--json]
 
 Times are CPU times of this process, the best of the repeats, for two models: plain LogGOPS, and the machine model with
 16 ranks a node, whose interfaces messages queue at. Messages were matched before, once for any number of replays.
+Memory is what a replay on the machine takes at its peak beyond the schedule, beside 40 bytes a message and 200 a rank.
+With a path to LogGOPSim it runs on the same schedule with the same parameters, and finish times are compared; its time
+is that of its whole process.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import re
 import resource
+import subprocess
+import tempfile
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -23,123 +33,124 @@ SEND, RECEIVE, CALC = 1, 2, 3
 SIZE = 8192
 CALC_PS = 10_000_000
 RANKS_PER_NODE = 16
+GOALS = [(4096, 10e6), (65536, 3e6)]  # messages/s up to so many ranks
 
 
 class Generator:
-    """Operations and edges of one rank, repeated for many, as the arrays of `Schedule.from_arrays`."""
+    """Arrays of `Schedule.from_arrays` for ranks that all do the same with different peers.
 
-    def __init__(self, ranks: int):
-        self.ranks = ranks
-        self.ops: list[list[tuple[int, int, int]]] = [[] for _ in range(ranks)]
-        self.edges: list[list[tuple[int, int]]] = [[] for _ in range(ranks)]
-        self.before: list[list[int]] = [[] for _ in range(ranks)]
+    `scatter` makes computations longer by a random part of up to that fraction.
+    """
 
-    def add(self, rank: int, kind: int, value: int, peer: int = 0) -> int:
-        """An operation that waits for what `then` was last given; returns its number in the rank."""
-        number = len(self.ops[rank])
-        self.ops[rank].append((kind, value, peer))
-        self.edges[rank] += [(number, earlier) for earlier in self.before[rank]]
-        return number
+    def __init__(self, ranks: int, scatter: float):
+        self.ranks, self.scatter = ranks, scatter
 
-    def then(self, rank: int, numbers: list[int]) -> None:
-        """What follows waits for these operations of the rank."""
-        self.before[rank] = numbers
+    def computation(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Times in picoseconds."""
+        longer = np.random.default_rng(1).random(shape) * self.scatter
+        return (CALC_PS * (1 + longer)).astype(np.uint64)
 
-    def schedule(self):
-        """All of it, matched; the generator is empty then."""
-        counts = np.array([len(own) for own in self.ops], dtype=np.uint32)
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
-        flat = np.array([op for own in self.ops for op in own], dtype=np.uint64).reshape(-1, 3)
-        edge_count = [len(own) for own in self.edges]
-        edges = np.array([edge for own in self.edges for edge in own], dtype=np.int64).reshape(-1, 2)
-        edges += np.repeat(first, edge_count)[:, None]
-        self.ops = self.edges = []
+    def schedule(self, kinds: np.ndarray, peers: np.ndarray, edges: np.ndarray, steps: int):
+        """Each rank's step is `kinds`; `peers` are ranks x operations of a step, the same in all steps.
+
+        `edges` are (later, earlier) within two steps: numbers below `len(kinds)` are of the step before, which the
+        first step has not.
+        """
+        a_step = len(kinds)
+        size = a_step * steps
+        value = np.where(kinds == CALC, 0, SIZE).astype(np.uint64)
+        value = np.broadcast_to(value, (self.ranks, steps, a_step)).copy()
+        value[:, :, kinds == CALC] = self.computation((self.ranks, steps, int((kinds == CALC).sum())))
+        within = (edges[None, :, :] + (np.arange(steps)[:, None, None] - 1) * a_step).reshape(-1, 2)
+        within = within[within[:, 1] >= 0]
+        all_edges = (within[None, :, :] + (np.arange(self.ranks) * size)[:, None, None]).reshape(-1, 2)
         return _core.replay.Schedule.from_arrays(
-            counts,
-            flat[:, 0].astype(np.uint8),
-            flat[:, 1].copy(),
-            flat[:, 2].astype(np.uint32),
-            np.zeros(len(flat), dtype=np.uint32),
-            edges[:, 0].astype(np.uint32),
-            edges[:, 1].astype(np.uint32),
-            np.zeros(len(edges), dtype=np.uint8),
+            np.full(self.ranks, size, dtype=np.uint32),
+            np.tile(kinds.astype(np.uint8), self.ranks * steps),
+            value.reshape(-1),
+            np.repeat(peers[:, None, :], steps, axis=1).astype(np.uint32).reshape(-1),
+            np.zeros(self.ranks * size, dtype=np.uint32),
+            all_edges[:, 0].astype(np.uint32),
+            all_edges[:, 1].astype(np.uint32),
+            np.zeros(len(all_edges), dtype=np.uint8),
         )
 
 
-def exchange(ranks: int, messages: int, neighbours: Callable[[int], list[int]]):
-    """Receives and sends posted together, waited for, then a computation; repeated."""
-    g = Generator(ranks)
-    steps = max(1, messages // sum(len(neighbours(r)) for r in range(ranks)))
-    for _ in range(steps):
-        for r in range(ranks):
-            peers = neighbours(r)
-            posted = [g.add(r, RECEIVE, SIZE, p) for p in peers] + [g.add(r, SEND, SIZE, p) for p in peers]
-            g.then(r, posted)
-            g.then(r, [g.add(r, CALC, CALC_PS)])
-    return g.schedule()
+def exchange(g: Generator, messages: int, neighbours: np.ndarray):
+    """Receives and sends to all neighbours posted together, waited for, then a computation; repeated."""
+    degree = neighbours.shape[1]
+    kinds = np.array([RECEIVE] * degree + [SEND] * degree + [CALC])
+    peers = np.concatenate([neighbours, neighbours, np.zeros((g.ranks, 1), dtype=np.int64)], axis=1)
+    last = 2 * degree
+    edges = [(last + 1 + k, last) for k in range(2 * degree)] + [
+        (2 * last + 1, last + 1 + k) for k in range(last)
+    ]
+    return g.schedule(kinds, peers, np.array(edges), max(1, messages // (g.ranks * degree)))
 
 
-def ring(ranks: int, messages: int):
+def ring(g: Generator, messages: int):
     """Two neighbours."""
-    return exchange(ranks, messages, lambda r: [(r + 1) % ranks, (r - 1) % ranks])
+    rank = np.arange(g.ranks)
+    return exchange(g, messages, np.stack([(rank + 1) % g.ranks, (rank - 1) % g.ranks], axis=1))
 
 
-def halo(ranks: int, messages: int):
+def halo(g: Generator, messages: int):
     """Six neighbours of a periodic cube."""
-    side = round(ranks ** (1 / 3))
-    if side**3 != ranks:
-        raise SystemExit(f"halo needs a cube of ranks, not {ranks}")
-
-    def neighbours(r: int) -> list[int]:
-        x, y, z = r % side, r // side % side, r // side**2
-        shifted = [((x + d) % side, y, z) for d in (1, -1)] + [(x, (y + d) % side, z) for d in (1, -1)]
-        shifted += [(x, y, (z + d) % side) for d in (1, -1)]
-        return [a + side * (b + side * c) for a, b, c in shifted]
-
-    return exchange(ranks, messages, neighbours)
+    side = round(g.ranks ** (1 / 3))
+    if side**3 != g.ranks:
+        raise SystemExit(f"halo needs a cube of ranks, not {g.ranks}")
+    place = np.stack(np.unravel_index(np.arange(g.ranks), (side,) * 3), axis=1)
+    steps = [np.eye(3, dtype=np.int64)[axis] * sign for axis in (2, 1, 0) for sign in (1, -1)]
+    around = [np.ravel_multi_index(tuple(((place + step) % side).T), (side,) * 3) for step in steps]
+    return exchange(g, messages, np.stack(around, axis=1))
 
 
-def binomial(ranks: int, messages: int):
-    """A reduction to rank 0 and a broadcast from it over a binomial tree, repeated."""
-    g = Generator(ranks)
-    levels = (ranks - 1).bit_length()
-    for _ in range(max(1, messages // (2 * (ranks - 1)))):
-        for r in range(ranks):
-            parent = r & (r - 1)
-            low = (r & -r).bit_length() - 1 if r else levels
-            children = [r | 1 << bit for bit in range(low) if r | 1 << bit < ranks]
-            for child in children:
-                g.then(r, [g.add(r, RECEIVE, SIZE, child)])
-            if r:
-                g.then(r, [g.add(r, SEND, SIZE, parent)])
-                g.then(r, [g.add(r, RECEIVE, SIZE, parent)])
-            for child in reversed(children):
-                g.then(r, [g.add(r, SEND, SIZE, child)])
-    return g.schedule()
-
-
-def pairwise(ranks: int, messages: int):
-    """All-to-all as P-1 exchanges."""
-    g = Generator(ranks)
-    for _ in range(max(1, messages // (ranks * (ranks - 1)))):
-        for r in range(ranks):
-            for step in range(1, ranks):
-                both = [g.add(r, RECEIVE, SIZE, (r - step) % ranks), g.add(r, SEND, SIZE, (r + step) % ranks)]
-                g.then(r, both)
-    return g.schedule()
-
-
-def linear(ranks: int, messages: int):
+def linear(g: Generator, messages: int):
     """All-to-all with everything posted at once."""
-    others = {r: [(r + step) % ranks for step in range(1, ranks)] for r in range(ranks)}
-    return exchange(ranks, messages, others.__getitem__)
+    return exchange(g, messages, (np.arange(g.ranks)[:, None] + np.arange(1, g.ranks)) % g.ranks)
+
+
+def pairwise(g: Generator, messages: int):
+    """All-to-all as P-1 exchanges, then a computation."""
+    rank, distance = np.arange(g.ranks)[:, None], np.arange(1, g.ranks)
+    both = np.stack([(rank - distance) % g.ranks, (rank + distance) % g.ranks], axis=2).reshape(g.ranks, -1)
+    peers = np.concatenate([both, np.zeros((g.ranks, 1), dtype=np.int64)], axis=1)
+    kinds = np.array([RECEIVE, SEND] * (g.ranks - 1) + [CALC])
+    last = 2 * (g.ranks - 1)
+    edges = [(last + 1, last), (last + 2, last)]
+    edges += [
+        (last + 1 + k, last + 1 + j) for k in range(2, last + 1) for j in (k - k % 2 - 2, k - k % 2 - 1)
+    ]
+    return g.schedule(kinds, peers, np.array(edges), max(1, messages // (g.ranks * (g.ranks - 1))))
+
+
+def binomial(g: Generator, messages: int):
+    """A reduction to rank 0 and a broadcast from it over a binomial tree, each rank one thing after the other."""
+    counts, kinds, peers = [], [], []
+    times = max(1, messages // (2 * (g.ranks - 1)))
+    for r in range(g.ranks):
+        low = (r & -r).bit_length() - 1 if r else (g.ranks - 1).bit_length()
+        children = [r | 1 << bit for bit in range(low) if r | 1 << bit < g.ranks]
+        parent = [r & (r - 1)] * (r > 0)
+        once = [RECEIVE] * len(children) + [SEND, RECEIVE] * (r > 0) + [SEND] * len(children)
+        counts.append(times * len(once))
+        kinds += once * times
+        peers += (children + 2 * parent + children[::-1]) * times
+    first = np.cumsum([0, *counts[:-1]])
+    later = np.setdiff1d(np.arange(len(kinds)), first)
+    arrays = [
+        np.array(x, dtype=t)
+        for x, t in ((counts, np.uint32), (kinds, np.uint8), ([SIZE] * len(kinds), np.uint64))
+    ]
+    more = [np.array(x, dtype=np.uint32) for x in (peers, [0] * len(kinds), later, later - 1)]
+    return _core.replay.Schedule.from_arrays(*arrays, *more, np.zeros(len(later), dtype=np.uint8))
 
 
 PATTERNS = {"ring": ring, "halo": halo, "binomial": binomial, "pairwise": pairwise, "linear": linear}
 DEFAULT_RANKS = {
-    "ring": [1024, 16384],
-    "halo": [4096],
-    "binomial": [1024],
+    "ring": [1024, 16384, 65536],
+    "halo": [4096, 64000],
+    "binomial": [1024, 65536],
     "pairwise": [1024],
     "linear": [256, 1024],
 }
@@ -190,23 +201,115 @@ def best(repeat: int, work: Callable[[], object]) -> tuple[float, object]:
     return min(times), result
 
 
-def measure(pattern: str, ranks: int, messages: int, repeat: int) -> dict:
-    """One row."""
-    schedule = PATTERNS[pattern](ranks, messages)
-    text_free = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    plain_s, plain = best(repeat, lambda: schedule.replay_loggops(**LOGGOPS))
-    arguments = machine_arguments(ranks)
-    machine_s, machine = best(repeat, lambda: schedule.replay_on_machine(**arguments))
+def peak_beyond(work: Callable[[], object]) -> int:
+    """Bytes that work takes at its peak beyond what there was before, as seen every millisecond (Linux)."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not be what is used now
+    seen, done = [resident()], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.001):
+            seen.append(resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    work()
+    done.set()
+    watcher.join()
+    return max(seen) - seen[0]
+
+
+def loggopsim(binary: Path, schedule) -> tuple[float, dict[int, int]]:
+    """CPU seconds of LogGOPSim on the schedule, and the finish times of the ranks that it prints, in nanoseconds."""
+    parameters = [f"-{name[0]}{round(LOGGOPS[name] * 1e9)}" for name in ("L_s", "o_s", "g_s")]
+    parameters += [
+        f"-G{LOGGOPS['G_s_per_byte'] * 1e9:g}",
+        f"-O{LOGGOPS['O_s_per_byte'] * 1e9:g}",
+        f"-S{LOGGOPS['S_bytes']}",
+    ]
+    with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+        file.write(schedule.write_goal_binary())
+        file.flush()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = subprocess.run(
+            [binary, "-f", file.name, *parameters], capture_output=True, text=True, check=True
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    printed = {int(r): int(t) for r, t in re.findall(r"Host (\d+): (\d+)", run.stdout)}
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, printed
+
+
+def measure_placements(schedule, arguments: dict, count: int) -> dict:
+    """Random placements of the same schedule on one core: replayed, and screened."""
+    rng = np.random.default_rng(1)
+    layouts = [arguments["layout"]]
+    for _ in range(count - 1):
+        places = rng.permutation(schedule.ranks).astype(np.uint32)
+        layouts.append(layouts[0] | {"node": places // RANKS_PER_NODE, "place": places % RANKS_PER_NODE})
+    model = {key: value for key, value in arguments.items() if key != "layout"}
+    replay_s, replayed = best(1, lambda: schedule.makespans_s(**model, layouts=layouts, threads=1))
+    screen_s, screened = best(1, lambda: schedule.screen_s(**model, layouts=layouts, threads=1))
     return {
+        "placements_per_minute": 60 * count / replay_s,
+        "screened_per_minute": 60 * count / screen_s,
+        "gap": float(np.mean(np.abs(screened / replayed - 1))),
+    }
+
+
+def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
+    """One row."""
+    schedule = PATTERNS[pattern](Generator(ranks, args.scatter), int(args.messages))
+    arguments = machine_arguments(ranks)
+    beyond = peak_beyond(
+        lambda: schedule.replay_on_machine(**arguments)
+    )  # first, while no freed memory is kept
+    plain_s, plain = best(args.repeat, lambda: schedule.replay_loggops(**LOGGOPS))
+    machine_s, machine = best(args.repeat, lambda: schedule.replay_on_machine(**arguments))
+    row = {
         "pattern": pattern,
         "ranks": ranks,
         "messages": schedule.messages,
         "loggops_messages_per_s": schedule.messages / plain_s,
         "machine_messages_per_s": schedule.messages / machine_s,
+        "goal_messages_per_s": next((goal for most, goal in GOALS if ranks <= most), None),
         "loggops_makespan_s": plain.makespan_s,
         "machine_makespan_s": machine.makespan_s,
-        "peak_bytes_before": text_free * 1024,
+        "memory_bytes": beyond,
+        "memory_goal_bytes": 40 * schedule.messages + 200 * ranks,
     }
+    if args.loggopsim:
+        seconds, printed = loggopsim(args.loggopsim, schedule)
+        ours = np.round(plain.finish_s * 1e9).astype(np.int64)
+        row["loggopsim_messages_per_s"] = schedule.messages / seconds
+        row["loggopsim_ranks_compared"] = len(printed)
+        row["loggopsim_ranks_that_differ"] = sum(int(ours[r]) != t for r, t in printed.items())
+    if args.placements:
+        row |= measure_placements(schedule, arguments, args.placements)
+    return row
+
+
+def line(row: dict) -> str:
+    """A row as text."""
+    million = {key: value / 1e6 for key, value in row.items() if key.endswith("per_s") and value is not None}
+    goal = f"{million['goal_messages_per_s']:5.0f}" if "goal_messages_per_s" in million else f"{'-':>5}"
+    text = (
+        f"{row['pattern']:10} {row['ranks']:8} {row['messages']:9} {million['loggops_messages_per_s']:8.2f}"
+    )
+    text += f" {million['machine_messages_per_s']:8.2f} {goal}"
+    text += f" {row['memory_bytes'] / 2**20:7.0f} {row['memory_goal_bytes'] / 2**20:6.0f}"
+    if "loggopsim_messages_per_s" in row:
+        times = row["loggops_messages_per_s"] / row["loggopsim_messages_per_s"]
+        text += f"   LogGOPSim {million['loggopsim_messages_per_s']:.3f}, {times:.1f} x;"
+        text += (
+            f" {row['loggopsim_ranks_that_differ']} of {row['loggopsim_ranks_compared']} finish times differ"
+        )
+    if "gap" in row:
+        text += f"   placements a minute: {row['placements_per_minute']:.0f} replayed,"
+        text += f" {row['screened_per_minute']:.0f} screened, {100 * row['gap']:.1f} % apart"
+    return text
 
 
 def main() -> None:
@@ -218,22 +321,22 @@ def main() -> None:
     parser.add_argument("--ranks", nargs="+", type=int)
     parser.add_argument("--messages", type=float, default=1e6)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--scatter", type=float, default=0.0)
+    parser.add_argument("--loggopsim", type=Path)
+    parser.add_argument("--placements", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     rows = []
     if not args.json:
-        print(
-            f"{'pattern':10} {'ranks':>6} {'messages':>9} {'LogGOPS':>12} {'machine':>12}   M messages/s of a core"
-        )
+        print("                                M messages/s of a core   memory, MiB")
+        print("pattern       ranks  messages  LogGOPS  machine  goal    used   goal")
     for pattern in args.patterns:
         for ranks in args.ranks or DEFAULT_RANKS[pattern]:
-            row = measure(pattern, ranks, int(args.messages), args.repeat)
-            rows.append(row)
+            rows.append(measure(pattern, ranks, args))
             if not args.json:
-                plain, machine = row["loggops_messages_per_s"] / 1e6, row["machine_messages_per_s"] / 1e6
-                print(f"{pattern:10} {ranks:6} {row['messages']:9} {plain:12.2f} {machine:12.2f}", flush=True)
+                print(line(rows[-1]), flush=True)
     if args.json:
-        print(json.dumps({"schema": "rankwise.bench.replay/1", "rows": rows}, indent=2))
+        print(json.dumps({"schema": "rankwise.bench.replay/2", "rows": rows}, indent=2))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ class Engine {
                 progress_.freed.push_back(op);
         release();
         while (!queue_.empty()) {
-            prefetch();
+            queue_.fetch([this](const Event &event) { fetch_operation(event); },
+                         [this](const Event &event) { fetch_rank(event); });
             const Event event = queue_.pop();
             now_ = event.time;
             const std::uint32_t op = event.what & ~message_flag;
@@ -134,20 +135,13 @@ class Engine {
     Slot &pair(std::uint32_t rank, Lane lane) { return slots(rank)[lane.cpu * nics_ + lane.nic]; }
     List &computations(std::uint32_t rank, Lane lane) { return slots(rank)[lane.cpu].computations; }
 
-    /// What the coming events need, in two stages: the second needs what the first has fetched.
-    void prefetch() const {
-        if (const Event *const event = queue_.upcoming(16)) {
-            const std::uint32_t op = event->what & ~message_flag;
-            progress_.prefetch(op);
-        }
-        if (const Event *const event = queue_.upcoming(8)) {
-            const std::uint32_t op = event->what & ~message_flag;
-            const bool is_message = (event->what & message_flag) != 0;
-            const std::uint32_t rank = is_message ? steps_[op].peer : steps_[op].rank;
-            __builtin_prefetch(slots_.data() + std::size_t{rank} * cpus_ * nics_);
-            if (is_message && !schedule_.wildcards)
-                __builtin_prefetch(&streams_[steps_[op].stream]);
-        }
+    void fetch_operation(const Event &event) const { progress_.prefetch(event.what & ~message_flag); }
+    void fetch_rank(const Event &event) const {
+        const Step &step = steps_[event.what & ~message_flag];
+        const bool is_message = (event.what & message_flag) != 0;
+        __builtin_prefetch(slots_.data() + std::size_t{is_message ? step.peer : step.rank} * cpus_ * nics_);
+        if (is_message && !schedule_.wildcards)
+            __builtin_prefetch(&streams_[step.stream]);
     }
 
     void wait(List &list, std::uint32_t op, Picoseconds until, std::uint32_t flag) {

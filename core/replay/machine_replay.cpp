@@ -92,7 +92,8 @@ template <class Recorder> class Engine {
     Prediction run() {
         start();
         while (!queue_.empty()) {
-            prefetch();
+            queue_.fetch([this](const Event &event) { fetch_operation(event); },
+                         [this](const Event &event) { fetch_rank(event); });
             serve(queue_.pop());
             release();
         }
@@ -140,21 +141,15 @@ template <class Recorder> class Engine {
         }
     }
 
-    /// What the coming events need, in two stages: the second needs what the first has fetched.
-    void prefetch() const {
-        if (const Event *const event = queue_.upcoming(16)) {
-            const bool is_job = event->order >> phase_shift == job_ends;
-            const std::uint32_t op = is_job ? event->order & ((1u << phase_shift) - 1) : event->what;
-            if (is_job)
-                __builtin_prefetch(&processors_[event->what]);
-            progress_.prefetch(op);
-        }
-        if (const Event *const event = queue_.upcoming(8)) {
-            const bool is_job = event->order >> phase_shift == job_ends;
-            const std::uint32_t op = is_job ? event->order & ((1u << phase_shift) - 1) : event->what;
-            if (!is_job)
-                __builtin_prefetch(&processors_[std::size_t{steps_[op].rank} * lanes_]);
-        }
+    /// @return the operation of an event, 0 of one of a core
+    static std::uint32_t operation_of(const Event &event) {
+        if (event.order >> phase_shift >= job_ends)
+            return event.order >> phase_shift == job_ends ? event.order & ((1u << phase_shift) - 1) : 0;
+        return event.what;
+    }
+    void fetch_operation(const Event &event) const { progress_.prefetch(operation_of(event)); }
+    void fetch_rank(const Event &event) const {
+        __builtin_prefetch(&processors_[std::size_t{steps_[operation_of(event)].rank} * lanes_]);
     }
 
     void serve(const Event &event) {

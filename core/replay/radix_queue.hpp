@@ -36,9 +36,17 @@ class RadixQueue {
         return near_[head_++];
     }
 
-    /// @return about the event that comes `ahead` after the next as things are, or null
-    const Event *upcoming(std::size_t ahead) const noexcept {
-        return head_ + ahead < near_.size() ? near_.data() + head_ + ahead : nullptr;
+    /// @brief Have what coming events need brought into the cache: called before each `pop()`.
+    /// @param[in] early called with each event some time before it is taken
+    /// @param[in] late  called with each event a little later, when what `early` asked for should be there
+    template <class Early, class Late> void fetch(const Early &early, const Late &late) {
+        const auto each = [&](std::size_t from, std::size_t to, const auto &call) {
+            for (std::size_t k = head_ + from; k < std::min(head_ + to, near_.size()); ++k)
+                call(near_[k]);
+        };
+        each(is_new_ ? 0 : early_by - 1, early_by, early);
+        each(is_new_ ? 0 : late_by - 1, late_by, late);
+        is_new_ = false;
     }
 
     void push(const Event &event) {
@@ -51,7 +59,7 @@ class RadixQueue {
     }
 
   private:
-    static constexpr std::size_t sorted_at_once = 64;
+    static constexpr std::size_t sorted_at_once = 64, early_by = 17, late_by = 9;
     static constexpr std::size_t most_near = std::size_t{1}
                                              << 20; ///< those that were taken are kept among them
 
@@ -62,6 +70,7 @@ class RadixQueue {
     void refill() {
         near_.clear();
         head_ = 0;
+        is_new_ = true;
         for (;;) {
             const auto nearest =
                 std::find_if(buckets_.begin(), buckets_.end(), [](const auto &b) { return !b.empty(); });
@@ -118,7 +127,8 @@ class RadixQueue {
 
     std::vector<Event> near_; ///< sorted; those before head_ were taken
     std::size_t head_ = 0;
-    EventQueue late_; ///< before near_end_ as those of near_, but not in order
+    bool is_new_ = false; ///< near_ was filled since the last fetch()
+    EventQueue late_;     ///< before near_end_ as those of near_, but not in order
     std::int64_t near_end_ = 0;
     std::int64_t base_ = 0;
     std::array<std::vector<Event>, 65> buckets_;
