@@ -77,7 +77,8 @@ template <class Recorder> class Engine {
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
-          shared_(schedule, machine, layout), time_shared_(schedule.ranks()), recorder_(std::move(recorder)) {
+          shared_(schedule, machine, layout), time_shared_(shared_.empty() ? 0 : schedule.ranks()),
+          recorder_(std::move(recorder)) {
         recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
@@ -484,7 +485,7 @@ template <class Recorder> class Engine {
             for (std::uint32_t c = 0; c < cpus_; ++c)
                 time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
             time.finish = first_processor(r).finish;
-            time.time_shared = time_shared_[r];
+            time.time_shared = shared_.empty() ? 0 : time_shared_[r];
             const auto processors = std::max<Picoseconds>(1, std::count(used.begin(), used.end(), 1));
             time.waiting = processors * time.finish - time.computation - time.overhead - time.time_shared;
         }
