@@ -58,6 +58,7 @@ void bind_programs(nb::module_ &module) {
         .def("receive", &ProgramBuilder::receive, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
         .def("isend", &ProgramBuilder::isend, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
         .def("ireceive", &ProgramBuilder::ireceive, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
+        .def("resolve", &ProgramBuilder::resolve, "rank"_a, "request"_a, "peer"_a, "comm"_a, "tag"_a)
         .def(
             "wait",
             [](ProgramBuilder &self, std::uint32_t rank, const std::vector<std::uint32_t> &requests) {

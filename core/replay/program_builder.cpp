@@ -76,11 +76,24 @@ std::uint32_t ProgramBuilder::ireceive(std::uint32_t rank, std::uint32_t peer, s
     return program(rank).beside(message(false, peer, bytes, comm, tag));
 }
 
+void ProgramBuilder::check_request(std::uint32_t rank, std::uint32_t request) const {
+    if (request >= builder_.size(rank))
+        throw Error("rank `" + std::to_string(rank) + "` waits for a request it does not have");
+}
+
+void ProgramBuilder::resolve(std::uint32_t rank, std::uint32_t request, std::uint32_t peer, std::uint32_t comm,
+                             std::int32_t tag) {
+    RankProgram &own = program(rank);
+    program(peer);
+    members(comm);
+    check_request(rank, request);
+    own.resolve(request, peer, tags_.number(comm, tag));
+}
+
 void ProgramBuilder::wait(std::uint32_t rank, std::span<const std::uint32_t> requests) {
     RankProgram &own = program(rank);
     for (const std::uint32_t request : requests)
-        if (request >= builder_.size(rank))
-            throw Error("rank `" + std::to_string(rank) + "` waits for a request it does not have");
+        check_request(rank, request);
     own.wait_for(requests);
 }
 

@@ -43,6 +43,9 @@ class ProgramBuilder {
     /// @return a request, for `wait`
     std::uint32_t ireceive(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
                            std::int32_t tag);
+    /// @brief A receive from any source: what it took, now that it is known.
+    void resolve(std::uint32_t rank, std::uint32_t request, std::uint32_t peer, std::uint32_t comm,
+                 std::int32_t tag);
     /// @brief The program goes on when these requests of the rank have ended.
     void wait(std::uint32_t rank, std::span<const std::uint32_t> requests);
 
@@ -55,6 +58,7 @@ class ProgramBuilder {
 
   private:
     RankProgram &program(std::uint32_t rank);
+    void check_request(std::uint32_t rank, std::uint32_t request) const;
     const std::vector<std::uint32_t> &members(std::uint32_t comm) const;
     Operation message(bool is_send, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm, std::int32_t tag);
 

@@ -179,6 +179,16 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `2us`") from None
 
 
+def flops_per_s(text: str) -> float:
+    """A speed in floating-point operations a second (`1e9`, `2.5Gf`); for `type=` of an option."""
+    from rankwise.machine.quantities import flop_rate
+
+    rate = flop_rate(text.strip())
+    if rate is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a speed, for example `2.5Gf`")
+    return rate
+
+
 def size_bytes(text: str) -> int:
     """A size (`64KiB`, `1MB`, `300`) in bytes; for `type=` of an option."""
     match = re.fullmatch(r"([0-9.]+) *(|[kKMGT]i?)(?:B|bytes)?", text.strip())

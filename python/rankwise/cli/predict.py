@@ -28,11 +28,10 @@ _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_json, add_replays
+    from rankwise.cli.parsing import add_json, add_replays, flops_per_s
 
-    parser.add_argument(
-        "input", metavar="REC|FILE", help="a recording made with --trace, or GOAL (text, binary)"
-    )
+    read = "a recording made with --trace, GOAL (text or binary), or a time-independent trace of SimGrid"
+    parser.add_argument("input", metavar="REC|FILE", help=read)
     repeat = "may be given again to compare"
     parser.add_argument(
         "--machine", "-m", action="append", default=[], metavar="FILE", help=f"machine file; {repeat}"
@@ -63,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_replays(parser)
     library = "whose collective algorithms: mpich or openmpi; default that of the recording"
     parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
+    flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
+    parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
     goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
     parser.add_argument("--goal", metavar="FILE", help=goal)
     parser.add_argument("-f", "--force", action="store_true", help="replace the files of --goal and --plot")
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
     terminal = Terminal(args)
     _check(args)
-    source = load(args.input, args.library)
+    source = load(args.input, args.library, args.flops)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     if args.goal:

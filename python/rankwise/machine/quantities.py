@@ -39,3 +39,10 @@ def size(text: str) -> float | None:
     """Bytes of `64KiB`; `None` if it is no size."""
     match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B?", text)
     return float(match[1]) * _PREFIXES[match[2]] if match and match[2] in _PREFIXES else None
+
+
+def flop_rate(text: str) -> float | None:
+    """Floating-point operations a second of `1e9`, `2.5Gf` or `2.5 Gflop/s`; `None` if it is none, or 0."""
+    match = re.fullmatch(_NUMBER + r" *([kMGTP]?)(?:f|flops?|flop/s)?", text)
+    scales = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+    return float(match[1]) * scales[match[2]] or None if match else None

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
 
-KINDS = ("recording", "goal", "goal-binary")
+KINDS = ("recording", "goal", "goal-binary", "simgrid")
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,17 @@ class Source:
     recorded: Placement | None = None
 
 
-def load(path: str | os.PathLike[str], library: str | None = None) -> Source:
+def load(
+    path: str | os.PathLike[str], library: str | None = None, flops_per_s: float | None = None
+) -> Source:
     """Read what can be replayed; what it is, is told by what is in it.
 
     Args:
-        path: `NAME.rw` recorded with `--trace`, GOAL text or binary GOAL.
-        library: Whose collective algorithms to follow instead of those of the recorded program's MPI.
+        path: `NAME.rw` recorded with `--trace`, GOAL text or binary GOAL, a time-independent trace of SimGrid or the
+            index of its files.
+        library: Whose collective algorithms to follow instead of those of the recorded program's MPI; MPICH's
+            where none was recorded.
+        flops_per_s: Speed of a core, for traces that count floating-point operations.
 
     Raises:
         RankwiseError: It cannot be read, has no trace, or its messages do not match; the file is named.
@@ -59,9 +65,14 @@ def load(path: str | os.PathLike[str], library: str | None = None) -> Source:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise RankwiseError(
-                f"`{path}` is neither a recording directory nor GOAL: byte {error.start} is not text",
+                f"`{path}` is neither a recording directory nor a trace: byte {error.start} is not text",
                 "name a recording, for example `rankwise predict app.rw --machine M.machine.toml`",
             ) from None
+        files = [path] if simgrid.looks_like(text) else simgrid.files_of(path, text)
+        if files:
+            library = library or "mpich"
+            schedule, omitted = simgrid.read(files, flops_per_s, library)
+            return Source(schedule, "simgrid", omitted, library)
         return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
 
 
