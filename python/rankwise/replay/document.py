@@ -33,7 +33,7 @@ class Input(msgspec.Struct):
     """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already."""
 
     path: str
-    kind: Literal["recording", "goal", "goal-binary", "simgrid"]
+    kind: Literal["recording", "goal", "goal-binary", "simgrid", "otf2"]
     ranks: int
     operations: int
     messages: int

@@ -17,7 +17,7 @@ from rankwise.replay import simgrid
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
 
-KINDS = ("recording", "goal", "goal-binary", "simgrid")
+KINDS = ("recording", "goal", "goal-binary", "simgrid", "otf2")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def load(
 
     Args:
         path: `NAME.rw` recorded with `--trace`, GOAL text or binary GOAL, a time-independent trace of SimGrid or the
-            index of its files.
+            index of its files, the anchor file of an OTF2 trace (`.otf2`) or its directory.
         library: Whose collective algorithms to follow instead of those of the recorded program's MPI; MPICH's
             where none was recorded.
         flops_per_s: Speed of a core, for traces that count floating-point operations.
@@ -55,6 +55,14 @@ def load(
         RankwiseError: It cannot be read, has no trace, or its messages do not match; the file is named.
     """
     path = Path(path)
+    anchor = path / "traces.otf2" if path.is_dir() else path
+    if anchor.suffix == ".otf2" and anchor.is_file():
+        from rankwise.replay import otf2_trace
+
+        library = library or "mpich"
+        with named(path):
+            schedule, omitted = otf2_trace.read(anchor, library)
+        return Source(schedule, "otf2", omitted, library)
     if path.is_dir():
         return _from_recording(path, library)
     data = read_bytes(path)
