@@ -314,7 +314,7 @@ def test_a_message_without_its_receive_names_ranks_tag_and_event(goal_of):
     with pytest.raises(RankwiseError) as caught:
         goal_of([a, b])
     assert "from rank `0` to rank `1`" in caught.value.message
-    assert "rank 0, event 0: `send 10b to 1" in caught.value.message
+    assert "rank 0, event 0 (MPI_Send): `send 10b to 1" in caught.value.message
 
 
 def test_a_recording_without_trace_says_how_to_make_one(goal_of):

@@ -73,20 +73,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
-    from rankwise.replay.source import load, write_goal
+    from rankwise.replay.source import calls_named, load, write_goal
 
     terminal = Terminal(args)
     _check(args)
-    source = load(args.input, args.library, args.flops)
+    source = load(args.input, args.library, args.flops, counts_suffice=True)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
+    if source.kind == "counts":
+        _counts_only(args, terminal)
     if args.goal:
         write_goal(source.schedule, args.goal)
         terminal.wrote(args.goal)
-    if args.loggops:
-        _plain(args, terminal, source)
-    elif args.machine:
-        _on_machines(args, terminal, source)
+    with calls_named(args.input):
+        if args.loggops:
+            _plain(args, terminal, source)
+        elif args.machine:
+            _on_machines(args, terminal, source)
     return 0
 
 
@@ -123,6 +126,19 @@ def _check(args: argparse.Namespace) -> None:
         from rankwise.cli.predict_plot import check
 
         check(args.plot)
+
+
+def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
+    """A recording without trace: say how coarse that is, refuse what needs the order of calls."""
+    again = "record it again with its trace: `rankwise record --trace -- ...`"
+    for option in ("loggops", "goal"):
+        if getattr(args, option):
+            raise RankwiseError(f"`{args.input}` has no trace, which `--{option}` needs", again)
+    terminal.warning(
+        "no trace was recorded: a coarse estimate from counts of messages, in which no rank waits for another",
+        "no-trace",
+        again,
+    )
 
 
 def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
@@ -222,13 +238,17 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
 
     from rankwise.machine.file import load
     from rankwise.machine.overrides import apply
+    from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predict import Predictor
 
     machine = apply(load(path), args.set)
     topology = topology_of(machine, Path(path).parent)
-    draws = 0 if args.sweep else args.replays
-    predictor = Predictor(source.schedule, machine, topology, switches=switches, draws=draws)
+    if source.kind == "counts":
+        predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
+    else:
+        draws = 0 if args.sweep else args.replays
+        predictor = Predictor(source.schedule, machine, topology, switches=switches, draws=draws)
     return _Case(name, machine, topology, predictor, _placements(args, source, topology))
 
 
@@ -246,7 +266,6 @@ def _label(outcome: Outcome, cases: list[_Case]) -> str:
 def _swept(terminal: Terminal, sweep: Sweep, cases: list[_Case], switches: Switches) -> list[list[float]]:
     """For each outcome its makespans over the values."""
     from rankwise.machine.overrides import apply
-    from rankwise.replay.predict import Predictor
 
     times: list[list[float]] = [[] for case in cases for _ in case.placements]
     with terminal.progress("sweeping", len(sweep.values) * len(times)) as update:
@@ -254,8 +273,7 @@ def _swept(terminal: Terminal, sweep: Sweep, cases: list[_Case], switches: Switc
         for setting in sweep.settings():
             at = 0
             for case in cases:
-                machine = apply(case.machine, [setting])
-                predictor = Predictor(case.predictor.schedule, machine, case.topology, switches=switches)
+                predictor = case.predictor.variant(apply(case.machine, [setting]), switches)
                 for placement in case.placements.values():
                     times[at].append(predictor.makespan_s(placement))
                     at += 1

@@ -30,10 +30,14 @@ class Omitted(msgspec.Struct):
 
 
 class Input(msgspec.Struct):
-    """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already."""
+    """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already.
+
+    Of kind `counts` is a recording without trace: a coarse estimate from its counts of messages, in which no rank waits
+    for another; it has no operations.
+    """
 
     path: str
-    kind: Literal["recording", "goal", "goal-binary", "simgrid", "otf2"]
+    kind: Literal["recording", "goal", "goal-binary", "simgrid", "otf2", "counts"]
     ranks: int
     operations: int
     messages: int

@@ -65,9 +65,7 @@ def losses(
     """
 
     def lost(what_if: _WhatIf) -> Loss:
-        other = Predictor(
-            predictor.schedule, what_if.machine, predictor.topology, switches=what_if.switches
-        ).predict(prediction.placement)
+        other = predictor.variant(what_if.machine, what_if.switches).predict(prediction.placement)
         done()
         return Loss(what_if.kind, what_if.name, what_if.part, prediction.makespan_s - other.makespan_s)
 

@@ -98,7 +98,7 @@ class Predictor:
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
         self._links = links(machine)
-        self._tx, self._rx, self._cores, self.not_modelled = _resources(machine, self.switches)
+        self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
         rng = np.random.default_rng(seed)
         self._drawn = [
             Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
@@ -173,19 +173,14 @@ class Predictor:
         }
 
     def _layout(self, placement: Placement) -> dict:
-        if placement.ranks != self.schedule.ranks:
-            raise RankwiseError(
-                f"the placement has {placement.ranks} ranks, the program has {self.schedule.ranks}",
-                "make a placement for this program: `rankwise place`",
-            )
-        topology = self._topology_for(placement)
+        check_ranks(placement, self.schedule.ranks)
+        topology = topology_for(placement, self.topology)
         placement.check(topology)
         return layout(self.machine, topology, placement)
 
-    def _topology_for(self, placement: Placement) -> Topology:
-        """The nodes of a placement, which may use fewer than the machine has."""
-        used = len(placement.node_names)
-        return Topology(self.topology.nodes[:used]) if used < len(self.topology.nodes) else self.topology
+    def variant(self, machine: Machine, switches: Switches) -> Predictor:
+        """The same schedule on a machine that differs in its numbers."""
+        return Predictor(self.schedule, machine, self.topology, switches=switches)
 
     def makespan_s(self, placement: Placement) -> float:
         """Predicted time alone: what a search judges placements by."""
@@ -199,7 +194,26 @@ def predict(
     return Predictor(schedule, machine, **keywords).predict(placement)
 
 
-def _resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tuple[str, ...]]:
+def check_ranks(placement: Placement, ranks: int) -> None:
+    """Check that a placement is for a program of that many ranks.
+
+    Raises:
+        RankwiseError: It is for another number.
+    """
+    if placement.ranks != ranks:
+        raise RankwiseError(
+            f"the placement has {placement.ranks} ranks, the program has {ranks}",
+            "make a placement for this program: `rankwise place`",
+        )
+
+
+def topology_for(placement: Placement, topology: Topology) -> Topology:
+    """The nodes of a placement, which may use fewer than the machine has."""
+    used = len(placement.node_names)
+    return Topology(topology.nodes[:used]) if used < len(topology.nodes) else topology
+
+
+def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tuple[str, ...]]:
     """The resources that the replay knows, and the names of the others."""
     free = {"per_message_s": 0.0, "s_per_byte": 0.0}
     interfaces = dict.fromkeys(INTERFACES, free)

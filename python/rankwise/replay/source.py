@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,8 +17,10 @@ from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
+    from rankwise.replay.counts import Counts
 
-KINDS = ("recording", "goal", "goal-binary", "simgrid", "otf2")
+_EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
+KINDS = ("recording", "goal", "goal-binary", "simgrid", "otf2", "counts")
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,15 @@ class Source:
     """A schedule and what is known of the run it comes from.
 
     Attributes:
-        schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it.
-        kind: One of `KINDS`.
+        schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
+            trace its `Counts`.
+        kind: One of `KINDS`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
     """
 
-    schedule: _core.replay.Schedule
+    schedule: _core.replay.Schedule | Counts
     kind: str
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
@@ -40,7 +44,10 @@ class Source:
 
 
 def load(
-    path: str | os.PathLike[str], library: str | None = None, flops_per_s: float | None = None
+    path: str | os.PathLike[str],
+    library: str | None = None,
+    flops_per_s: float | None = None,
+    counts_suffice: bool = False,
 ) -> Source:
     """Read what can be replayed; what it is, is told by what is in it.
 
@@ -50,6 +57,7 @@ def load(
         library: Whose collective algorithms to follow instead of those of the recorded program's MPI; MPICH's
             where none was recorded.
         flops_per_s: Speed of a core, for traces that count floating-point operations.
+        counts_suffice: Take a recording without trace for what it has: counts of messages, and computation.
 
     Raises:
         RankwiseError: It cannot be read, has no trace, or its messages do not match; the file is named.
@@ -64,6 +72,11 @@ def load(
             schedule, omitted = otf2_trace.read(anchor, library)
         return Source(schedule, "otf2", omitted, library)
     if path.is_dir():
+        if counts_suffice and not _has_trace(path):
+            from rankwise.replay.counts import of_recording
+
+            counts, recorded = of_recording(path)
+            return Source(counts, "counts", recorded=recorded)
         return _from_recording(path, library)
     data = read_bytes(path)
     with named(path):
@@ -110,6 +123,29 @@ def named(path: Path):
         raise RankwiseError(f"`{path}`: {error}", error.hint, status=error.status) from None
 
 
+@contextmanager
+def calls_named(source_path: str | os.PathLike[str]):
+    """Errors that name events of a recording (a deadlock, messages that do not match) get their MPI functions, too."""
+    try:
+        yield
+    except RankwiseError as error:
+        path = Path(source_path)
+        if not path.is_dir() or not _EVENT.search(error.message):
+            raise
+        message = _EVENT.sub(lambda found: _with_call(path, found), error.message)
+        raise RankwiseError(message, error.hint, status=error.status) from None
+
+
+def _with_call(path: Path, found: re.Match) -> str:
+    from rankwise.recording.recording import Recording
+
+    functions, kinds = _core.trace.calls(), Recording.open(path).events(int(found[1]))["kind"]
+    at = int(found[2])
+    if at >= len(kinds) or kinds[at] >= len(functions):
+        return found[0]
+    return f"{found[0]} ({functions[kinds[at]][0]})"
+
+
 def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) -> None:
     """Write a schedule as GOAL text, as binary GOAL if the name ends in `.bin`.
 
@@ -129,6 +165,12 @@ def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) ->
         ) from None
 
 
+def _has_trace(path: Path) -> bool:
+    from rankwise.recording.recording import Recording
+
+    return Recording.open(path).context["trace"]["ranks"] > 0
+
+
 def _from_recording(path: Path, library: str | None) -> Source:
     from rankwise.recording.expansion import library_of
     from rankwise.recording.job import choose_job
@@ -143,7 +185,7 @@ def _from_recording(path: Path, library: str | None) -> Source:
             "record it again, with every node writing to the recording directory",
         )
     library = library or library_of(job.threads[0].rank)
-    with named(path):
+    with calls_named(path), named(path):
         schedule, omitted = _core.replay.Schedule.from_trace([t.record for t in job.first_threads], library)
     further = len(job.threads) - len(job.first_threads)
     if further:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise predict` on recordings: deadlocks name calls, recordings without trace are estimated."""
+
+import json
+from pathlib import Path
+
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+
+from rankwise.cli import main
+
+MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
+
+
+def message(rank, call, peer, size):
+    arguments = [0, peer, 0] if call == "MPI_Send" else [0, peer, 0, peer, 0]
+    payload = u(arguments[0]) + b"".join(z(each) for each in arguments[1:])
+    rank.event(call, 1000, 100, payload + u(size))
+
+
+def test_a_deadlock_names_ranks_and_calls(tmp_path, capsys):
+    # GIVEN two ranks that send to each other first, which went well because the messages were buffered
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for me, rank in enumerate(ranks):
+        message(rank, "MPI_Send", 1 - me, 100000)
+        message(rank, "MPI_Recv", 1 - me, 100000)
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    # WHEN all messages are rendezvous
+    words = [str(recording), "--machine", MACHINE, "--nodes", "2x1", "--set", "network.S=0"]
+    assert main(["predict", *words]) == 1
+    # THEN the circle is told, in MPI's words
+    error = capsys.readouterr().err
+    assert "error: deadlock: rank 0, event 0 (MPI_Send): `send 100000b to 1" in error
+    assert "waits for rank 1, event 0 (MPI_Send): `send 100000b to 0" in error
+    assert "hint:" in error
+
+
+def test_without_trace_there_is_a_coarse_estimate_and_it_says_so(tmp_path, capsys):
+    # GIVEN counts: rank 0 sent 1000 messages of 1000 bytes, ran 1 s, 0.1 ms of it in MPI
+    ranks = [Rank(me, 2) for me in range(2)]
+    ranks[0].send(1, 1000, times=1000)
+    ranks[1].recv(0, 1000, times=1000)
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    words = ["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1"]
+    assert main([*words, "--json"]) == 0
+    out = capsys.readouterr()
+    assert (
+        "warning: no trace was recorded: a coarse estimate" in out.err
+        and "rankwise record --trace" in out.err
+    )
+    document = json.loads(out.out)
+    assert document["input"]["kind"] == "counts"
+    assert (document["input"]["messages"], document["input"]["bytes"]) == (1000, 10**6)
+    (one,) = document["placements"]
+    assert 0.999 < one["ranks"]["computation"]["max_s"] < 1.0
+    assert one["makespan_s"] > one["ranks"]["computation"]["max_s"]
+    assert main(words) == 0
+    assert "blocked 2x1: 1" in capsys.readouterr().out
+    # AND what needs the order of calls is refused
+    assert main([*words, "--goal", str(tmp_path / "x.goal")]) == 1
+    assert "has no trace, which `--goal` needs" in capsys.readouterr().err

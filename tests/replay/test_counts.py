@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The coarse estimate for recordings without trace, on counts whose times can be written down."""
+
+import numpy as np
+import polars as pl
+import pytest
+from machines import machine
+
+from rankwise.placement.placement import Placement
+from rankwise.placement.simple import allocate
+from rankwise.replay.counts import Counts, CountsPredictor
+from rankwise.replay.layout import topology_of
+from rankwise.replay.losses import losses
+from rankwise.replay.predict import Switches
+
+NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
+
+
+def counts(rows, compute=(1e-3, 2e-3), waited=(0.0, 0.0), time=(1.0, 1.0)):
+    messages = pl.DataFrame(rows, schema=["source", "destination", "messages", "bytes"], orient="row")
+    ranks = pl.DataFrame(
+        {
+            "rank": range(len(compute)),
+            "time_s": time,
+            "compute_s": compute,
+            "runqueue_wait_s": pl.Series(waited, dtype=pl.Float64),
+        }
+    )
+    return Counts.of(messages, ranks)
+
+
+def predict(what, where, nodes=2, each=1, **switches):
+    topology = topology_of(where, ".")
+    predictor = CountsPredictor(what, where, topology, switches=Switches(**switches))
+    return predictor, predictor.predict(allocate(what.ranks, nodes, each, topology.nodes[0], "blocked")[0])
+
+
+def test_computation_overheads_and_the_larger_direction():
+    # GIVEN 100 messages of 1001 bytes to rank 1, 50 back
+    what = counts([(0, 1, 100, 100100), (1, 0, 50, 50050)])
+    _, prediction = predict(what, machine(NETWORK))
+    overhead, wire = 150e-6, 100 * (10e-6 + 1000e-9)
+    assert prediction.overhead_s == pytest.approx([overhead, overhead])
+    assert prediction.waiting_s == pytest.approx([wire, wire])
+    assert prediction.finish_s == pytest.approx([1e-3 + overhead + wire, 2e-3 + overhead + wire])
+    assert prediction.makespan_s == prediction.finish_s[1]
+    assert prediction.channels["network"] == (150, 150150)
+
+
+def test_inside_a_node_nothing_crosses_the_network():
+    what = counts([(0, 1, 100, 100100)])
+    _, prediction = predict(what, machine(NETWORK, {"L_s": 1e-6}), nodes=1, each=2)
+    assert prediction.channels == {"self": (0, 0), "node": (100, 100100), "network": (0, 0)}
+    assert prediction.interfaces["tx"]["bytes"].tolist() == [0]
+    assert prediction.makespan_s == pytest.approx(2e-3 + 100e-6)
+
+
+def test_no_rank_ends_before_its_interface():
+    what = counts([(0, 1, 1, 10**9)])
+    _, prediction = predict(what, machine({}, nic_bytes_per_s=1e9))
+    assert prediction.finish_s == pytest.approx([1.0, 1.0])
+    assert prediction.interfaces["rx"]["busy_s"] == pytest.approx([0.0, 1.0])
+    _, prediction = predict(what, machine({}, nic_bytes_per_s=1e9), interfaces=False)
+    assert prediction.makespan_s == pytest.approx(2e-3)
+
+
+def test_ranks_on_one_core_share_it():
+    what, where = counts([]), machine(nodes=1)
+    topology = topology_of(where, ".")
+    both = Placement.explicit(topology, [(0, [0]), (0, [0])])
+    assert CountsPredictor(what, where, topology).predict(both).finish_s == pytest.approx([2e-3, 4e-3])
+    alone = CountsPredictor(what, where, topology, switches=Switches(shared_cores=False))
+    assert alone.makespan_s(both) == pytest.approx(2e-3)
+
+
+def test_time_in_the_run_queue_is_no_computation():
+    what = counts([], compute=(0.5, 0.5), waited=(0.4, None), time=(1.0, 1.0))
+    assert what.computation_s == pytest.approx([0.5 * 0.6, 0.5])
+
+
+def test_losses_are_found_the_same_way():
+    predictor, prediction = predict(counts([(0, 1, 100, 100100)]), machine(NETWORK))
+    lost = {(loss.name, loss.part): loss.lost_s for loss in losses(predictor, prediction)}
+    assert lost["network", "latency"] == pytest.approx(1e-3)
+    assert lost["communication", "all"] == pytest.approx(prediction.makespan_s - 2e-3)
+
+
+def test_sizes_choose_their_segment_and_nothing_is_lost():
+    rng = np.random.default_rng(1)
+    rows = [(int(a), int(b), 3, 30) for a, b in rng.integers(0, 8, (50, 2)) if a != b]
+    what = counts(rows, compute=(0.0,) * 8, waited=(0.0,) * 8, time=(1.0,) * 8)
+    _, prediction = predict(what, machine(NETWORK), nodes=4, each=2)
+    assert sum(messages for messages, _ in prediction.channels.values()) == 3 * len(rows) == what.messages
+    assert sum(total for _, total in prediction.channels.values()) == 30 * len(rows) == what.bytes
