@@ -11,6 +11,8 @@ namespace {
 
 constexpr Picoseconds picoseconds_per_nanosecond = 1000;
 constexpr std::string_view end_of_line = "\n";
+/// Ranks without a block do nothing; more of them than the file has bytes are a damaged number.
+constexpr std::uint32_t most_empty_ranks = 1u << 24;
 
 /// Words, numbers with a `b` behind, `{`, `}`, `:` and ends of lines; comments are skipped.
 class Scanner {
@@ -104,7 +106,7 @@ class Scanner {
 
 class GoalReader {
   public:
-    GoalReader(std::string_view text, const std::string &name) : in_(text, name) {}
+    GoalReader(std::string_view text, const std::string &name) : in_(text, name), bytes_(text.size()) {}
 
     Schedule read() {
         skip_lines();
@@ -112,6 +114,9 @@ class GoalReader {
         ranks_ = static_cast<std::uint32_t>(in_.number("a number of ranks", (1u << 30) - 1));
         if (ranks_ == 0)
             in_.fail_at(in_.line(), "`num_ranks` is 0");
+        if (ranks_ > most_empty_ranks && ranks_ > bytes_)
+            in_.fail_at(in_.line(), "`" + std::to_string(ranks_) + "` ranks in a file of " +
+                                        std::to_string(bytes_) + " bytes");
         ScheduleBuilder builder(ranks_, "line");
         std::vector<bool> seen(ranks_);
         for (skip_lines(); !in_.at_end(); skip_lines())
@@ -242,6 +247,7 @@ class GoalReader {
     }
 
     Scanner in_;
+    std::size_t bytes_;
     std::uint32_t ranks_ = 0, rank_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> labels_;
     std::vector<Dependency> dependencies_;

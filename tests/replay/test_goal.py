@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GOAL text: what is written is read back, and what is wrong is named with its line."""
 
+import random
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +57,7 @@ def test_windows_line_ends_are_line_ends():
         ("num_ranks 0", "line 1: `num_ranks` is 0"),
         ("num_ranks x", "line 1: expected a number of ranks, found `x`"),
         ("num_ranks 99999999999", "line 1: expected a number of ranks of at most"),
+        ("num_ranks 1000000000", "line 1: `1000000000` ranks in a file of 20 bytes"),
         ("num_ranks 2\nrank 2 {\n}", "line 2: rank `2`, but `num_ranks` is 2"),
         ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}", "line 4: rank `1` for the second time"),
         ("num_ranks 1\nrank 0 {\ncalc 1", "line 3: expected the end of the line, found the end of the file"),
@@ -188,3 +192,30 @@ def test_head_to_head_rendezvous_sends_are_a_deadlock_and_eager_ones_are_not():
     with pytest.raises(RankwiseError, match="deadlock: .*send 9b to .*send 9b to ") as caught:
         schedule.replay_loggops(**zero, S_bytes=8)
     assert "eager_limit_bytes" in caught.value.hint
+
+
+@pytest.mark.parametrize("rounds", [2000, pytest.param(100000, marks=pytest.mark.slow)])
+def test_damaged_text_is_read_or_refused(rounds):
+    # GIVEN a file with everything the text has
+    text = (
+        "num_ranks 2 // two\nrank 0 {\nl1: calc 1000 cpu 1\nl2: send 10b to 1 tag 7 nic 1\nl2 requires l1\n"
+        "l3: calc 5\nl3 irequires l2\n}\nrank 1 {\n/* both */ recv 10b from -1 tag -1\n}\n"
+    )
+    words = re.findall(r"\w+|\W", text)
+    more = ["", "-1", "4294967295", "1000000000", "99999999999999999999", "é", "\0"]
+    more += ["{", "}", "\n", ":", "/*", "//", "requires", "rank"]
+    dice = random.Random(rounds)
+    for _ in range(rounds):
+        # WHEN words are changed, lost or moved
+        damaged = list(words)
+        for _ in range(dice.randint(1, 4)):
+            damaged[dice.randrange(len(damaged))] = dice.choice([*more, dice.choice(words)])
+        # THEN there is a schedule, or one error with a line
+        try:
+            schedule = Schedule.read_goal(
+                "".join(damaged[: dice.choice([None, dice.randrange(80)])]), "x.goal"
+            )
+        except RankwiseError as error:
+            assert "line" in error.message
+            continue
+        assert schedule.ranks < 2**30

@@ -18,9 +18,10 @@ import polars as pl
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import LinkClass, Machine
+from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
-from rankwise.replay.layout import layout, link_index, topology_of
+from rankwise.replay.layout import layout, topology_of
 from rankwise.replay.predict import Prediction, Switches, check_ranks, resources, topology_for
 
 

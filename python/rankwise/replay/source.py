@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankwise import _core
+from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.replay import simgrid
 
@@ -153,16 +152,8 @@ def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) ->
         RankwiseError: The file cannot be written, or binary GOAL cannot hold the schedule.
     """
     target = Path(path)
-    write: Callable[[], bytes] = (
-        schedule.write_goal_binary if target.suffix == ".bin" else lambda: schedule.write_goal().encode()
-    )
-    try:
-        target.write_bytes(write())
-    except OSError as error:
-        raise RankwiseError(
-            f"`{target}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `--goal`",
-        ) from None
+    binary = target.suffix == ".bin"
+    whole_files.write(target, schedule.write_goal_binary() if binary else schedule.write_goal().encode())
 
 
 def _has_trace(path: Path) -> bool:
