@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 rw_function rw_next[RW_ENTRIES][RW_CALL_COUNT];
+const uint32_t rw_compiled_flavour = RW_FLAVOUR;
 
-#if defined(OPEN_MPI)
+#if defined(OPEN_MPI) && !defined(RW_LINKED_IN)
 struct rw_predefined rw_predefined;
 
 static const struct {

@@ -23,7 +23,9 @@ extern rw_function rw_next[RW_ENTRIES][RW_CALL_COUNT] RW_HIDDEN;
 #define RW_PMPI_CALL(name, ...) ((int (*)(__VA_ARGS__))rw_next[RW_PMPI][RW_CALL_##name])
 #define RW_HAS(name) (rw_next[RW_PMPI][RW_CALL_##name] != 0)
 
-#if defined(OPEN_MPI)
+#if defined(OPEN_MPI) && defined(RW_LINKED_IN)
+#define RW_FLAVOUR RW_MPI_OPENMPI
+#elif defined(OPEN_MPI)
 #define RW_FLAVOUR RW_MPI_OPENMPI
 /* Open MPI's predefined handles are addresses of data in the library. */
 struct rw_predefined {
@@ -59,6 +61,9 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #define RW_FLAVOUR RW_MPI_STANDARD_ABI
 #endif
 
+/* RW_FLAVOUR, for linked.c, which knows no MPI. */
+extern const uint32_t rw_compiled_flavour RW_HIDDEN;
+
 /**
  * @brief Look up what the ABI keeps in data symbols.
  * @return NULL, or what is missing.
@@ -69,6 +74,10 @@ RW_HIDDEN const char *rw_abi_open(void *library_handle);
 static inline int rw_op_is_predefined(MPI_Op op) {
 #if defined(RW_MPICH_ABI)
     return ((uint32_t)op & 0xff000000u) == 0x58000000u;
+#elif defined(OPEN_MPI) && defined(RW_LINKED_IN)
+    return op == MPI_MAX || op == MPI_MIN || op == MPI_SUM || op == MPI_PROD || op == MPI_LAND || op == MPI_BAND ||
+           op == MPI_LOR || op == MPI_BOR || op == MPI_LXOR || op == MPI_BXOR || op == MPI_MAXLOC || op == MPI_MINLOC ||
+           op == MPI_REPLACE || op == MPI_NO_OP;
 #elif defined(OPEN_MPI)
     for (unsigned i = 0; i < sizeof rw_predefined.ops / sizeof *rw_predefined.ops; i++)
         if ((void *)op == rw_predefined.ops[i])

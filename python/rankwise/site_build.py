@@ -152,7 +152,7 @@ def build_program(
     files = [directory / s for s in sources] if sources is not None else sorted(directory.glob("*.c"))
     rooms = [directory, *(source_room(r) for r in include_rooms)]
     flags = tuple(flags)
-    home = cache_home() / _key(toolchain, flags, files, rooms)
+    home = cached_directory(toolchain, flags, files, rooms)
     program = home / name
     if os.access(program, os.X_OK):
         return program
@@ -175,13 +175,16 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankwise" / "programs"
 
 
-def _key(toolchain: Toolchain, flags: tuple[str, ...], files: list[Path], rooms: list[Path]) -> str:
+def cached_directory(
+    toolchain: Toolchain, flags: tuple[str, ...], files: list[Path], rooms: list[Path]
+) -> Path:
+    """Where what is compiled of these sources, and the headers of these rooms, is kept for this MPI."""
     digest = hashlib.sha256()
     for word in (toolchain.soname, toolchain.version, str(toolchain.mpicc), *CFLAGS, *flags):
         digest.update(word.encode() + b"\0")
     for path in [*files, *sorted(h for r in rooms for h in r.glob("*.h"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{toolchain.soname}-{digest.hexdigest()[:16]}"
+    return cache_home() / f"{toolchain.soname}-{digest.hexdigest()[:16]}"
 
 
 def _compile(

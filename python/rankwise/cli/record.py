@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
     )
     parser.add_argument("--trace", action="store_true", help="keep every call in program order too")
+    parser.add_argument(
+        "--link",
+        action="store_true",
+        help="print what a program that MPI is linked into is linked with, and stop",
+    )
     flavours = ("mpich", "openmpi", "standard_abi")
     parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
 
@@ -32,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session
 
+    if args.link:
+        return _link(args)
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
@@ -44,3 +51,15 @@ def run(args: argparse.Namespace) -> int:
     for line in tell(recording, ended, args.quiet):
         print(f"rankwise: {line}", file=sys.stderr)
     return pass_on(ended)
+
+
+def _link(args: argparse.Namespace) -> int:
+    """Print the object to link with; the compiler wrapper is that of the launcher, where one is named."""
+    from rankwise.record.link import linkable
+    from rankwise.site_build import find_mpicc
+
+    mpicc = find_mpicc(args.command[0] if args.command else None)
+    print(linkable(mpicc))
+    if not args.quiet:
+        print(f"next: {mpicc.name} app.o $(rankwise record --link) -o app", file=sys.stderr)
+    return 0

@@ -95,8 +95,12 @@ def mpi_of(path: str, name: str | None = None) -> MpiOfProgram:
     library = next((each for each in executable.libraries if _is_mpi(each)), None)
     if library:
         return _linked(name, library, executable)
+    if executable.holds_recorder:
+        return MpiOfProgram(None, None, None, f"the recorder is linked into `{name}`")
     if executable.holds_mpi:
-        hint = "link it with the shared MPI library, for example without `-static`, then record it again"
+        hint = (
+            "link it with the recorder: add `$(rankwise record --link)` to its objects, then record it again"
+        )
         message = f"`{name}` is statically linked with MPI; it cannot be recorded by preloading"
         raise RankwiseError(message, hint=hint, status=125)
     if executable.static:

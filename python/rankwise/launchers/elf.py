@@ -20,6 +20,8 @@ STARTERS = frozenset(
 )
 # The C library has the starters itself; that its users could call them is not the question.
 _LIBC = re.compile(r"(ld-|libc\.|libm\.|libdl\.|libpthread\.|librt\.|linux-vdso)")
+# In programs that the recorder is linked into (record/linked.c).
+LINKED_IN = b"linked into the program by rankwise"
 _LIST_LINE = re.compile(r"^\s*(\S+)(?: => (not found|\S+))?(?: \(0x[0-9a-f]+\))?$")
 _PATIENCE_S = 30.0
 
@@ -33,6 +35,7 @@ class Executable:
         static: The kernel starts it without a dynamic loader, so nothing can be preloaded.
         libraries: Name to path of every library the loader would load; `None` for one it does not find.
         holds_mpi: An MPI library is linked into the file itself.
+        holds_recorder: The recorder is linked into it (`rankwise record --link`).
         starters: It, or one of its libraries, can load libraries or start programs at run time.
     """
 
@@ -40,6 +43,7 @@ class Executable:
     static: bool
     libraries: Mapping[str, str | None]
     holds_mpi: bool
+    holds_recorder: bool
     starters: bool
 
 
@@ -61,7 +65,9 @@ def read_executable(path: str) -> Executable | None:
         except (ELFError, OSError, ValueError, subprocess.TimeoutExpired):
             return None
     used = [path, *(p for name, p in libraries.items() if p and not _LIBC.match(os.path.basename(name)))]
-    return Executable(path, interpreter is None, libraries, mpi, any(_has_starters(each) for each in used))
+    recorder = _mentions(path, LINKED_IN)
+    starters = any(_has_starters(each) for each in used)
+    return Executable(path, interpreter is None, libraries, mpi, recorder, starters)
 
 
 def _libraries(interpreter: str, path: str) -> dict[str, str | None]:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that the recorder is linked into, where nothing can be preloaded."""
+
+import subprocess
+from pathlib import Path
+
+import mpis
+import pytest
+import raw_reader
+
+from rankwise.cli import main
+from rankwise.launchers.detect import mpi_of
+from rankwise.record.link import linkable
+
+pytestmark = [pytest.mark.mpi, pytest.mark.slow]
+DEBIAN = Path("/usr/lib/x86_64-linux-gnu")
+
+
+@pytest.fixture
+def recorder_object(mpi, monkeypatch, tmp_path_factory):
+    """The object to link with, compiled for this MPI."""
+    if mpi.name == "openmpi-4.1.8" or (mpi.name.startswith("debian") and mpi.family == "openmpi"):
+        pytest.skip("Open MPI 4 has no sessions, and the recorder cannot be compiled with its header")
+    if mpi.flavour == "standard_abi":
+        pytest.skip("the wheel has the standard ABI as a shared library only")
+    # The wheels' wrappers name the compiler they were built with, which is not installed here.
+    for name in ("MPICH_CC", "OMPI_CC"):
+        monkeypatch.setenv(name, "cc")
+    if not mpi.name.startswith("debian"):
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(mpi.mpicc.parent.parent / "lib"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    return linkable(mpi.mpicc)
+
+
+def check_ring(mpi, program, directory) -> None:
+    """It does what it does without us, and with a directory it is recorded."""
+    assert mpi.run(3, program).stdout == "23 laps\n"
+    done = mpi.run(3, program, environment={"RANKWISE_DIR": str(directory)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "23 laps\n", "")
+    threads = raw_reader.read(directory)
+    assert [thread.sent for thread in threads] == [{((rank + 1) % 3, "MPI_Send"): 23} for rank in range(3)]
+    assert all(thread.has("finalized") for thread in threads)
+
+
+def test_a_program_linked_with_the_recorder_needs_no_preloading(
+    mpi, recorder_object, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("RANKWISE_MPICC", str(mpi.mpicc))
+    assert main(["record", "--link"]) == 0
+    assert capsys.readouterr().out == f"{recorder_object}\n"
+    program = mpi.compile("ring.c", tmp_path / "ring", str(recorder_object))
+    check_ring(mpi, program, tmp_path)
+
+
+def test_a_program_that_mpi_is_linked_into_is_recorded(mpi, recorder_object, tmp_path):
+    # GIVEN Debian's static MPICH
+    archive = DEBIAN / "libmpich.a"
+    if mpi.name != "debian-mpich" or not archive.exists():
+        pytest.skip("this MPI has no static library here")
+    needed = [f"-l{name}" for name in ("ucp", "ucs", "uct", "hwloc", "rt", "pthread", "dl", "m")]
+    shared = [next(DEBIAN.glob(f"lib{name}.so.*")) for name in ("pmix", "fabric")]
+    program = tmp_path / "ring"
+    subprocess.run(
+        ["cc", "-I/usr/include/x86_64-linux-gnu/mpich", mpis.PROGRAMS / "ring.c", recorder_object, archive]
+        + [*shared, *needed, "-o", program],
+        check=True,
+    )
+    # THEN it is known as such, though stripped, and recorded
+    subprocess.run(["strip", program], check=True)
+    assert mpi_of(str(program)).reason == f"the recorder is linked into `{program}`"
+    check_ring(mpi, program, tmp_path)
