@@ -22,6 +22,7 @@
 #include "replay/schedule.hpp"
 #include "replay/trace_schedule.hpp"
 #include "rooms.hpp"
+#include "timeline.hpp"
 #include "trace/node_file.hpp"
 
 namespace nb = nanobind;
@@ -286,6 +287,25 @@ void bind_replay(nb::module_ &module) {
                 const auto layout = layout_from(s.schedule, machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
+            },
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
+        .def(
+            "timeline_on_machine",
+            [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict) {
+                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
+                const auto layout = layout_from(s.schedule, machine, layout_dict);
+                Timeline timeline;
+                std::vector<std::uint32_t> partner;
+                {
+                    nb::gil_scoped_release unlocked;
+                    replay_on_machine(s.schedule, s.matching, machine, layout, timeline);
+                    if (s.schedule.wildcards)
+                        partner = partners_of(steps_on_machine(s.schedule, s.matching, machine, layout));
+                    else
+                        partner = partners_of(s.matching.steps);
+                }
+                return timeline_columns(s.schedule, partner, timeline);
             },
             "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
         .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,

@@ -278,3 +278,28 @@ def test_a_placement_for_another_number_of_ranks_is_refused(goal, tmp_path, caps
     save(allocate(3, 2, 2, from_synthetic(NODE))[0], tmp_path / "p.json")
     assert main(["predict", goal, "--machine", MACHINE, "--placement", str(tmp_path / "p.json")]) == 1
     assert "the placement has 3 ranks, the program has 4" in capsys.readouterr().err
+
+
+def test_one_prediction_is_explained_and_its_timeline_written(goal, tmp_path, capsys):
+    timeline = tmp_path / "t.json"
+    words = [goal, "--machine", MACHINE, "--nodes", "2x2", "--perfetto", str(timeline)]
+    (one,) = predicted(capsys, *words)["placements"]
+    # THEN what ranks wait for adds up, and so does the critical path
+    waits = [sum(times) for times in zip(*one["waiting_s"].values(), strict=True)]
+    assert waits == pytest.approx(one["rank"]["waiting_s"])
+    assert sum(one["critical_path"]["cause_s"].values()) == pytest.approx(one["makespan_s"])
+    # AND each rank has its track
+    events = json.loads(timeline.read_text())["traceEvents"]
+    assert {event["tid"] for event in events if event["ph"] == "X"} == {0, 1, 2, 3}
+    assert main(["predict", *words]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert main(["predict", *words, "--force"]) == 0
+    out = capsys.readouterr().out
+    assert "critical path" in out and "a rank waits for" in out
+    assert max(map(len, out.splitlines()[1:])) <= 80  # the first line has the machine's full name
+
+
+def test_a_timeline_of_several_predictions_is_refused(goal, tmp_path, capsys):
+    words = [goal, "--machine", MACHINE, "--allocation", "blocked", "--allocation", "cyclic"]
+    assert main(["predict", *words, "--perfetto", str(tmp_path / "t.json")]) == 2
+    assert "`--perfetto` needs one prediction" in capsys.readouterr().err

@@ -51,13 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sweep = "times over a range of a number, for example network.L=1us..100us:21,log"
     parser.add_argument("--sweep", metavar="T.K=A..B", help=sweep)
     parser.add_argument("--plot", metavar="FILE", help="draw what --sweep finds: .svg, .png or .pdf")
+    perfetto = "write when each rank did what, for ui.perfetto.dev (Chrome trace JSON)"
+    parser.add_argument("--perfetto", metavar="FILE", help=perfetto)
     without = "leave out a part of the model: " + ", ".join(part.replace("_", "-") for part in _PARTS)
     choices = [part.replace("_", "-") for part in _PARTS]
     parser.add_argument(
         "--without", action="append", default=[], choices=choices, metavar="PART", help=without
     )
     parser.add_argument(
-        "--no-losses", action="store_true", help="do not find out what is lost to what, which takes replays"
+        "--no-losses", action="store_true", help="no replays to find out what is lost to what"
     )
     add_replays(parser)
     library = "whose collective algorithms: mpich or openmpi; default that of the recording"
@@ -66,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
     goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
     parser.add_argument("--goal", metavar="FILE", help=goal)
-    parser.add_argument("-f", "--force", action="store_true", help="replace the files of --goal and --plot")
+    parser.add_argument(
+        "-f", "--force", action="store_true", help="replace the files of --goal, --plot and --perfetto"
+    )
     add_json(parser)
 
 
@@ -95,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Refuse what does not go together, before anything is read."""
-    machine_options = [name for name in ("machine", "placement", "nodes", "allocation", "set", "sweep", "without")
-                       if getattr(args, name)]  # fmt: skip
+    of_machines = ("machine", "placement", "nodes", "allocation", "set", "sweep", "without", "perfetto")
+    machine_options = [name for name in of_machines if getattr(args, name)]
     if args.loggops and machine_options:
         raise RankwiseError(
             f"`--loggops` and `--{machine_options[0]}` exclude each other",
@@ -119,7 +123,7 @@ def _check(args: argparse.Namespace) -> None:
         raise RankwiseError(
             "`--plot` draws what `--sweep` finds", "add `--sweep network.L=1us..100us`", status=2
         )
-    for path in filter(None, (args.goal, args.plot)):
+    for path in filter(None, (args.goal, args.plot, args.perfetto)):
         if os.path.exists(path) and not args.force:
             raise RankwiseError(f"`{path}` is there already", "use `--force` to replace it")
     if args.plot:
@@ -205,6 +209,12 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
                 )
                 for each in outcomes
             ]
+    if len(outcomes) == 1 and not sweep and source.kind != "counts" and (args.perfetto or not args.no_losses):
+        outcomes = [_explained(args, terminal, cases[0], outcomes[0])]
+    elif args.perfetto:
+        raise RankwiseError(
+            "`--perfetto` needs one prediction", "name one machine and one placement", status=2
+        )
     swept = (sweep, _swept(terminal, sweep, cases, switches)) if sweep else None
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
@@ -223,6 +233,28 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if not_modelled:
         terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
     terminal.next(f"rankwise place {quote(str(args.input))} --machine {quote(str(args.machine[0]))}")
+
+
+def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcome: Outcome) -> Outcome:
+    """The outcome with what its timeline says, which is written if that is wanted."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from rankwise.quantities import count_text, seconds_text
+    from rankwise.replay import perfetto
+    from rankwise.replay.critical_path import critical_path
+    from rankwise.replay.timeline import timeline_of
+
+    prediction = outcome.prediction
+    timeline = timeline_of(case.predictor, prediction.placement)
+    if args.perfetto:
+        written = perfetto.write(Path(args.perfetto), timeline, prediction.placement)
+        terminal.wrote(args.perfetto)
+        if written.left_out:
+            terminal.note(
+                f"{count_text(written.left_out)} slices shorter than {seconds_text(written.shortest_s)} are not in it"
+            )
+    return replace(outcome, waiting=timeline.waiting(prediction.waiting_s), path=critical_path(timeline))
 
 
 def _named_machines(paths: list[str]) -> list[tuple[str, str]]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankwise.cli.terminal import Terminal
+    from rankwise.replay.critical_path import CriticalPath
     from rankwise.replay.document import Outcome
     from rankwise.replay.losses import Loss
     from rankwise.replay.plain import PlainPrediction
@@ -103,8 +104,12 @@ def _one(terminal: Terminal, outcome: Outcome) -> None:
     prediction = outcome.prediction
     terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{_sure(prediction)}\n")
     _parts(terminal, prediction, PARTS)
+    if outcome.waiting and prediction.waiting_s.any():
+        _waiting(terminal, outcome.waiting)
     if outcome.losses is not None:
         _losses(terminal, outcome.losses, prediction.makespan_s)
+    if outcome.path:
+        _path(terminal, outcome.path, prediction.makespan_s)
     _ranks(terminal, prediction)
     rows = [
         [channel, count_text(messages), bytes_text(total)]
@@ -133,6 +138,37 @@ def _parts(terminal: Terminal, prediction: Prediction | PlainPrediction, parts: 
         over = OverRanks.of(getattr(prediction, f"{part}_s"))
         rows.append([part.replace("_", "-"), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
     terminal.table(["a rank's time", "min", "mean", "max"], rows)
+
+
+def _waiting(terminal: Terminal, waiting: Mapping[str, np.ndarray]) -> None:
+    from rankwise.quantities import seconds_text
+    from rankwise.replay.document import OverRanks
+
+    rows = []
+    for cause, times in waiting.items():
+        if times.any():
+            over = OverRanks.of(times)
+            rows.append([cause.replace("_", " "), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
+    terminal.result("")
+    terminal.table(["a rank waits for", "min", "mean", "max"], rows)
+
+
+def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
+    from rankwise.quantities import count_text, seconds_text
+
+    rows = [
+        [cause, seconds_text(time), _share(time, makespan_s)]
+        for cause, time in path.cause_s.items()
+        if time > _WORTH_SAYING * makespan_s
+    ]
+    terminal.result("")
+    terminal.table(["critical path", "time", "share"], rows)
+    busiest = ", ".join(f"{rank}" for rank in list(path.rank_s)[:_RANKS_SHOWN])
+    counts = [
+        f"{count_text(count)} {what}{'' if count == 1 else 's'}"
+        for count, what in ((path.messages, "message"), (len(path.rank_s), "rank"))
+    ]
+    terminal.result(f"over {counts[0]} and {counts[1]}" + (f", longest on {busiest}" if busiest else ""))
 
 
 def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from rankwise.replay.critical_path import CriticalPath
 from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
 from rankwise.replay.predict import Prediction, Switches
@@ -96,6 +97,14 @@ class LossEntry(msgspec.Struct):
     lost_s: float
 
 
+class PathEntry(msgspec.Struct):
+    """The critical path: seconds by cause, which add up to the makespan, and on the processor of each rank on it."""
+
+    cause_s: dict[str, float]
+    rank_s: dict[str, float]
+    messages: int
+
+
 class IntervalEntry(msgspec.Struct):
     """Where the makespan lies as far as the machine's numbers are known: the central `confidence` of `replays`."""
 
@@ -109,7 +118,8 @@ class PlacementOutcome(msgspec.Struct):
     """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank).
 
     `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval`
-    also where no number of the machine has one.
+    also where no number of the machine has one. `waiting_s` splits each rank's waiting by cause; it and `critical_path`
+    are null where several predictions are compared.
     """
 
     name: str
@@ -122,6 +132,8 @@ class PlacementOutcome(msgspec.Struct):
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
     channels: list[ChannelLoad]
     losses: list[LossEntry] | None
+    waiting_s: dict[str, list[float]] | None
+    critical_path: PathEntry | None
 
 
 class PlainOutcome(msgspec.Struct):
@@ -158,12 +170,14 @@ class Document(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A prediction, what it is called, the machine's name, and its losses if they were found."""
+    """A prediction, its name and its machine's; losses, causes of waiting and critical path if they were found."""
 
     name: str
     machine: str
     prediction: Prediction
     losses: list[Loss] | None = None
+    waiting: Mapping[str, np.ndarray] | None = None
+    path: CriticalPath | None = None
 
 
 def document(
@@ -230,7 +244,15 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         losses=None
         if found is None
         else [LossEntry(each.kind, each.name, each.part, each.lost_s) for each in found],
+        waiting_s={cause: times.tolist() for cause, times in outcome.waiting.items()}
+        if outcome.waiting
+        else None,
+        critical_path=_path(outcome.path) if outcome.path else None,
     )
+
+
+def _path(path: CriticalPath) -> PathEntry:
+    return PathEntry(path.cause_s, {str(rank): time for rank, time in path.rank_s.items()}, path.messages)
 
 
 def interval_entry(interval: Interval | None) -> IntervalEntry | None:

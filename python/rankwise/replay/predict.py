@@ -174,9 +174,17 @@ class Predictor:
 
     def _layout(self, placement: Placement) -> dict:
         check_ranks(placement, self.schedule.ranks)
-        topology = topology_for(placement, self.topology)
+        topology = self.topology_of(placement)
         placement.check(topology)
         return layout(self.machine, topology, placement)
+
+    def topology_of(self, placement: Placement) -> Topology:
+        """The nodes of a placement."""
+        return topology_for(placement, self.topology)
+
+    def timeline_columns(self, placement: Placement) -> dict[str, np.ndarray]:
+        """Replay, and give what happened when: columns of `rankwise.replay.timeline.Timeline`."""
+        return self.schedule.timeline_on_machine(**self._model(), layout=self._layout(placement))
 
     def variant(self, machine: Machine, switches: Switches) -> Predictor:
         """The same schedule on a machine that differs in its numbers."""

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ranks wait for, the critical path, and the timeline's file, on exchanges that can be written down."""
+
+import json
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from machines import machine
+from reference import goal
+from schedules import schedules
+
+from rankwise import _core
+from rankwise.errors import RankwiseError
+from rankwise.placement.placement import Placement
+from rankwise.replay import perfetto
+from rankwise.replay.critical_path import critical_path
+from rankwise.replay.layout import topology_of
+from rankwise.replay.predict import Predictor
+from rankwise.replay.timeline import CAUSES, timeline_of
+
+NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
+TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
+LATE_SENDER = TWO.format("c: calc 10000\ns: send 1001b to 1\ns requires c", "recv 1001b from 0")
+LATE_RECEIVER = TWO.format("send 1001b to 1", "c: calc 20000\nr: recv 1001b from 0\nr requires c")
+
+
+def replayed(text, where, seats):
+    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    topology = topology_of(where, ".")
+    placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
+    predictor = Predictor(schedule, where, topology)
+    prediction = predictor.predict(placement)
+    return prediction, timeline_of(predictor, placement), placement
+
+
+def causes(text, where, seats):
+    prediction, timeline, _ = replayed(text, where, seats)
+    found = timeline.waiting(prediction.waiting_s)
+    assert sum(found.values()) == pytest.approx(prediction.waiting_s, abs=1e-12)
+    return [
+        {cause: found[cause][rank] for cause in CAUSES if found[cause][rank]} for rank in range(len(seats))
+    ]
+
+
+def test_a_late_sender():
+    (first, second) = causes(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    assert first == {}
+    # THEN until it computed and handed its message over; then latency and 1000 bytes
+    assert second == pytest.approx({"late_sender": 11e-6, "transfer": 10e-6})
+
+
+def test_a_late_receiver():
+    (first, second) = causes(LATE_RECEIVER, machine(NETWORK | {"S": 0}), [(0, 0), (1, 0)])
+    # THEN from o until the receive was posted; then its answer travels L/3, and 1000 bytes leave
+    assert first == pytest.approx({"late_receiver": 19e-6, "transfer": 4e-6})
+    # AND the receiver waits for the handshake as for a sender that is late
+    assert second == pytest.approx({"late_sender": 3e-6, "transfer": 4e-6})
+
+
+def test_a_queue_at_an_interface():
+    text = "num_ranks 4\n" + "".join(
+        f"rank {rank} {{\nsend 10000b to {rank + 2}\n}}\nrank {rank + 2} {{\nrecv 10000b from {rank}\n}}\n"
+        for rank in (0, 1)
+    )
+    found = causes(text, machine(nic_bytes_per_s=1e9), [(0, 0), (0, 1), (1, 0), (2, 0)])
+    assert found[2] == pytest.approx({"transfer": 10e-6})
+    assert found[3] == pytest.approx({"queue": 10e-6, "transfer": 10e-6})
+
+
+def test_the_critical_path_of_one_message():
+    prediction, timeline, _ = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    path = critical_path(timeline)
+    assert path.cause_s == pytest.approx(
+        {"computation": 10e-6, "transfer over the network": 10e-6, "overhead": 2e-6}
+    )
+    assert path.rank_s == pytest.approx({0: 11e-6, 1: 1e-6})
+    assert path.messages == 1
+    assert sum(path.cause_s.values()) == pytest.approx(prediction.makespan_s)
+
+
+def test_the_critical_path_goes_through_a_late_receiver():
+    _, timeline, _ = replayed(LATE_RECEIVER, machine(NETWORK | {"S": 0}), [(0, 0), (1, 0)])
+    path = critical_path(timeline)
+    assert path.cause_s["computation"] == pytest.approx(20e-6)
+    assert path.cause_s["handshake"] == pytest.approx(3e-6)
+
+
+def test_the_critical_path_shows_shared_cores():
+    text = "num_ranks 2\nrank 0 {\ncalc 1000\n}\nrank 1 {\ncalc 1000\n}\n"
+    _, timeline, _ = replayed(text, machine(), [(0, 0), (0, 0)])
+    assert critical_path(timeline).cause_s == pytest.approx({"computation": 1e-6, "time-shared": 1e-6})
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_causes_and_path_add_up_in_any_program(data):
+    ops = data.draw(schedules(wildcards=data.draw(st.booleans())))
+    values = {
+        "L_s": 3e-9,
+        "o_s": 2e-9,
+        "G_s_per_byte": 1e-9,
+        "O_s_per_byte": data.draw(st.sampled_from([0, 1e-9])),
+    }
+    values |= {"S": data.draw(st.sampled_from([0, 50, 10**6])), "overlap": data.draw(st.booleans())}
+    values |= {"progress": data.draw(st.sampled_from(["in-call", "independent"]))}
+    seats = data.draw(
+        st.lists(st.sampled_from([(0, 0), (0, 1), (1, 0)]), min_size=len(ops), max_size=len(ops))
+    )
+    where = machine(values, values, nic_bytes_per_s=1e9)
+    try:
+        prediction, timeline, _ = replayed(goal(ops), where, seats)
+    except RankwiseError:
+        assume(False)
+    found = timeline.waiting(prediction.waiting_s)
+    assert all((each >= 0).all() for each in found.values())
+    assert sum(found.values()) == pytest.approx(prediction.waiting_s, abs=1e-11)
+    path = critical_path(timeline)
+    assert sum(path.cause_s.values()) == pytest.approx(prediction.makespan_s, abs=1e-12)
+    assert all(each > 0 for each in path.cause_s.values())
+
+
+def test_the_file_has_a_track_a_rank_in_its_node(tmp_path):
+    prediction, timeline, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    written = perfetto.write(tmp_path / "t.json", timeline, placement)
+    assert (written.slices, written.left_out) == (4, 0)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    names = {(e["pid"], e["args"]["name"]) for e in events if e["ph"] == "M" and "name" in e["args"]}
+    assert names >= {(0, "node0"), (1, "node1"), (0, "rank 0"), (1, "rank 1")}
+    slices = [(e["pid"], e["tid"], e["name"], e["ts"], e["dur"]) for e in events if e["ph"] == "X"]
+    assert (0, 0, "compute", 0.0, 10.0) in slices
+    assert [e["args"]["bytes"] for e in events if e["name"] == "send to 1"] == [1001]
+    ends = [e["ts"] + e["dur"] for e in events if e["ph"] == "X"]
+    assert max(ends) == pytest.approx(prediction.makespan_s * 1e6)
+
+
+def test_a_long_timeline_keeps_its_longest_slices(tmp_path):
+    _, timeline, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    written = perfetto.write(tmp_path / "t.json", timeline, placement, most=2)
+    assert (written.slices, written.left_out) == (2, 2)
+    assert written.shortest_s == pytest.approx(10e-6)
