@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
 
-.PHONY: bench-place bench-replay demo demo-short test test-all lint clean dev
+.PHONY: bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,10 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
 	$(BIN)/python -m pytest
+
+bench-record: $(VENV)/.test
+	@bash tests/install_mpis.sh $(BIN)
+	$(BIN)/python bench/record_overhead.py
 
 bench-replay: $(VENV)/.installed
 	$(BIN)/python bench/replay.py

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What recording costs an MPI call: ns added by counting and timing, and by tracing, on every MPI at hand.
+"""What recording adds to an MPI call, on every MPI at hand: ns by counting, timing and tracing, beside two floors.
 
-Usage: .venv/bin/python bench/record_overhead.py [ROUNDS]
+Usage: .venv/bin/python bench/record_overhead.py [ROUNDS [NAME]]
 
-One process, the variants interleaved in every round; each run takes the 10th percentile of 200 batches of 1000 calls,
-and what is printed is the median over the rounds (9). MPIs come from tests/install_mpis.sh.
+The variants take turns in every round. A run gives its best batch and the 10th percentile of its 200 batches;
+printed are the best of all runs and, behind it, the median of the percentiles over the rounds (5). Phases of one
+process are exact to about 1 ns; where two ranks meet, only the best ones compare. The floors (bench/record_floor.c)
+count by peer and size, and read the tick counter twice. MPIs come from tests/install_mpis.sh; NAME chooses those
+whose names contain it.
 """
 
 import os
@@ -18,47 +21,73 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import mpis
 
-from rankwise.record.library import library_directory
+from rankwise.record.library import What, variables
 
-VARIANTS = ("without", "counted", "traced")
+RECORDED = {
+    "counted": What(counts=True),
+    "timed": What(),
+    "traced": What(trace=True),
+}
+VARIANTS = ("without", "floor", "floor_timed", *RECORDED)
+RANKS = (1, 2)
 
 
-def run_once(mpi: mpis.Mpi, program: Path, variant: str) -> dict[str, float]:
-    """One run: ns a call by phase. Recordings go to memory where there is /dev/shm."""
+def run_once(mpi: mpis.Mpi, program: Path, variant: str, ranks: int) -> dict[str, tuple[float, float]]:
+    """One run: best and 10th percentile of the batches, ns a call, by phase. Recordings go to memory if possible."""
     shared_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shared_memory) as directory:
         added = {}
-        if variant != "without":
-            added["LD_PRELOAD"] = str(library_directory() / "librankwise_record.so")
-            added["RANKWISE_DIR"] = directory
-        if variant == "traced":
-            added["RANKWISE_TRACE"] = "1"
+        if variant in RECORDED:
+            added = variables(Path(directory), RECORDED[variant], None)
+        elif variant != "without":
+            added = {"LD_PRELOAD": str(program.with_name(f"{program.name}.{variant}.so"))}
+        command = [program]
+        if ranks == 1:
+            command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), program]
         done = subprocess.run(
-            mpi.launch(1, "taskset", "-c", str(max(os.sched_getaffinity(0))), program, environment=added),
-            env=mpi.environment(),
+            mpi.launch(ranks, *command, environment=added),
+            env={k: v for k, v in mpi.environment().items() if "YIELD" not in k.upper()},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=True,
+            timeout=60,
         )
-    return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {name: (float(best), float(low)) for name, best, low in lines}
+
+
+def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
+    """Print the table of one MPI."""
+    program = mpi.compile(Path(__file__).with_suffix(".c"), scratch / mpi.name)
+    for variant, flags in (("floor", ()), ("floor_timed", ("-DTIMED",))):
+        source = Path(__file__).with_name("record_floor.c")
+        mpi.compile(source, scratch / f"{mpi.name}.{variant}.so", "-shared", "-fPIC", *flags)
+    print(f"{mpi.name}: ns a call; added: best of all runs (median of {rounds} runs)")
+    for ranks in RANKS:
+        runs = {variant: [] for variant in VARIANTS}
+        for number in range(rounds):
+            turn = number % len(VARIANTS)
+            for variant in VARIANTS[turn:] + VARIANTS[:turn]:
+                runs[variant].append(run_once(mpi, program, variant, ranks))
+        for phase in runs["without"][0]:
+            best = {v: min(run[phase][0] for run in runs[v]) for v in VARIANTS}
+            median = {v: statistics.median(run[phase][1] for run in runs[v]) for v in VARIANTS}
+            added = "  ".join(
+                f"{v} {best[v] - best['without']:+5.1f} ({median[v] - median['without']:+5.1f})"
+                for v in VARIANTS[1:]
+            )
+            print(f"  {phase:16} {best['without']:6.1f} ({median['without']:6.1f})  {added}", flush=True)
 
 
 def main() -> None:
     """Measure and print a table for each MPI."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     with tempfile.TemporaryDirectory() as scratch:
         for mpi in mpis.installed():
-            program = mpi.compile(Path(__file__).with_suffix(".c"), Path(scratch) / mpi.name)
-            runs: dict[str, list[dict[str, float]]] = {variant: [] for variant in VARIANTS}
-            for number in range(rounds):
-                for variant in VARIANTS[number % 3 :] + VARIANTS[: number % 3]:
-                    runs[variant].append(run_once(mpi, program, variant))
-            print(f"{mpi.name}: ns a call, median of {rounds} runs")
-            for phase in runs["without"][0]:
-                median = {v: statistics.median(run[phase] for run in runs[v]) for v in VARIANTS}
-                added = [f"{v} +{median[v] - median['without']:.1f}" for v in VARIANTS[1:]]
-                print(f"  {phase:16} {median['without']:7.1f}   {'   '.join(added)}", flush=True)
+            if wanted in mpi.name:
+                measure(mpi, Path(scratch), rounds)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ template <class T> nb::bytes to_bytes(const std::vector<T> &values) {
     return nb::bytes(values.data(), values.size() * sizeof(T));
 }
 
+nb::object decoded(const std::string &bytes) {
+    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
 nb::dict rank_fields(const trace::ThreadRecord &thread) {
     const rw_rank &rank = thread.rank;
     nb::dict fields;
@@ -45,10 +49,13 @@ nb::dict rank_fields(const trace::ThreadRecord &thread) {
     fields["cpu_ns"] = rank.cpu_ns;
     fields["schedstat_samples"] = rank.schedstat_samples;
     fields["unrecorded_messages"] = rank.unrecorded_messages;
+    fields["trace_coding"] = rank.trace_coding;
+    fields["trace_unit_shift"] = rank.trace_unit_shift;
+    fields["call_cost_ticks_1024"] = rank.call_cost_ticks_1024;
+    fields["recorder_ticks"] = rank.recorder_ticks;
     fields["affinity"] = nb::bytes(rank.affinity, sizeof rank.affinity);
     const auto text = [](const auto &field) {
-        const std::string bytes = trace::ThreadRecord::text(field);
-        return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+        return decoded(trace::ThreadRecord::text(field));
     };
     fields["job"] = text(rank.job);
     fields["host"] = text(rank.host);
@@ -135,6 +142,15 @@ void bind_trace(nb::module_ &module) {
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })
         .def_prop_ro("peers", [](const trace::ThreadRecord &thread) { return to_bytes(thread.peers); })
         .def_prop_ro("collectives", [](const trace::ThreadRecord &thread) { return to_bytes(thread.collectives); })
+        .def_prop_ro("histograms", [](const trace::ThreadRecord &thread) { return to_bytes(thread.histograms); })
+        .def_prop_ro("sites", [](const trace::ThreadRecord &thread) { return to_bytes(thread.sites); })
+        .def_prop_ro("modules", [](const trace::ThreadRecord &thread) {
+            nb::list list;
+            for (const auto &path : thread.modules) {
+                list.append(decoded(path));
+            }
+            return list;
+        })
         .def_prop_ro("communicators", &communicators)
         .def_prop_ro("trace_bytes", [](const trace::ThreadRecord &thread) {
             std::size_t total = 0;

@@ -18,14 +18,16 @@
  * A run of chunks starts with an rw_chunk_header. Runs of one (job, pid, thread) belong to one rw_rank record.
  * `magic` is stored last when a run is prepared: a run without it was never used, and a reader steps over one chunk.
  *
- * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before.
+ * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before. What version 2 changed is in
+ * the two structs whose size differs (rw_rank, rw_call_total: version 1 ends where "since version 2" stands) and in the
+ * coding of the trace (version 1 knows RW_TRACE_PLAIN only, and has no `trace_coding`).
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
 
 #include <stdint.h>
 
-#define RW_FORMAT_VERSION 1u
+#define RW_FORMAT_VERSION 2u
 #define RW_FILE_MAGIC 0x314e574eu  /* "NWN1" */
 #define RW_CHUNK_MAGIC 0x4b484352u /* "RCHK" */
 #define RW_FILE_HEADER_BYTES 4096u
@@ -46,7 +48,11 @@ enum rw_chunk_kind {
     RW_CHUNK_COLLECTIVES = 3, /* open-addressing table of rw_collective_entry */
     RW_CHUNK_COMMS = 4,       /* log of communicator definitions */
     RW_CHUNK_TRACE = 5,       /* log of events */
-    RW_CHUNK_DEAD = 6         /* a table that was outgrown and copied elsewhere */
+    RW_CHUNK_DEAD = 6,        /* a table that was outgrown and copied elsewhere */
+    RW_CHUNK_HISTOGRAMS = 7,  /* log of rw_call_histogram, whole ones */
+    RW_CHUNK_SITES = 8,       /* open-addressing table of rw_site_entry */
+    RW_CHUNK_MODULES = 9,     /* log of rw_module */
+    RW_CHUNK_KINDS = 10
 };
 
 struct rw_chunk_header {
@@ -54,7 +60,12 @@ struct rw_chunk_header {
     uint32_t kind;  /* enum rw_chunk_kind */
     uint32_t chunks;    /* length of the run */
     uint32_t rank_chunk; /* number of the first chunk of the owner's RW_CHUNK_RANK run */
-    uint64_t sequence;  /* 0, 1, 2, ... over the runs of this kind of this owner */
+    /*
+     * 0, 1, 2, ... over the runs of this kind of this owner. Parts of a log are joined in this order. Of a table the run
+     * of the highest sequence is the live one: it is published when all entries of the one before are in it, and that one
+     * becomes RW_CHUNK_DEAD only afterwards. So a process killed in between leaves two, and the higher is complete.
+     */
+    uint64_t sequence;
     uint64_t used;      /* logs: bytes used behind this header; tables: slots in the table */
 };
 
@@ -68,7 +79,16 @@ enum rw_rank_flag {
     RW_TRACED = 1u << 3,          /* a trace was asked for */
     RW_APPROXIMATE_COLLECTIVES = 1u << 4, /* more distinct collective sizes than fit: the rest by size bin */
     RW_LAZY_COMMS = 1u << 5,      /* a communicator was first seen in use, not at its creation */
-    RW_UNCLASSIFIED = 1u << 6     /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
+    RW_UNCLASSIFIED = 1u << 6,    /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
+    RW_UNTIMED = 1u << 7,         /* calls were counted only: all ticks of calls are 0 */
+    RW_TRACE_CUT = 1u << 8        /* only a part of the calls was to be traced (a range of calls, a phase) */
+};
+
+/* rw_rank.trace_coding */
+enum rw_trace_coding {
+    RW_TRACE_PLAIN = 0,     /* event by event; all there was in version 1 */
+    RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks */
+    RW_TRACE_QUANTISED = 2  /* repetitions left out, times rounded */
 };
 
 /* One thread of one MPI process. World rank and size are those of MPI_COMM_WORLD. */
@@ -86,7 +106,7 @@ struct rw_rank {
     uint64_t last_ticks, last_monotonic_ns, last_realtime_ns;
     uint64_t init_ticks;     /* tick count when MPI_Init returned */
     uint64_t finalize_ticks; /* tick count when MPI_Finalize was entered, 0 if it never was */
-    uint64_t mpi_ticks;      /* sum of the time inside outermost MPI calls after MPI_Init */
+    uint64_t mpi_ticks;      /* version 1: time inside outermost calls after MPI_Init. 0 since: the totals say it */
     uint64_t runqueue_wait_ns; /* /proc/thread-self/schedstat, difference since MPI_Init, sampled */
     uint64_t cpu_ns;           /* the same file's run time */
     uint64_t schedstat_samples;
@@ -98,6 +118,11 @@ struct rw_rank {
     char mpi_version[512];     /* MPI_Get_library_version, cut to fit */
     char executable[256];      /* /proc/self/exe */
     char note[256];            /* why something was not recorded, empty if nothing */
+    /* since version 2 */
+    uint32_t trace_coding;     /* enum rw_trace_coding */
+    uint32_t trace_unit_shift; /* RW_TRACE_QUANTISED: times are in units of 2^this ticks */
+    uint64_t call_cost_ticks_1024; /* what recording adds to a call: 1/1024 ticks, measured in MPI_Init; 0 if it was not */
+    uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples, for space */
 };
 
 struct rw_call_total {
@@ -105,6 +130,33 @@ struct rw_call_total {
     uint64_t ticks;     /* inside the call, outermost calls only */
     uint64_t max_ticks;
     uint64_t bytes;     /* sent by the caller; for receives, received */
+    /* since version 2 */
+    uint64_t min_ticks; /* meaningful where the call has a histogram */
+};
+
+/* How long the calls of one function took: bin k counts those of [2^k, 2^(k+1)) ticks, bin 0 those of 0 and 1. */
+#define RW_TICK_BINS 48u
+struct rw_call_histogram {
+    uint32_t call;
+    uint32_t reserved;
+    uint64_t bins[RW_TICK_BINS]; /* the last one counts all longer ones too */
+};
+
+/* Calls of one function from one place of the program. */
+struct rw_site_entry {
+    uint32_t module; /* RW_CHUNK_MODULES index; RW_MODULE_UNKNOWN: `offset` is an address */
+    uint16_t call;
+    uint16_t reserved;
+    uint64_t offset; /* of the return address from where the module is loaded */
+    uint64_t count;  /* 0 = free slot */
+    uint64_t ticks;
+};
+#define RW_MODULE_UNKNOWN 0xffffffffu
+
+/* Files that calls came from, numbered 0, 1, 2, ... in the order of the log. */
+struct rw_module {
+    uint32_t path_bytes; /* of the path behind this struct, padded with zeros to a multiple of 8 */
+    uint32_t reserved;
 };
 
 /*
@@ -180,7 +232,8 @@ struct rw_collective_entry {
  * Communicators, appended to RW_CHUNK_COMMS as they appear; index 0 is MPI_COMM_WORLD, 1 is MPI_COMM_SELF.
  * A definition is rw_comm followed by `runs` rw_rank_run (the group, in communicator rank order). `group_hash` and
  * `instance` (the how-many-th communicator with this very group) name the communicator on every member alike, so a
- * large irregular group is written by its first two members only (runs = 0 elsewhere).
+ * large irregular group is written by its first two members only (runs = 0 elsewhere). Definitions follow each other
+ * without padding, so every second one may begin at a multiple of 4 that is none of 8: read them by copying.
  */
 struct rw_comm {
     uint32_t index;

@@ -59,6 +59,12 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #define RW_FLAVOUR RW_MPI_MPICH
 #else
 #define RW_FLAVOUR RW_MPI_STANDARD_ABI
+/*
+ * What a status says is the library's secret in the standard ABI. Whether it is MPICH's is tried out once, for a call
+ * of the library for each status costs more than all the rest.
+ */
+extern int rw_status_is_mpich RW_HIDDEN;
+RW_HIDDEN void rw_try_status(void);
 #endif
 
 /* RW_FLAVOUR, for linked.c, which knows no MPI. */
@@ -98,6 +104,8 @@ static inline uint64_t rw_status_bytes(const MPI_Status *status) {
     return (uint32_t)status->count_lo | (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32;
 #else
     MPI_Count bytes = 0;
+    if (RW_LIKELY(rw_status_is_mpich))
+        return (uint32_t)status->MPI_internal[0] | (uint64_t)((uint32_t)status->MPI_internal[1] >> 1) << 32;
     if (RW_HAS(Get_elements_c))
         RW_PMPI_CALL(Get_elements_c, const MPI_Status *, MPI_Datatype, MPI_Count *)(status, MPI_BYTE, &bytes);
     return bytes > 0 ? (uint64_t)bytes : 0;
@@ -112,6 +120,8 @@ static inline int rw_status_cancelled(const MPI_Status *status) {
     return status->count_hi_and_cancelled & 1;
 #else
     int cancelled = 0;
+    if (RW_LIKELY(rw_status_is_mpich))
+        return status->MPI_internal[1] & 1;
     RW_PMPI_CALL(Test_cancelled, const MPI_Status *, int *)(status, &cancelled);
     return cancelled;
 #endif

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "calibrate.h"
 #include "communicators.h"
 #include "complain.h"
 #include "storage.h"
@@ -35,14 +36,20 @@ static void name_job(char *job, size_t bytes) {
     }
 }
 
+static int asked_for(const char *variable) {
+    const char *value = getenv(variable);
+    return value && strcmp(value, "1") == 0;
+}
+
 void rw_process_prepare(const struct rw_library *library) {
     struct rw_rank *rank = &rw_process.rank;
-    const char *trace = getenv("RANKWISE_TRACE");
     struct utsname system;
     rw_process.directory = library->directory;
-    rw_process.traced = trace && strcmp(trace, "1") == 0;
+    rw_process.traced = asked_for("RANKWISE_TRACE");
     rank->flavour = library->flavour;
-    rank->flags = rw_process.traced ? RW_TRACED : 0;
+    rw_process.timed = !asked_for("RANKWISE_COUNTS");
+    rw_process.sited = asked_for("RANKWISE_SITES");
+    rank->flags = (rw_process.traced ? RW_TRACED : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
     copy_text(rank->mpi_library, sizeof rank->mpi_library, library->path);
     copy_text(rank->mpi_version, sizeof rank->mpi_version, library->version);
     name_job(rank->job, sizeof rank->job);
@@ -69,6 +76,7 @@ static void note_binding(struct rw_rank *rank) {
 /* The world group and this process's place in it are known. */
 static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     struct rw_rank *rank = &rw_process.rank;
+    const uint64_t begin = rw_ticks();
     int size = 0, self = 0;
     RW_PMPI_CALL(Group_size, MPI_Group, int *)(rw_process.world_group, &size);
     RW_PMPI_CALL(Group_rank, MPI_Group, int *)(rw_process.world_group, &self);
@@ -96,8 +104,13 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     __atomic_store_n(&rw_process.ready, 1, __ATOMIC_RELEASE);
     rw_register_world(thread, rank->world_size, rank->world_rank);
     rw_save_topology();
+#if !defined(OPEN_MPI) && !defined(RW_MPICH_ABI)
+    rw_try_status();
+#endif
+    rw_calibrate(thread);
     /* What the recorder itself took belongs to no one. */
     thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
+    thread->rank->recorder_ticks += rw_process.init_ticks - begin;
 }
 
 void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks) {
@@ -120,6 +133,8 @@ void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t 
 void rw_process_finish(struct rw_thread *thread, uint64_t now) {
     if (!rw_process.ready)
         return;
+    if (!rw_process.timed)
+        now = rw_ticks();
     rw_sample(thread, now);
     if (thread->traced)
         rw_trace_flush(thread);

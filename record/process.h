@@ -11,7 +11,9 @@
 struct rw_process {
     int inert;    /* every call is passed through; set in children of fork as well */
     int ready;    /* MPI is initialised and the world known: threads may store */
+    int timed;
     int traced;
+    int sited;    /* places of calls are kept */
     int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
     uint64_t init_ticks;
     uint64_t requests; /* numbered so far, for the trace */

@@ -11,9 +11,8 @@
 /* Programs whose collectives never repeat a size (adaptive v-variants) fall back to size bins from here on. */
 #define MOST_COLLECTIVE_SLOTS 65536u
 
-/* Take a run for a table of `slots` entries; it becomes visible when the caller publishes it. */
-static struct rw_chunk_header *take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots, size_t entry_bytes,
-                                          uint64_t sequence) {
+struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots, size_t entry_bytes,
+                                      uint64_t sequence) {
     uint64_t bytes = sizeof(struct rw_chunk_header) + slots * entry_bytes;
     uint32_t chunks = (uint32_t)((bytes + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES);
     struct rw_chunk_header *run =
@@ -28,7 +27,7 @@ static struct rw_chunk_header *take_table(struct rw_thread *thread, uint32_t kin
 }
 
 /* Readers take the table of the highest sequence, so a process killed between these lines counts nothing twice. */
-static void replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) {
+void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) {
     rw_storage_publish(new);
     if (old) {
         old->kind = RW_CHUNK_DEAD;
@@ -46,7 +45,7 @@ static struct rw_peer_entry *free_peer_slot(struct rw_peer_entry *peers, uint64_
 static int grow_peers(struct rw_thread *thread) {
     uint64_t slots = thread->peers ? 2 * (thread->peer_mask + 1) : FIRST_PEER_SLOTS;
     struct rw_chunk_header *run =
-        take_table(thread, RW_CHUNK_PEERS, slots, sizeof(struct rw_peer_entry), thread->peer_tables);
+        rw_take_table(thread, RW_CHUNK_PEERS, slots, sizeof(struct rw_peer_entry), thread->peer_tables);
     if (!run)
         return -1;
     struct rw_peer_entry *peers = (struct rw_peer_entry *)(run + 1);
@@ -57,7 +56,7 @@ static int grow_peers(struct rw_thread *thread) {
         if (thread->peers[i].count)
             *free_peer_slot(peers, slots - 1, shift, key) = thread->peers[i];
     }
-    replace_table(thread->peer_run, run);
+    rw_replace_table(thread->peer_run, run);
     thread->peer_run = run;
     thread->peers = peers;
     thread->peer_mask = slots - 1;
@@ -119,7 +118,7 @@ static struct rw_collective_entry *find_collective(struct rw_collective_entry *t
 
 static int grow_collectives(struct rw_thread *thread) {
     uint64_t slots = thread->collectives ? 2 * (thread->collective_mask + 1) : FIRST_COLLECTIVE_SLOTS;
-    struct rw_chunk_header *run = take_table(thread, RW_CHUNK_COLLECTIVES, slots,
+    struct rw_chunk_header *run = rw_take_table(thread, RW_CHUNK_COLLECTIVES, slots,
                                              sizeof(struct rw_collective_entry), thread->collective_tables);
     if (!run)
         return -1;
@@ -127,7 +126,7 @@ static int grow_collectives(struct rw_thread *thread) {
     for (uint64_t i = 0; thread->collectives && i <= thread->collective_mask; i++)
         if (thread->collectives[i].count)
             *find_collective(table, slots - 1, &thread->collectives[i]) = thread->collectives[i];
-    replace_table(thread->collective_run, run);
+    rw_replace_table(thread->collective_run, run);
     thread->collective_run = run;
     thread->collectives = table;
     thread->last_collective = table; /* the old one is no longer mapped */

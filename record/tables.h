@@ -19,6 +19,13 @@ static inline uint64_t rw_peer_key(uint32_t peer, uint32_t call, uint64_t bytes)
     return (uint64_t)rw_size_bin(bytes) << 48 | (uint64_t)call << 32 | peer;
 }
 
+/** @brief Take a run for a table of `slots` entries; it becomes visible when the caller publishes it. NULL: no space. */
+RW_HIDDEN struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots,
+                                                size_t entry_bytes, uint64_t sequence);
+
+/** @brief Publish the table that holds all that is in the old one (or NULL), and give that up. */
+RW_HIDDEN void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new);
+
 static inline uint64_t rw_mix(uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
 
 /** @brief Enter a message for which there is no slot yet. */

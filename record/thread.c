@@ -68,6 +68,7 @@ static struct rw_thread *make_thread(void) {
     thread->totals = thread->own_totals;
     thread->progress = &thread->own_progress;
     thread->next_sample = UINT64_MAX;
+    thread->timed = rw_process.timed;
     thread->next = rw_all_threads();
     while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         ;
@@ -127,7 +128,7 @@ static int read_schedstat(uint64_t *cpu_ns, uint64_t *wait_ns) {
     return 0;
 }
 
-void rw_sample(struct rw_thread *thread, uint64_t now) {
+static void sample(struct rw_thread *thread, uint64_t now) {
     struct rw_rank *rank = thread->rank;
     rw_relate_clocks(rank);
     uint64_t elapsed_ns = rank->last_monotonic_ns - rank->first_monotonic_ns;
@@ -148,6 +149,12 @@ void rw_sample(struct rw_thread *thread, uint64_t now) {
     rank->schedstat_samples++;
     if (thread->traced)
         rw_trace_sched(thread, wait, cpu);
+}
+
+void rw_sample(struct rw_thread *thread, uint64_t now) {
+    uint64_t begin = rw_ticks();
+    sample(thread, now);
+    thread->rank->recorder_ticks += rw_ticks() - begin;
 }
 
 /* The rank's record and totals, prepared in full before readers can see them. */
@@ -187,6 +194,7 @@ void rw_thread_store(struct rw_thread *thread) {
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
     thread->traced = rw_process.traced;
+    thread->sited = rw_process.sited;
     rw_storage_publish(run);
 }
 

@@ -37,13 +37,23 @@ struct rw_recent_send {
     uint32_t call; /* 0: none, or to MPI_PROC_NULL */
 };
 
+/* Where calls came from last: direct-mapped, in front of the table. */
+#define RW_RECENT_SITES 64
+struct rw_recent_site {
+    uintptr_t address;
+    unsigned call;
+    struct rw_site_entry *entry;
+};
+
 struct rw_thread {
     uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
     struct rw_rank *rank;
     struct rw_call_total *totals;
     struct rw_progress *progress;
     uint64_t next_sample; /* ticks */
+    int timed;
     int traced;
+    int sited; /* places of calls are kept */
 
     struct rw_peer_entry *peers; /* NULL until the first message, or without space */
     uint64_t peer_mask;
@@ -60,6 +70,15 @@ struct rw_thread {
     uint64_t trace_runs;
     unsigned char *trace_lost; /* where the number of lost events goes, once there are some */
     uint64_t events_lost;
+
+    struct rw_chunk_header *site_run;
+    struct rw_site_entry *sites;
+    uint64_t site_mask, site_entries, site_tables;
+    struct rw_recent_site recent_sites[RW_RECENT_SITES];
+    struct rw_chunk_header *module_run;
+    uint32_t modules_logged;
+    struct rw_chunk_header *histogram_run;
+    uint64_t histogram_runs;
 
     struct rw_chunk_header *peer_run;
     uint64_t peer_entries, peer_tables;
@@ -83,6 +102,7 @@ struct rw_thread {
     /* Copies for calls on many requests, grown on demand. */
     void *scratch;
     uint64_t scratch_bytes;
+    uint64_t *histograms[RW_CALL_COUNT]; /* bins, NULL until the first call */
     /* Until MPI_Init has returned, and where nothing can be stored. */
     struct rw_rank own_rank;
     struct rw_call_total own_totals[RW_CALL_COUNT];
@@ -119,19 +139,7 @@ static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame, uns
 
 static inline uint64_t rw_enter(struct rw_thread *thread, uintptr_t frame) {
     thread->busy = frame;
-    return rw_ticks();
-}
-
-/** @brief Count and time the call; @return its end. */
-static inline uint64_t rw_leave(struct rw_thread *thread, unsigned call, uint64_t begin) {
-    uint64_t end = rw_ticks(), ticks = end - begin;
-    struct rw_call_total *total = &thread->totals[call];
-    total->count++;
-    total->ticks += ticks;
-    if (ticks > total->max_ticks)
-        total->max_ticks = ticks;
-    thread->rank->mpi_ticks += ticks;
-    return end;
+    return RW_LIKELY(thread->timed) ? rw_ticks() : 0;
 }
 
 /** @brief Say in the file which call the thread is in, should it never come back; and that it did. */
@@ -144,6 +152,46 @@ static inline void rw_clear_progress(struct rw_thread *thread) { thread->progres
 
 /** @brief Read the scheduler's figures and relate ticks to the clocks; every 10 ms or so. */
 RW_HIDDEN void rw_sample(struct rw_thread *thread, uint64_t now);
+
+/** @brief The bins of a function that is called for the first time, or some that are not kept. */
+RW_HIDDEN uint64_t *rw_first_call(struct rw_thread *thread, unsigned call);
+
+/** @brief Count the call that is under way by the place it came from. */
+RW_HIDDEN void rw_count_site(struct rw_thread *thread, unsigned call, uint64_t ticks);
+
+static inline unsigned rw_tick_bin(uint64_t ticks) {
+    unsigned bin = 63u - (unsigned)__builtin_clzll(ticks | 1);
+    return RW_LIKELY(bin < RW_TICK_BINS) ? bin : RW_TICK_BINS - 1;
+}
+
+/* Calls between two samples where there is no time to go by. */
+#define RW_UNTIMED_SAMPLE 0x10000u
+
+/** @brief Count and time the call; @return its end, 0 where calls are not timed. */
+static inline uint64_t rw_leave(struct rw_thread *thread, unsigned call, uint64_t begin) {
+    struct rw_call_total *total = &thread->totals[call];
+    if (RW_UNLIKELY(!thread->timed)) {
+        if (RW_UNLIKELY(++total->count % RW_UNTIMED_SAMPLE == 0))
+            rw_sample(thread, 0);
+        if (RW_UNLIKELY(thread->sited))
+            rw_count_site(thread, call, 0);
+        return 0;
+    }
+    uint64_t end = rw_ticks(), ticks = end - begin;
+    uint64_t *bins = thread->histograms[call];
+    if (RW_UNLIKELY(!bins))
+        bins = rw_first_call(thread, call);
+    bins[rw_tick_bin(ticks)]++;
+    total->count++;
+    total->ticks += ticks;
+    if (ticks > total->max_ticks)
+        total->max_ticks = ticks;
+    if (ticks < total->min_ticks)
+        total->min_ticks = ticks;
+    if (RW_UNLIKELY(thread->sited))
+        rw_count_site(thread, call, ticks);
+    return end;
+}
 
 static inline void rw_done(struct rw_thread *thread, uint64_t end) {
     if (RW_UNLIKELY(end >= thread->next_sample))

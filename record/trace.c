@@ -9,6 +9,12 @@
 /* Kept free at a run's end for the last words: polls, then RW_EVENT_LOST with a count of fixed width. */
 #define RESERVED_BYTES 128u
 
+void rw_trace_into(struct rw_thread *thread, struct rw_chunk_header *run, uint64_t bytes) {
+    thread->trace_run = run;
+    thread->trace_at = (unsigned char *)(run + 1);
+    thread->trace_limit = (unsigned char *)run + bytes - RESERVED_BYTES;
+}
+
 static int next_run(struct rw_thread *thread, uint64_t bytes) {
     uint32_t chunks = thread->trace_runs ? NEXT_CHUNKS : FIRST_CHUNKS;
     uint64_t needed = sizeof(struct rw_chunk_header) + RESERVED_BYTES + bytes;
@@ -24,10 +30,8 @@ static int next_run(struct rw_thread *thread, uint64_t bytes) {
     rw_storage_publish(run);
     if (thread->trace_run)
         rw_storage_release(thread->trace_run);
-    thread->trace_run = run;
+    rw_trace_into(thread, run, (uint64_t)chunks * RW_CHUNK_BYTES);
     thread->trace_runs++;
-    thread->trace_at = (unsigned char *)(run + 1);
-    thread->trace_limit = (unsigned char *)run + (uint64_t)chunks * RW_CHUNK_BYTES - RESERVED_BYTES;
     return 0;
 }
 

@@ -71,6 +71,9 @@ static inline void rw_trace_poll(struct rw_thread *thread, uint64_t begin, uint6
 /** @brief What the scheduler did since the last such event. */
 RW_HIDDEN void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns);
 
+/** @brief Write into a run of this many bytes that the caller owns, for a record that is not in the file. */
+RW_HIDDEN void rw_trace_into(struct rw_thread *thread, struct rw_chunk_header *run, uint64_t bytes);
+
 /** @brief Write polls out that no event followed. */
 RW_HIDDEN void rw_trace_flush(struct rw_thread *thread);
 

@@ -9,8 +9,10 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 CALLS = [line.split("\t")[0] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines()]
 CLASSES = dict(line.split("\t")[:2] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines())
-FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64}
-RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s")
+FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64,
+         "untimed": 128, "cut": 256}  # fmt: skip
+RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s2I2Q")
+TOTAL = struct.Struct("<5Q")
 # fmt: off
 RANK_FIELDS = [
     "world_rank", "world_size", "pid", "thread", "flavour", "flags", "thread_level", "cpu_at_start",
@@ -20,6 +22,7 @@ RANK_FIELDS = [
 ]
 # fmt: on
 TEXT_FIELDS = ["job", "host", "mpi_library", "mpi_version", "executable", "note"]
+LATER_FIELDS = ["trace_coding", "trace_unit_shift", "call_cost_ticks_1024", "recorder_ticks"]
 UNKNOWN = 0xFFFFFFFE
 
 
@@ -33,13 +36,16 @@ class Thread:
     """One RW_CHUNK_RANK run and what belongs to it."""
 
     info: dict
-    totals: dict[str, tuple[int, int, int, int]]  # call -> count, ticks, max_ticks, bytes
+    totals: dict[str, tuple[int, int, int, int, int]]  # call -> count, ticks, max_ticks, bytes, min_ticks
     sent: Counter = field(default_factory=Counter)  # (peer, call) -> messages
     sent_bytes: Counter = field(default_factory=Counter)
     received: Counter = field(default_factory=Counter)
     received_bytes: Counter = field(default_factory=Counter)
     collectives: list[dict] = field(default_factory=list)
     comms: dict[int, dict] = field(default_factory=dict)
+    histograms: dict[str, list[int]] = field(default_factory=dict)  # call -> calls by power of two of ticks
+    sites: list[dict] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
     trace: bytes = b""
 
     def count(self, call: str) -> int:
@@ -55,7 +61,7 @@ def read_node(path: Path) -> list[Thread]:
     """All threads of one node's file, in the order in which they were stored."""
     data = path.read_bytes()
     magic, version, chunk_bytes, calls = struct.unpack_from("<4I", data)
-    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 1, 65536, len(CALLS))
+    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 2, 65536, len(CALLS))
     runs = []
     number = 0
     while 4096 + (number + 1) * chunk_bytes <= len(data):
@@ -69,14 +75,18 @@ def read_node(path: Path) -> list[Thread]:
     threads = {owner: read_rank(data, at) for kind, owner, _, _, at, _ in runs if kind == 1}
     newest = {}
     for kind, owner, _, used, at, _ in sorted(runs, key=lambda run: run[2]):
-        if kind in (2, 3):
+        if kind in (2, 3, 8):
             newest[kind, owner] = (used, at)
         elif kind == 4:
             threads[owner].comms |= read_comms(data[at : at + used])
         elif kind == 5:
             threads[owner].trace += data[at : at + used]
+        elif kind == 7:
+            threads[owner].histograms |= read_histograms(data[at : at + used])
+        elif kind == 9:
+            threads[owner].modules += read_modules(data[at : at + used])
     for (kind, owner), (used, at) in newest.items():
-        (read_peers if kind == 2 else read_collectives)(threads[owner], data, at, used)
+        {2: read_peers, 3: read_collectives, 8: read_sites}[kind](threads[owner], data, at, used)
     return list(threads.values())
 
 
@@ -84,9 +94,12 @@ def read_rank(data: bytes, at: int) -> Thread:
     values = RANK.unpack_from(data, at)
     info = dict(zip(RANK_FIELDS, values, strict=False))
     info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
-    info |= {name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-6:], strict=True)}
-    totals = {name: struct.unpack_from("<4Q", data, at + RANK.size + 32 * i) for i, name in enumerate(CALLS)}
-    begin, in_call, _ = struct.unpack_from("<QII", data, at + RANK.size + 32 * len(CALLS))
+    info |= {
+        name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-10:-4], strict=True)
+    }
+    info |= zip(LATER_FIELDS, values[-4:], strict=True)
+    totals = {name: TOTAL.unpack_from(data, at + RANK.size + TOTAL.size * i) for i, name in enumerate(CALLS)}
+    begin, in_call, _ = struct.unpack_from("<QII", data, at + RANK.size + TOTAL.size * len(CALLS))
     info |= {"in_call": CALLS[in_call - 1] if in_call else None, "in_call_begin_ticks": begin}
     return Thread(info, totals)
 
@@ -111,6 +124,28 @@ def read_collectives(thread: Thread, data: bytes, at: int, slots: int) -> None:
         entry = dict(zip(names, struct.unpack_from("<HHIiIQQQQ", data, at + 48 * slot), strict=True))
         if entry["count"]:
             thread.collectives.append(entry | {"call": CALLS[entry["call"]]})
+
+
+def read_sites(thread: Thread, data: bytes, at: int, slots: int) -> None:
+    names = ("module", "call", "reserved", "offset", "count", "ticks")
+    for slot in range(slots):
+        entry = dict(zip(names, struct.unpack_from("<IHHQQQ", data, at + 32 * slot), strict=True))
+        if entry["count"]:
+            thread.sites.append(entry | {"call": CALLS[entry["call"]]})
+
+
+def read_histograms(data: bytes) -> dict[str, list[int]]:
+    entries = struct.iter_unpack("<2I48Q", data)
+    return {CALLS[call]: list(bins) for call, _, *bins in entries}
+
+
+def read_modules(data: bytes) -> list[str]:
+    paths, at = [], 0
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at)[0]
+        paths.append(data[at + 8 : at + 8 + length].decode())
+        at += 8 + (length // 8 + 1) * 8
+    return paths
 
 
 def read_comms(data: bytes) -> dict[int, dict]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 CALLS_TEXT = (Path(__file__).resolve().parent.parent / "formats" / "mpi_calls.txt").read_bytes()
 CALL_NUMBERS = {line.split("\t")[0]: number for number, line in enumerate(CALLS_TEXT.decode().splitlines())}
 FILE_MAGIC, CHUNK_MAGIC, CHUNK_BYTES, HEADER_BYTES = 0x314E574E, 0x4B484352, 65536, 4096
-RANK, PEERS, COLLECTIVES, COMMS, TRACE, DEAD = range(1, 7)
-FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED = (1 << bit for bit in range(7))
+RANK, PEERS, COLLECTIVES, COMMS, TRACE, DEAD, HISTOGRAMS, SITES, MODULES = range(1, 10)
+FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED, UNTIMED, CUT = (
+    1 << bit for bit in range(9)
+)
 RECEIVE = 0x8000
 POLL, SCHED, LOST = 2048, 2049, 2050
 TICK_S = 1e-9  # one tick a nanosecond: ticks and clocks are easy to compare
@@ -46,7 +49,7 @@ def z(value: int) -> bytes:
 
 @dataclass
 class Rank:
-    """What one thread of one process writes down."""
+    """What one thread of one process writes down; one tick is one nanosecond."""
 
     world_rank: int
     world_size: int
@@ -68,6 +71,15 @@ class Rank:
     note: str = ""
     in_call: tuple[str, int] | None = None  # and ns after the start
     clocks: int = 2
+    call_cost_ns: int = 0
+    recorder_ns: int = 0
+    coding: tuple[int, int] = (0, 0)
+    least: dict[str, int] = field(default_factory=dict)
+    bins: dict[str, Counter] = field(default_factory=dict)
+    sites: list[tuple[int, str, int, int, int]] = field(
+        default_factory=list
+    )  # module, call, offset, count, ns
+    modules: list[str] = field(default_factory=list)
     totals: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     peers: dict[tuple[int, str, int, int], list[int]] = field(default_factory=dict)
     collectives: list[tuple] = field(default_factory=list)
@@ -89,6 +101,8 @@ class Rank:
             before[3] + size * times,
         )
         self.mpi_ns += ns * times
+        self.least[call] = min(self.least.get(call, ns), ns)
+        self.bins.setdefault(call, Counter())[max(ns.bit_length() - 1, 0)] += times
 
     def send(self, peer: int, size: int, call: str = "MPI_Send", times: int = 1, ns: int = 100) -> None:
         self._message(peer, size, call, times, 0)
@@ -138,7 +152,7 @@ class Rank:
         number = CALL_NUMBERS[call] if isinstance(call, str) else call
         self.trace.append(u(number) + u(gap) + u(duration) + payload)
 
-    def record(self) -> bytes:
+    def record(self, version: int = 2) -> bytes:
         start, real = 10_000, 1_700_000_000_000_000_000
         last = (
             (start + self.run_ns, start + self.run_ns, real + self.run_ns)
@@ -161,12 +175,18 @@ class Rank:
         waited = (self.runqueue_wait_ns, self.run_ns - self.runqueue_wait_ns, self.schedstat_samples)
         numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start, finalize, self.mpi_ns,
                               *waited, self.unrecorded, *mask)  # fmt: skip
-        return numbers + b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
+        since_2 = struct.pack("<2I2Q", *self.coding, self.call_cost_ns * 1024, self.recorder_ns)
+        texts = b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
+        return numbers + texts + (since_2 if version > 1 else b"")
 
-    def totals_bytes(self) -> bytes:
+    def totals_bytes(self, version: int = 2) -> bytes:
         call, begin_ns = self.in_call or (None, 0)
         progress = struct.pack("<QII", 10_000 + begin_ns, CALL_NUMBERS[call] + 1 if call else 0, 0)
-        totals = [struct.pack("<4Q", *self.totals.get(name, (0, 0, 0, 0))) for name in CALL_NUMBERS]
+        least = (lambda name: (self.least.get(name, 0),)) if version > 1 else lambda name: ()
+        totals = [
+            struct.pack(f"<{3 + version}Q", *self.totals.get(name, (0, 0, 0, 0)), *least(name))
+            for name in CALL_NUMBERS
+        ]
         return b"".join([*totals, progress])
 
     def peers_bytes(self) -> tuple[bytes, int]:
@@ -184,13 +204,29 @@ class Rank:
             slots[2 * index] = struct.pack("<HHIiIQQQQ", *entry)
         return b"".join(slots), len(slots)
 
+    def histograms_bytes(self) -> bytes:
+        return b"".join(
+            struct.pack("<2I48Q", CALL_NUMBERS[call], 0, *(bins[k] for k in range(48)))
+            for call, bins in self.bins.items()
+        )
+
+    def sites_bytes(self) -> tuple[bytes, int]:
+        slots = [bytes(32)] * (2 * len(self.sites) + 2)
+        for index, (module, call, offset, count, ns) in enumerate(self.sites):
+            slots[2 * index] = struct.pack("<IHHQQQ", module, CALL_NUMBERS[call], 0, offset, count, ns)
+        return b"".join(slots), len(slots)
+
+    def modules_bytes(self) -> bytes:
+        padded = [(path.encode(), (len(path.encode()) // 8 + 1) * 8) for path in self.modules]
+        return b"".join(struct.pack("<2I", len(path), 0) + path.ljust(room, b"\0") for path, room in padded)
+
 
 @dataclass
 class RawFile:
     """One node's file; runs are placed in the order added."""
 
     body: bytearray = field(default_factory=bytearray)
-    version: int = 1
+    version: int = 2
     calls: int = len(CALL_NUMBERS)
     crc: int = zlib.crc32(CALLS_TEXT)
 
@@ -209,12 +245,19 @@ class RawFile:
         self.body += bytes(chunks * CHUNK_BYTES)
 
     def add(self, rank: Rank, events_a_run: int = 10**9) -> int:
-        payload = rank.record() + rank.totals_bytes()
+        payload = rank.record(self.version) + rank.totals_bytes(self.version)
         owner = self.add_run(RANK, payload, 1)
         self.add_run(PEERS, *rank.peers_bytes(), owner=owner)
         self.add_run(COLLECTIVES, *rank.collectives_bytes(), owner=owner)
         log = b"".join(rank.comms)
         self.add_run(COMMS, log, len(log), owner=owner)
+        if self.version > 1:
+            log = rank.histograms_bytes()
+            self.add_run(HISTOGRAMS, log, len(log), owner=owner)
+            if rank.sites:
+                self.add_run(SITES, *rank.sites_bytes(), owner=owner)
+                log = rank.modules_bytes()
+                self.add_run(MODULES, log, len(log), owner=owner)
         for sequence, start in enumerate(range(0, len(rank.trace), events_a_run)):
             log = b"".join(rank.trace[start : start + events_a_run])
             self.add_run(TRACE, log, len(log), owner=owner, sequence=sequence)

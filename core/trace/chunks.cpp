@@ -11,14 +11,14 @@ namespace rankwise::trace {
 
 static_assert(std::endian::native == std::endian::little, "recordings are little endian and read in place");
 static_assert(sizeof(rw_chunk_header) == 32 && sizeof(rw_peer_entry) == 24 && sizeof(rw_collective_entry) == 48);
-static_assert(sizeof(rw_call_total) == 32 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
-static_assert(sizeof(rw_rank) == 2568 && sizeof(rw_file_header) == 32);
+static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
+static_assert(sizeof(rw_rank) == 2592 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 && sizeof(rw_file_header) == 32);
 
-bool check_file_header(const std::string &path, std::span<const std::byte> bytes) {
+std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes) {
     if (std::all_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
                                                       bytes.size(), RW_FILE_HEADER_BYTES)),
                     [](std::byte byte) { return byte == std::byte{0}; })) {
-        return false;
+        return 0;
     }
     const std::string where = "`" + path + "`";
     if (bytes.size() < sizeof(rw_file_header)) {
@@ -31,10 +31,12 @@ bool check_file_header(const std::string &path, std::span<const std::byte> bytes
         throw Error(where + " is not a raw recording: byte 0 should hold `NWN1`",
                     "name the directory that `rankwise record` wrote");
     }
-    if (header.version == 0 || header.version > RW_FORMAT_VERSION) {
+    if (header.version + 1 < RW_FORMAT_VERSION || header.version > RW_FORMAT_VERSION) {
         throw Error(where + " has format version " + std::to_string(header.version) +
-                        " at byte 4; this Rankwise reads version " + std::to_string(RW_FORMAT_VERSION),
-                    "update Rankwise: `python -m pip install --upgrade rankwise`");
+                        " at byte 4; this Rankwise reads versions " + std::to_string(RW_FORMAT_VERSION - 1) + " and " +
+                        std::to_string(RW_FORMAT_VERSION),
+                    header.version > RW_FORMAT_VERSION ? "update Rankwise: `python -m pip install --upgrade rankwise`"
+                                                       : "record again");
     }
     if (header.chunk_bytes != RW_CHUNK_BYTES) {
         throw Error(where + " has chunks of " + std::to_string(header.chunk_bytes) + " bytes at byte 8; expected " +
@@ -45,7 +47,7 @@ bool check_file_header(const std::string &path, std::span<const std::byte> bytes
         throw Error(where + " was written with another list of MPI functions (bytes 12 to 24) than this Rankwise has",
                     "read it with the Rankwise that recorded it, or record again");
     }
-    return true;
+    return header.version;
 }
 
 std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems) {
@@ -63,7 +65,7 @@ std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<st
             continue;
         }
         const auto at = "the run at byte " + std::to_string(RW_FILE_HEADER_BYTES + offset);
-        if (header.chunks == 0 || header.kind < RW_CHUNK_RANK || header.kind > RW_CHUNK_DEAD) {
+        if (header.chunks == 0 || header.kind < RW_CHUNK_RANK || header.kind >= RW_CHUNK_KINDS) {
             problems.push_back(at + " has kind " + std::to_string(header.kind) + " and length " +
                                std::to_string(header.chunks) + ", and was left out");
             ++chunk;
@@ -79,7 +81,7 @@ std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<st
         for (std::uint64_t inner = RW_CHUNK_BYTES; inner + sizeof(rw_chunk_header) <= there; inner += RW_CHUNK_BYTES) {
             const auto other = read_at<rw_chunk_header>(body, offset + inner);
             if (other.magic == RW_CHUNK_MAGIC && other.chunks > 0 && other.kind >= RW_CHUNK_RANK &&
-                other.kind <= RW_CHUNK_DEAD && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {
+                other.kind < RW_CHUNK_KINDS && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {
                 problems.push_back(at + " overlaps the one behind it, and was cut there");
                 whole = inner;
                 break;

@@ -21,9 +21,9 @@ struct ChunkRun {
 /// @brief Check the header of a node's file.
 /// @param[in] path  name of the file, for messages
 /// @param[in] bytes the file
-/// @return false if the file is empty or all zeros, which is a valid recording of nothing
+/// @return version of its format; 0 if the file is empty or all zeros, which is a valid recording of nothing
 /// @throws Error if this is no recording, or one of a version or call table this reader does not know
-bool check_file_header(const std::string &path, std::span<const std::byte> bytes);
+std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes);
 
 /// @brief All runs of a file in the order they lie in it; chunks that were never used are stepped over.
 /// @param[in]  bytes    the file, its header checked

@@ -36,7 +36,8 @@ std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_
     return total;
 }
 
-// The live table of one kind. A process killed while it copied a table leaves two: the fuller one is the complete one.
+// The live table of one kind: the last one, which is also the fullest. A process killed while it replaced a table leaves
+// two; going by what is in them holds even where the node went down and not all of the last one came to the disk.
 template <class Entry>
 std::span<const std::byte> live_table(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
     std::span<const std::byte> best;
@@ -67,6 +68,8 @@ bool is_sound(const rw_peer_entry &entry, const rw_rank &rank) {
 bool is_sound(const rw_collective_entry &entry, const rw_rank &) {
     return entry.call < calls().size() && calls()[entry.call].collective != Collective::none;
 }
+
+bool is_sound(const rw_site_entry &entry, const rw_rank &) { return entry.call < calls().size(); }
 
 template <class Entry>
 std::vector<Entry> used_slots(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
@@ -163,20 +166,53 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
     }
 }
 
-bool read_rank(const ChunkRun &run, ThreadRecord &record) {
-    if (run.payload.size() < sizeof(rw_rank)) {
+void read_histograms(std::span<const std::byte> log, ThreadRecord &record) {
+    for (std::size_t at = 0; at + sizeof(rw_call_histogram) <= log.size(); at += sizeof(rw_call_histogram)) {
+        const auto histogram = read_at<rw_call_histogram>(log, at);
+        if (histogram.call >= calls().size()) {
+            record.problems.push_back("a damaged histogram of call times was left out");
+            continue;
+        }
+        record.histograms.push_back(histogram);
+    }
+}
+
+void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
+    for (std::size_t at = 0; at + sizeof(rw_module) <= log.size();) {
+        const std::size_t length = read_at<rw_module>(log, at).path_bytes;
+        at += sizeof(rw_module);
+        if (length > log.size() - at) {
+            record.problems.push_back("the log of modules ends inside a path");
+            return;
+        }
+        record.modules.emplace_back(reinterpret_cast<const char *>(log.data() + at), length);
+        at += (length / 8 + 1) * 8;
+    }
+}
+
+// Where structs of a version end that has less of them, the rest stays zero.
+template <class T> T read_part(std::span<const std::byte> bytes, std::size_t offset, std::size_t length) {
+    T value{};
+    __builtin_memcpy(&value, bytes.data() + offset, length);
+    return value;
+}
+
+bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record) {
+    const std::size_t rank_bytes = version == 1 ? offsetof(rw_rank, trace_coding) : sizeof(rw_rank);
+    const std::size_t total_bytes = version == 1 ? offsetof(rw_call_total, min_ticks) : sizeof(rw_call_total);
+    if (run.payload.size() < rank_bytes) {
         return false;
     }
-    record.rank = read_at<rw_rank>(run.payload, 0);
+    record.rank = read_part<rw_rank>(run.payload, 0, rank_bytes);
     if (record.rank.world_size == 0 || record.rank.world_size > max_ranks ||
         record.rank.world_rank >= record.rank.world_size) {
         return false;
     }
     record.calls.resize(calls().size());
-    const auto totals = run.payload.subspan(sizeof(rw_rank));
-    const std::size_t there = std::min(totals.size() / sizeof(rw_call_total), record.calls.size());
+    const auto totals = run.payload.subspan(rank_bytes);
+    const std::size_t there = std::min(totals.size() / total_bytes, record.calls.size());
     for (std::size_t call = 0; call < there; ++call) {
-        record.calls[call] = read_at<rw_call_total>(totals, call * sizeof(rw_call_total));
+        record.calls[call] = read_part<rw_call_total>(totals, call * total_bytes, total_bytes);
     }
     if (there < record.calls.size()) {
         record.problems.push_back("the totals of calls are cut short");
@@ -214,12 +250,13 @@ void share_clock_rate(std::vector<ThreadRecord> &threads) {
 
 NodeFile::NodeFile(const std::string &path) : file_(path) {
     const auto bytes = file_.bytes();
-    if (!check_file_header(path, bytes)) {
+    const std::uint32_t version = check_file_header(path, bytes);
+    if (version == 0) {
         return;
     }
     const auto runs = find_runs(bytes, problems_);
     // By owner: the runs of each kind.
-    std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_DEAD + 1]> owned;
+    std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;
     for (const auto &run : runs) {
         if (run.header.kind != RW_CHUNK_RANK) {
             owned[run.header.rank_chunk][run.header.kind].push_back(&run);
@@ -231,7 +268,7 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
         }
         ThreadRecord record{};
         auto node = owned.extract(run.first_chunk);
-        if (!read_rank(run, record)) {
+        if (!read_rank(run, version, record)) {
             problems_.push_back("the rank record at byte " +
                                 std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES) +
                                 " is damaged and was left out");
@@ -243,6 +280,13 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
             record.collectives = used_slots<rw_collective_entry>(kinds[RW_CHUNK_COLLECTIVES], record);
             for (const ChunkRun *log : kinds[RW_CHUNK_COMMS]) {
                 read_communicators(log_bytes(*log, record), record);
+            }
+            for (const ChunkRun *log : kinds[RW_CHUNK_HISTOGRAMS]) {
+                read_histograms(log_bytes(*log, record), record);
+            }
+            record.sites = used_slots<rw_site_entry>(kinds[RW_CHUNK_SITES], record);
+            for (const ChunkRun *log : kinds[RW_CHUNK_MODULES]) {
+                read_modules(log_bytes(*log, record), record);
             }
             read_trace(kinds[RW_CHUNK_TRACE], record);
         }

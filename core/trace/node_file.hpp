@@ -27,6 +27,9 @@ struct ThreadRecord {
     std::vector<rw_peer_entry> peers;              // used slots only
     std::vector<rw_collective_entry> collectives;  // used slots only
     std::vector<CommunicatorDefinition> communicators;
+    std::vector<rw_call_histogram> histograms;     // of the calls that were made, if they were timed
+    std::vector<rw_site_entry> sites;              // used slots only
+    std::vector<std::string> modules;              // paths of the files that `sites` are in
     std::vector<std::span<const std::byte>> trace; // packed events, views into the file, in order
     std::vector<std::string> problems;             // what could not be read of this record, one sentence each
 

@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(argv[1], "limit") == 0)
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){900000, RLIM_INFINITY});
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1400000, RLIM_INFINITY});
     if (strcmp(argv[1], "vanish") == 0) {
         char command[4096];
         snprintf(command, sizeof command, "rm -rf '%s'", getenv("RANKWISE_DIR"));

@@ -50,6 +50,12 @@ def environment_for(directory: Path, **more: str) -> dict[str, str]:
     return {"LD_PRELOAD": preload, "RANKWISE_DIR": str(directory)} | more
 
 
+@pytest.fixture(name="environment_for")
+def environment_for_recording():
+    """Function (directory, more variables) -> variables that make a rank record into it."""
+    return environment_for
+
+
 @pytest.fixture
 def recorder(tmp_path):
     """Environment that makes a rank record into `tmp_path`."""

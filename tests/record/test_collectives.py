@@ -97,8 +97,9 @@ def test_the_two_sides_of_an_intercommunicator_are_told_apart(called):
 
 def test_every_call_is_counted_and_timed(called):
     for thread in called:
-        for call, (count, ticks, max_ticks, _) in thread.totals.items():
+        for call, (count, ticks, max_ticks, _, min_ticks) in thread.totals.items():
             assert (count == 0) == (ticks == 0), call
             assert max_ticks <= ticks <= count * max_ticks, call
+            assert count == 0 or count * min_ticks <= ticks, call
         inside = sum(v[1] for call, v in thread.totals.items() if call not in ("MPI_Init", "MPI_Finalize"))
-        assert 0 < thread.info["mpi_ticks"] - thread.totals["MPI_Finalize"][1] <= inside
+        assert 0 < inside <= thread.info["finalize_ticks"] - thread.info["init_ticks"]

@@ -4,6 +4,8 @@
 import subprocess
 import sys
 
+import mpis
+import polars as pl
 import pytest
 
 from rankwise.recording import Recording
@@ -11,7 +13,7 @@ from rankwise.recording import Recording
 LAPS = 23
 
 
-def record(mpi, directory, ranks, *command):
+def record(mpi, directory, ranks, *command, options=("--trace",)):
     """Run under `rankwise record` and open what it left."""
     line = [
         sys.executable,
@@ -20,7 +22,7 @@ def record(mpi, directory, ranks, *command):
         "record",
         "-o",
         directory,
-        "--trace",
+        *options,
         "--",
         *mpi.launch(ranks, *command),
     ]
@@ -61,3 +63,41 @@ def test_collectives_are_recorded_as_calls_and_expanded(mpi, compiled, tmp_path)
     # Recursive doubling of 4 ranks: two partners each.
     assert set(messages["algorithm"]) == {"recursive_doubling"}
     assert messages["messages"].to_list() == [10] * 8 and messages["bytes"].sum() == 8 * 10 * 8
+
+
+@pytest.mark.mpi
+def test_counting_alone_leaves_all_times_open_and_the_report_says_so(mpi, compiled, tmp_path):
+    recording = record(
+        mpi, tmp_path / "ring.rw", 2, compiled(mpi, "ring.c"), LAPS, options=("--counts", "--callsites")
+    )
+    assert recording.messages["messages"].to_list() == [LAPS, LAPS]
+    for table, column in (
+        (recording.calls, "time_s"),
+        (recording.ranks, "mpi_s"),
+        (recording.call_sites, "time_s"),
+    ):
+        assert table[column].null_count() == len(table) > 0
+    assert len(recording.durations) == 0
+    shown = subprocess.run(
+        [sys.executable, "-m", "rankwise", "report", tmp_path / "ring.rw"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "not timed" in shown.stdout and "ns a call, measured as the run began" in shown.stdout
+
+
+@pytest.mark.mpi
+def test_call_sites_are_lines_of_the_program(mpi, compiled, tmp_path):
+    # GIVEN a program with debugging information
+    program = compiled(mpi, "ring.c", "-g")
+    # WHEN it is recorded with call sites
+    recording = record(mpi, tmp_path / "ring.rw", 2, program, LAPS, options=("--callsites",))
+    # THEN its sends come from the lines where it says so
+    lines = (mpis.PROGRAMS / "ring.c").read_text().splitlines()
+    sites = recording.call_sites.filter(call="MPI_Send")
+    assert sites.group_by("rank").agg(pl.col("count").sum()).sort("rank").rows() == [(0, LAPS), (1, LAPS)]
+    for site in sites.iter_rows(named=True):
+        assert site["function"] == "main" and site["file"].endswith("ring.c")
+        assert "MPI_Send(" in lines[site["line"] - 1]

@@ -44,6 +44,37 @@ def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
     assert list(first.events()["gap_ticks"]) == list(range(10))
 
 
+def test_the_version_before_is_read_with_all_that_it_has(tmp_path):
+    # GIVEN the same ranks in both versions of the format
+    def ranks():
+        for me in range(2):
+            rank = Rank(me, 2, call_cost_ns=14)
+            rank.send(1 - me, 100, times=23)
+            rank.event("MPI_Send", 7, 5, u(0) + z(1 - me) + z(0) + u(100))
+            yield rank
+
+    old, new = RawFile(version=1), RawFile()
+    for file in (old, new):
+        for rank in ranks():
+            file.add(rank)
+    # WHEN both are read
+    old, new = (trace.NodeFile(str(file.write(tmp_path / f"{i}.rwn"))) for i, file in enumerate((old, new)))
+    # THEN they are the same but for what is new: the shortest call, its histogram, the cost of recording
+    assert old.problems == new.problems == []
+    total = struct.Struct("<5Q")
+    for before, after in zip(old.threads, new.threads, strict=True):
+        assert before.problems == after.problems == []
+        assert peers(before) == peers(after) and before.communicators == after.communicators
+        assert {key: list(value) for key, value in before.events().items()} == {
+            key: list(value) for key, value in after.events().items()
+        }
+        totals = [list(total.iter_unpack(thread.calls)) for thread in (before, after)]
+        assert [row[:4] for row in totals[0]] == [row[:4] for row in totals[1]]
+        assert {row[4] for row in totals[0]} == {0} and max(row[4] for row in totals[1]) == 100
+        assert (len(before.histograms), len(after.histograms)) == (0, 392)
+        assert (before.rank["call_cost_ticks_1024"], after.rank["call_cost_ticks_1024"]) == (0, 14 * 1024)
+
+
 def test_spawned_processes_have_no_world_rank_and_hide_no_later_communicator(tmp_path):
     # GIVEN an intercommunicator with three spawned processes, a definition that cannot be, and a duplicate of world
     unknown = 0xFFFFFFFE
@@ -71,7 +102,7 @@ def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
     ("change", "words"),
     [
         (lambda b: b"#!/bin/sh\n" + b, ["not a raw recording", "byte 0"]),
-        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["format version 2", "byte 4"]),
+        (lambda b: b[:4] + struct.pack("<I", 3) + b[8:], ["format version 3", "byte 4"]),
         (lambda b: b[:8] + struct.pack("<I", 4096) + b[12:], ["chunks of 4096 bytes"]),
         (lambda b: b[:16] + struct.pack("<Q", 1) + b[24:], ["another list of MPI functions"]),
         (lambda b: b[:20], ["stops at byte 20"]),
@@ -104,7 +135,7 @@ def test_an_outgrown_table_is_not_counted_twice(tmp_path):
 
 def test_of_a_table_that_was_being_copied_when_the_process_died_the_complete_one_is_read(tmp_path):
     file = RawFile()
-    owner = file.add_run(1, Rank(0, 4).record() + bytes(32 * 652), 1)
+    owner = file.add_run(1, Rank(0, 4).record() + bytes(40 * 652), 1)
     full = b"".join(PEER.pack(peer, 5, 3, 10, 40) for peer in range(4))
     file.add_run(PEERS, full, 4, owner=owner)
     file.add_run(PEERS, full[:48].ljust(192, b"\0"), 8, owner=owner, sequence=1)

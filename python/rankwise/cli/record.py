@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.record.library import What
 
 HELP = "record an unmodified MPI program"
 COMMAND = "mpiexec -n 16 ./app args"
@@ -21,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(
         parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
     )
-    parser.add_argument("--trace", action="store_true", help="keep every call in program order too")
+    times = parser.add_mutually_exclusive_group()
+    times.add_argument("--trace", action="store_true", help="keep every call in program order too")
+    times.add_argument("--counts", action="store_true", help="only count calls, without timing them")
+    parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
     parser.add_argument(
         "--link",
         action="store_true",
@@ -42,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
-    recording = session.prepare(args.command, args.output, args.force, args.trace, args.mpi)
+    recording = session.prepare(args.command, args.output, args.force, _what(args), args.mpi)
     try:
         ended = execute(recording.launch)
     except RankwiseError:
@@ -63,3 +70,9 @@ def _link(args: argparse.Namespace) -> int:
     if not args.quiet:
         print(f"next: {mpicc.name} app.o $(rankwise record --link) -o app", file=sys.stderr)
     return 0
+
+
+def _what(args: argparse.Namespace) -> What:
+    from rankwise.record.library import What
+
+    return What(trace=args.trace, counts=args.counts, call_sites=args.callsites)

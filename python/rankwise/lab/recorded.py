@@ -49,7 +49,7 @@ def begin(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Sessi
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
     line = LaunchLine(launcher, (segment,))
     mpi_library = mpi.path or expected_library(line, [prepared.program], None)
-    variables = library.variables(path, trace, mpi_library)
+    variables = library.variables(path, library.What(trace=trace), mpi_library)
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,

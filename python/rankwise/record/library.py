@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import rankwise
@@ -28,21 +29,36 @@ def library_directory() -> Path:
     )
 
 
+@dataclass(frozen=True)
+class What:
+    """What is recorded.
+
+    Attributes:
+        trace: Keep every call in program order too.
+        counts: Count calls without timing them.
+        call_sites: Keep the places in the program that calls came from.
+    """
+
+    trace: bool = False
+    counts: bool = False
+    call_sites: bool = False
+
+
 def variables(
-    directory: Path, trace: bool, mpi_library: str | None, flavour: str | None = None
+    directory: Path, what: What, mpi_library: str | None, flavour: str | None = None
 ) -> dict[str, str]:
     """Environment variables that make a rank record.
 
     Args:
         directory: The recording's directory.
-        trace: Keep every call in program order too.
+        what: What is recorded.
         mpi_library: File of the MPI library that the program will use, as far as known. Without it nothing is
             recorded of a program that loads MPI after it has started.
         flavour: The MPI where the user says it; it counts where the library does not say itself what it is.
     """
     chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_DIR": str(directory.resolve())}
-    if trace:
-        chosen["RANKWISE_TRACE"] = "1"
+    asked = {"TRACE": what.trace, "COUNTS": what.counts, "SITES": what.call_sites}
+    chosen |= {f"RANKWISE_{name}": "1" for name, wanted in asked.items() if wanted}
     if mpi_library:
         chosen["RANKWISE_MPI"] = mpi_library
     if flavour:

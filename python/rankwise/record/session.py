@@ -33,14 +33,16 @@ class Session:
     flavour: str | None = None
 
 
-def prepare(words: list[str], output: str | None, force: bool, trace: bool, flavour: str | None) -> Session:
+def prepare(
+    words: list[str], output: str | None, force: bool, what: library.What, flavour: str | None
+) -> Session:
     """Check everything that can be checked, make the directory, and say what to execute.
 
     Args:
         words: The launch line, not empty.
         output: Where to write, `None` for a name by program, ranks and job.
         force: Replace a recording that is there.
-        trace: Record every call in program order too.
+        what: What is recorded.
         flavour: The program's MPI where the user says it.
 
     Raises:
@@ -51,7 +53,7 @@ def prepare(words: list[str], output: str | None, force: bool, trace: bool, flav
     mpi = _mpi(line, programs, flavour)
     path = Path(output or directory.default_name(line))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
-    launch = emit_environment(line, library.variables(path, trace, mpi_library, flavour))
+    launch = emit_environment(line, library.variables(path, what, mpi_library, flavour))
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,
@@ -62,7 +64,7 @@ def prepare(words: list[str], output: str | None, force: bool, trace: bool, flav
         programs=programs,
         launcher=_launcher(line),
         mpi=MpiFound(mpi.flavour, mpi.library, mpi.path, mpi.reason),
-        trace=trace,
+        trace=what.trace,
         job=os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID") or os.environ.get("LSB_JOBID"),
         start_s=time.time(),
     )

@@ -15,7 +15,7 @@ from rankwise.whole_files import replacing
 if TYPE_CHECKING:
     import polars as pl
 
-TABLES = ("messages", "received", "calls", "ranks", "collectives", "communicators")
+TABLES = ("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites")
 
 # Raised when the tables change, so that those of an older version are written again.
 TABLES_VERSION = 3
@@ -87,6 +87,8 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "messages": tables.messages(job, expansion),
         "received": tables.received(job),
         "calls": tables.calls(job),
+        "durations": tables.durations(job),
+        "call_sites": tables.call_sites(job),
         "ranks": tables.ranks(job),
         "collectives": tables.collectives(job, expansion),
         "communicators": tables.communicators(communicators),

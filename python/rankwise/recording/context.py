@@ -63,10 +63,33 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
             *_thread_problems(job.threads),
             *placement_problems(job, run),
         ],
+        "recorder": _recorder(job),
         "trace": {
             "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
             "bytes": sum(thread.record.trace_bytes for thread in job.threads),
         },
+    }
+
+
+def _recorder(job: Job) -> dict:
+    """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
+
+    `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
+    time between MPI_Init and MPI_Finalize. Null where the cost was not measured (version 1 of the format, sessions).
+    """
+    costs, shares = [], []
+    for thread in job.threads:
+        rank, per_tick = thread.rank, thread.rank["seconds_per_tick"]
+        if not rank["call_cost_ticks_1024"] or not per_tick:
+            continue
+        cost = rank["call_cost_ticks_1024"] / 1024
+        costs.append(cost * per_tick)
+        ticks = max((rank["finalize_ticks"] or rank["last_ticks"]) - rank["init_ticks"], 1)
+        shares.append((cost * int(thread.calls["count"].sum()) + rank["recorder_ticks"]) / ticks)
+    return {
+        "timed": all(thread.timed for thread in job.threads),
+        "call_cost_s": float(np.median(costs)) if costs else None,
+        "share": max(shares) if shares else None,
     }
 
 

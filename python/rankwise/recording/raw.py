@@ -12,7 +12,19 @@ import numpy as np
 from rankwise._core import trace
 from rankwise.errors import RankwiseError
 
-CALL_TOTAL = np.dtype([("count", "<u8"), ("ticks", "<u8"), ("max_ticks", "<u8"), ("bytes", "<u8")])
+CALL_TOTAL = np.dtype([(name, "<u8") for name in ("count", "ticks", "max_ticks", "bytes", "min_ticks")])
+TICK_BINS = 48
+CALL_HISTOGRAM = np.dtype([("call", "<u4"), ("reserved", "<u4"), ("bins", "<u8", TICK_BINS)])
+SITE_ENTRY = np.dtype(
+    [
+        ("module", "<u4"),
+        ("call", "<u2"),
+        ("reserved", "<u2"),
+        ("offset", "<u8"),
+        ("count", "<u8"),
+        ("ticks", "<u8"),
+    ]
+)
 PEER_ENTRY = np.dtype([("peer", "<u4"), ("call", "<u2"), ("bin", "<u2"), ("count", "<u8"), ("bytes", "<u8")])
 COLLECTIVE_ENTRY = np.dtype(
     [
@@ -46,9 +58,17 @@ PEER_UNKNOWN = 0xFFFFFFFE
 DIRECTION_RECEIVE = 0x8000
 
 # rw_rank.flags
-FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE_COLLECTIVES, LAZY_COMMS, UNCLASSIFIED = (
-    1 << bit for bit in range(7)
-)
+(
+    FINALIZED,
+    ABORTED,
+    STORAGE_FULL,
+    TRACED,
+    APPROXIMATE_COLLECTIVES,
+    LAZY_COMMS,
+    UNCLASSIFIED,
+    UNTIMED,
+    TRACE_CUT,
+) = (1 << bit for bit in range(9))
 FLAVOURS = {1: "mpich", 2: "openmpi", 3: "standard_abi"}
 
 CALLS = trace.calls()
@@ -91,6 +111,16 @@ class Thread:
         return np.frombuffer(self.record.collectives, COLLECTIVE_ENTRY)
 
     @cached_property
+    def histograms(self) -> np.ndarray:
+        """How long the calls of each function took: bin k counts those of [2^k, 2^(k+1)) ticks."""
+        return np.frombuffer(self.record.histograms, CALL_HISTOGRAM)
+
+    @cached_property
+    def sites(self) -> np.ndarray:
+        """Calls by the place they came from; `module` is an index of `record.modules`."""
+        return np.frombuffer(self.record.sites, SITE_ENTRY)
+
+    @cached_property
     def pus(self) -> list[int]:
         """OS indices of the hardware threads it was allowed to run on."""
         bits = np.unpackbits(np.frombuffer(self.rank["affinity"], np.uint8), bitorder="little")
@@ -112,6 +142,11 @@ class Thread:
     def has(self, flag: int) -> bool:
         """Whether a bit of rw_rank.flags is set."""
         return bool(self.rank["flags"] & flag)
+
+    @property
+    def timed(self) -> bool:
+        """Whether its calls were timed, not only counted."""
+        return not self.has(UNTIMED)
 
     def seconds(self, ticks: int) -> float:
         """A tick count as time."""

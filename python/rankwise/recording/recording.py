@@ -89,6 +89,16 @@ class Recording:
         return self.table("calls")
 
     @property
+    def durations(self) -> pl.DataFrame:
+        """How many calls took how long, by rank and MPI function."""
+        return self.table("durations")
+
+    @property
+    def call_sites(self) -> pl.DataFrame:
+        """Calls by the place in the program they came from; empty without `--callsites`."""
+        return self.table("call_sites")
+
+    @property
     def ranks(self) -> pl.DataFrame:
         """Time in MPI and outside by rank."""
         return self.table("ranks")

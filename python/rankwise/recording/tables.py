@@ -9,6 +9,7 @@ import polars as pl
 from rankwise.recording.communicators import Communicators
 from rankwise.recording.expansion import Expansion, recorded_directly
 from rankwise.recording.job import Job
+from rankwise.recording.places import resolve
 from rankwise.recording.raw import (
     CALL_CLASSES,
     CALL_COLLECTIVES,
@@ -16,6 +17,7 @@ from rankwise.recording.raw import (
     DIRECTION_RECEIVE,
     FINALIZED,
     PEER_UNKNOWN,
+    TICK_BINS,
     Thread,
 )
 
@@ -24,6 +26,10 @@ RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
 
 # Their empty blocks are not sent, and a rank's block for itself is copied; neighbourhood collectives do send both.
 _SENDS_BLOCKS = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
+
+
+# Null where a part of it is: calls that were not timed.
+_SUM_OF_TIMES = pl.when(pl.col("time_s").null_count() == 0).then(pl.col("time_s").sum()).alias("time_s")
 
 
 def joined(threads: list[Thread], attribute: str) -> tuple[np.ndarray, np.ndarray]:
@@ -139,16 +145,79 @@ def calls(job: Job) -> pl.DataFrame:
             "call": names(call),
             "class": pl.Series(CALL_CLASSES)[call] if len(call) else pl.Series([], dtype=pl.String),
             "count": used["count"].astype(np.int64),
-            "time_s": used["ticks"] * seconds,
-            "max_s": used["max_ticks"] * seconds,
+            "time_s": _if_timed(job.threads, owner, used["ticks"] * seconds),
+            "min_s": _if_timed(job.threads, owner, used["min_ticks"] * seconds),
+            "max_s": _if_timed(job.threads, owner, used["max_ticks"] * seconds),
             "bytes": used["bytes"].astype(np.int64),
         }
     )
     return (
         frame.group_by("rank", "call", "class")
-        .agg(pl.col("count", "time_s").sum(), pl.col("max_s").max(), pl.col("bytes").sum())
+        .agg(
+            pl.col("count").sum(),
+            _SUM_OF_TIMES,
+            # Version 1 of the format has no shortest call: 0 there.
+            pl.col("min_s").filter(pl.col("min_s") > 0).min(),
+            pl.col("max_s").max(),
+            pl.col("bytes").sum(),
+        )
         .sort("rank", "call")
     )
+
+
+def durations(job: Job) -> pl.DataFrame:
+    """How many calls of each function took from_s or longer and less than below_s: powers of two of clock ticks."""
+    entries, owner = joined(job.threads, "histograms")
+    row, tick_bin = np.nonzero(entries["bins"])
+    seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner[row]]
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank")[owner[row]],
+            "call": names(entries["call"][row]),
+            "from_s": np.where(tick_bin > 0, np.ldexp(1.0, tick_bin), 0) * seconds,
+            "below_s": np.where(tick_bin < TICK_BINS - 1, np.ldexp(1.0, tick_bin + 1), np.inf) * seconds,
+            "bin": tick_bin,
+            "count": entries["bins"][row, tick_bin].astype(np.int64),
+        }
+    )
+    return (
+        frame.group_by("rank", "call", "bin")
+        .agg(pl.col("from_s", "below_s").first(), pl.col("count").sum())
+        .sort("rank", "call", "bin")
+        .drop("bin")
+    )
+
+
+def call_sites(job: Job) -> pl.DataFrame:
+    """Calls by the place in the program they came from; function, file and line where the program's files say them."""
+    entries, owner = joined(job.threads, "sites")
+    paths = [_module_of(job.threads[at], module) for at, module in zip(owner, entries["module"], strict=True)]
+    seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank")[owner],
+            "call": names(entries["call"]),
+            "module": pl.Series(paths, dtype=pl.String),
+            "offset": entries["offset"].astype(np.uint64).view(np.int64),
+            "count": entries["count"].astype(np.int64),
+            "time_s": _if_timed(job.threads, owner, entries["ticks"] * seconds),
+        }
+    )
+    summed = frame.group_by("rank", "call", "module", "offset").agg(pl.col("count").sum(), _SUM_OF_TIMES)
+    places = resolve(summed.select("module", "offset").unique())
+    return summed.join(places, on=["module", "offset"], how="left", nulls_equal=True).sort(
+        "rank", "call", "module", "offset"
+    )
+
+
+def _if_timed(threads: list[Thread], owner: np.ndarray, seconds: np.ndarray) -> pl.Series:
+    """Seconds of rows; null in those of threads whose calls were only counted."""
+    timed = np.array([thread.timed for thread in threads], dtype=bool)[owner]
+    return pl.Series(seconds, dtype=pl.Float64).scatter(np.flatnonzero(~timed), None)
+
+
+def _module_of(thread: Thread, module: int) -> str | None:
+    return thread.record.modules[module] if module < len(thread.record.modules) else None
 
 
 def ranks(job: Job) -> pl.DataFrame:
@@ -162,7 +231,7 @@ def ranks(job: Job) -> pl.DataFrame:
             "host": [thread.rank["host"] for thread in job.threads],
             "pid": of_thread(job.threads, "pid"),
             "time_s": [_time_s(thread) for thread in job.threads],
-            "mpi_s": [_mpi_s(thread) for thread in job.threads],
+            "mpi_s": [_mpi_s(thread) if thread.timed else None for thread in job.threads],
             "runqueue_wait_s": [
                 thread.rank["runqueue_wait_ns"] * 1e-9 if thread.rank["schedstat_samples"] else None
                 for thread in job.threads
@@ -170,7 +239,7 @@ def ranks(job: Job) -> pl.DataFrame:
             "partial": [not thread.has(FINALIZED) or bool(thread.record.problems) for thread in job.threads],
             "first": of_thread(job.threads, "thread") == 0,
         },
-        schema_overrides={"runqueue_wait_s": pl.Float64},
+        schema_overrides={"runqueue_wait_s": pl.Float64, "mpi_s": pl.Float64},
     )
     return (
         frame.group_by("rank", "host", "pid")
@@ -197,9 +266,8 @@ def _time_s(thread: Thread) -> float:
 
 
 def _mpi_s(thread: Thread) -> float:
-    # The sum holds MPI_Finalize, which is after the time that is split.
-    finalizing = int(thread.calls["ticks"][CALL_CLASSES == "finalize"].sum())
-    return thread.seconds(max(thread.rank["mpi_ticks"] - finalizing, 0))
+    # What begins and ends MPI is not in the time that is split.
+    return thread.seconds(int(thread.calls["ticks"][~np.isin(CALL_CLASSES, ["init", "finalize"])].sum()))
 
 
 def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
@@ -217,7 +285,7 @@ def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
             "count": entries["count"].astype(np.int64),
             "bytes": entries["bytes"].astype(np.int64),
             "bytes_total": entries["bytes2"].astype(np.int64),
-            "time_s": entries["ticks"] * seconds,
+            "time_s": _if_timed(job.threads, owner, entries["ticks"] * seconds),
             "algorithm": pl.select(pl.when(direct).then(pl.lit("direct")).otherwise(algorithm)).to_series(),
         }
     )

@@ -44,7 +44,7 @@ def build(
         summary=_summary(recording, time_s),
         gaps=gaps(recording),
         ranks=_ranks(recording),
-        calls=_calls(recording.calls, time_s, float(ranks["mpi_s"].sum())),
+        calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         collectives=collectives(recording, time_s),
         matrix=comm_matrix(columns, recording.world_size),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
@@ -88,13 +88,15 @@ def _summary(recording: Recording, time_s: float) -> data.Summary:
     per_rank = recording.calls.group_by("rank").agg(pl.col("count").sum()).join(recording.ranks, on="rank")
     rates = per_rank.filter(pl.col("time_s") > 0).select(pl.col("count") / pl.col("time_s"))
     return data.Summary(
-        mpi_share=_share(float(recording.ranks["mpi_s"].sum()), time_s),
+        mpi_share=_share(_total(recording.ranks["mpi_s"]), time_s),
         mpi_calls=int(recording.calls["count"].sum()),
         messages=int(messages["messages"].sum()),
         bytes=int(messages["bytes"].sum()),
         collective_messages=int(inside["messages"].sum()),
         collective_bytes=int(inside["bytes"].sum()),
         calls_per_s=float(rates["count"].max()) if len(rates) else None,
+        call_cost_s=recording.context["recorder"]["call_cost_s"],
+        recording_share=recording.context["recorder"]["share"],
     )
 
 
@@ -112,12 +114,21 @@ def _ranks(recording: Recording) -> data.Ranks:
     )
 
 
-def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float) -> list[data.Call]:
+def _total(column: pl.Series) -> float | None:
+    """Sum; `None` if something is not known."""
+    return None if column.null_count() else float(column.sum())
+
+
+def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float | None) -> list[data.Call]:
     summed = (
         calls.group_by("call")
-        .agg(pl.col("count", "time_s", "bytes").sum(), pl.col("max_s").max())
+        .agg(
+            pl.col("count", "bytes").sum(),
+            pl.when(pl.col("time_s").null_count() == 0).then(pl.col("time_s").sum()).alias("time_s"),
+            pl.col("max_s").max(),
+        )
         .with_columns(pl.col("call").is_in(_OUTSIDE).alias("outside"))
-        .sort(["outside", "time_s", "call"], descending=[False, True, False])
+        .sort(["outside", "time_s", "count", "call"], descending=[False, True, True, False])
     )
     return [
         data.Call(
@@ -155,5 +166,5 @@ def _oversubscribed(placed: Placed) -> bool:
     return crowded or len(np.unique(pairs, axis=1).T) < pairs.shape[1]
 
 
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole > 0 else None
+def _share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None

@@ -21,7 +21,8 @@ def collectives(recording: Recording, time_s: float) -> list[Collective]:
         recording.collectives.join(sizes, on="communicator", how="left")
         .group_by("call", "algorithm")
         .agg(
-            pl.col("count", "time_s").sum(),
+            pl.col("count").sum(),
+            pl.when(pl.col("time_s").null_count() == 0).then(pl.col("time_s").sum()).alias("time_s"),
             pl.col("size").min().alias("ranks_min"),
             pl.col("size").max().alias("ranks_max"),
             pl.col("bytes").min().alias("bytes_min"),
@@ -45,7 +46,7 @@ def collectives(recording: Recording, time_s: float) -> list[Collective]:
             bytes_min=row["bytes_min"],
             bytes_max=row["bytes_max"],
             time_s=row["time_s"],
-            share=row["time_s"] / time_s if time_s > 0 else None,
+            share=row["time_s"] / time_s if row["time_s"] is not None and time_s > 0 else None,
             messages=row["messages"] or 0,
             bytes=row["bytes"] or 0,
         )

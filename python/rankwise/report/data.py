@@ -50,6 +50,8 @@ class Summary(msgspec.Struct, frozen=True):
         collective_messages: Of these, messages inside collectives.
         collective_bytes: Their bytes.
         calls_per_s: MPI calls in a second of the rank that made most.
+        call_cost_s: What recording added to a call, measured as the run began; `null` if it was not.
+        recording_share: Of the time of the rank where recording cost most; `null` if it was not measured.
     """
 
     mpi_share: float | None
@@ -59,6 +61,8 @@ class Summary(msgspec.Struct, frozen=True):
     collective_messages: int
     collective_bytes: int
     calls_per_s: float | None
+    call_cost_s: float | None
+    recording_share: float | None
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -80,8 +84,8 @@ class Ranks(msgspec.Struct, frozen=True):
         rank: World rank.
         host: Index into `program.hosts`.
         time_s: From MPI_Init to MPI_Finalize.
-        mpi_s: Inside MPI.
-        compute_s: The rest.
+        mpi_s: Inside MPI; `null` if calls were only counted.
+        compute_s: The rest; `null` likewise.
         runqueue_wait_s: Of the time, waited for a core; `null` if it was not sampled.
         partial: Whether the rank's recording is not complete.
     """
@@ -89,8 +93,8 @@ class Ranks(msgspec.Struct, frozen=True):
     rank: list[int]
     host: list[int]
     time_s: list[float]
-    mpi_s: list[float]
-    compute_s: list[float]
+    mpi_s: list[float | None]
+    compute_s: list[float | None]
     runqueue_wait_s: list[float | None]
     partial: list[bool]
 
@@ -101,19 +105,19 @@ class Call(msgspec.Struct, frozen=True):
     Attributes:
         call: Its name.
         count: Calls of all ranks.
-        time_s: Time of all ranks inside it.
-        share: Of the time of all ranks; `null` for MPI_Init, MPI_Finalize and their like.
+        time_s: Time of all ranks inside it; `null` if calls were only counted.
+        share: Of the time of all ranks; `null` for MPI_Init, MPI_Finalize and their like, and if not timed.
         share_of_mpi: Of their time inside MPI; `null` for the same.
-        max_s: The longest call.
+        max_s: The longest call; `null` if not timed.
         bytes: Sent by its callers; received, for receives.
     """
 
     call: str
     count: int
-    time_s: float
+    time_s: float | None
     share: float | None
     share_of_mpi: float | None
-    max_s: float
+    max_s: float | None
     bytes: int
 
 
@@ -128,8 +132,8 @@ class Collective(msgspec.Struct, frozen=True):
         ranks_max: Size of the largest communicator.
         bytes_min: Smallest argument (see the table `collectives` of a recording).
         bytes_max: Largest argument.
-        time_s: Time of all ranks inside it.
-        share: Of the time of all ranks.
+        time_s: Time of all ranks inside it; `null` if calls were only counted.
+        share: Of the time of all ranks; `null` likewise.
         messages: Messages of this call and algorithm.
         bytes: Their bytes.
     """
@@ -141,7 +145,7 @@ class Collective(msgspec.Struct, frozen=True):
     ranks_max: int | None
     bytes_min: int
     bytes_max: int
-    time_s: float
+    time_s: float | None
     share: float | None
     messages: int
     bytes: int

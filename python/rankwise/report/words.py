@@ -65,10 +65,12 @@ def traffic(report: ReportData) -> str:
 
 def recording_cost(report: ReportData) -> str:
     """What the recording may have cost, as far as that is known."""
-    rate = report.summary.calls_per_s
-    if rate is None:
+    cost, share = report.summary.call_cost_s, report.summary.recording_share
+    if cost is None or share is None:
         return "not measured in this run"
-    return f"not measured in this run; every 10 ns a call is {rate * 1e-6:.2g} % of the busiest rank's time"
+    return (
+        f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {share * 100:.2g} % of a rank's time"
+    )
 
 
 def plural(count: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from rankwise.machine.topology import NodeTopology, Topology, describe, from_thi
 from rankwise.placement.file import load
 from rankwise.placement.placement import Placement
 from rankwise.record import session as recorder
+from rankwise.record.library import What
 from rankwise.run.binding import Verification, compare, planned, read, variables
 
 
@@ -97,7 +98,7 @@ def prepare(
         recording = None
         if recorded is not None:
             recording = recorder.prepare(
-                launch.words, recorded.output, recorded.force, recorded.trace, flavour=None
+                launch.words, recorded.output, recorded.force, What(trace=recorded.trace), flavour=None
             )
             launch = recording.launch
         launch = emit_environment(parse(launch.words), variables(scratch / "ranks"))

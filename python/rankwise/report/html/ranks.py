@@ -16,7 +16,7 @@ _MOST_BARS = 512
 def chart(report: ReportData) -> figure | None:
     """A bar for each rank; for many ranks, for each group of consecutive ranks, its mean."""
     ranks = report.ranks
-    if not ranks.rank:
+    if not ranks.rank or None in ranks.mpi_s:
         return None
     per_bar = -(-len(ranks.rank) // _MOST_BARS)
     starts = np.arange(0, len(ranks.rank), per_bar)

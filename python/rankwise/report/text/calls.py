@@ -16,6 +16,8 @@ _SHOWN = 10
 def view(report: ReportData) -> list[RenderableType]:
     """The functions with the most time."""
     ranks = max(len(report.ranks.rank), 1)
+    if any(call.time_s is None for call in report.calls):
+        return _counted(report.calls)
     inside = [call for call in report.calls if call.share is not None]
     rows = [_row(call, ranks) for call in inside[:_SHOWN]]
     rest = inside[_SHOWN:]
@@ -29,6 +31,17 @@ def view(report: ReportData) -> list[RenderableType]:
         return []
     headings = ("Where MPI time goes", "time a rank", "of run", "calls", "bytes", "longest")
     return [table(headings, rows)]
+
+
+def _counted(calls: list[Call]) -> list[RenderableType]:
+    """Without times: the functions called most."""
+    rows = [
+        (f"  {call.call}", count_text(call.count), bytes_text(call.bytes) if call.bytes else "-")
+        for call in calls[:_SHOWN]
+    ]
+    if rest := calls[_SHOWN:]:
+        rows.append((f"  {len(rest)} others", count_text(sum(call.count for call in rest)), ""))
+    return [table(("What was called, not timed", "calls", "bytes"), rows)]
 
 
 def _row(call: Call, ranks: int) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ _BAR = 40
 def view(report: ReportData) -> list[RenderableType]:
     """A bar for each rank shown, and the mean."""
     ranks = report.ranks
+    if None in ranks.mpi_s:
+        return []
     shares = [mpi / time if time > 0 else 0.0 for mpi, time in zip(ranks.mpi_s, ranks.time_s, strict=True)]
     if not shares:
         return []
