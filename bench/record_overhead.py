@@ -27,6 +27,7 @@ RECORDED = {
     "counted": What(counts=True),
     "timed": What(),
     "traced": What(trace=True),
+    "exact": What(trace=True, exact=True),
 }
 VARIANTS = ("without", "floor", "floor_timed", *RECORDED)
 RANKS = (1, 2)

@@ -116,9 +116,9 @@ nb::dict to_dict(trace::EventColumns &&columns) {
     return dict;
 }
 
-nb::dict decode_bytes(const nb::bytes &stream) {
+nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift) {
     const std::span<const std::byte> run{static_cast<const std::byte *>(stream.data()), stream.size()};
-    return to_dict(trace::decode({&run, 1}));
+    return to_dict(trace::decode({{run}, coding, unit_shift}));
 }
 
 } // namespace
@@ -136,7 +136,8 @@ void bind_trace(nb::module_ &module) {
         return list;
     }, "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
-    room.def("decode", &decode_bytes, "stream"_a, "Decode packed events into numpy columns.");
+    room.def("decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0,
+             "Decode packed events into numpy columns; coding as in rw_rank (0 plain, 1 exact, 2 quantised).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", &rank_fields)
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })
@@ -154,12 +155,19 @@ void bind_trace(nb::module_ &module) {
         .def_prop_ro("communicators", &communicators)
         .def_prop_ro("trace_bytes", [](const trace::ThreadRecord &thread) {
             std::size_t total = 0;
-            for (const auto &run : thread.trace) {
+            for (const auto &run : thread.trace.runs) {
                 total += run.size();
             }
             return total;
         })
         .def_prop_ro("problems", [](const trace::ThreadRecord &thread) { return thread.problems; })
+        .def_prop_ro("packed_trace", [](const trace::ThreadRecord &thread) {
+            nb::list runs;
+            for (const auto &run : thread.trace.runs) {
+                runs.append(nb::bytes(run.data(), run.size()));
+            }
+            return runs;
+        })
         .def("events", [](const trace::ThreadRecord &thread) { return to_dict(trace::decode(thread.trace)); });
     nb::class_<trace::NodeFile>(room, "NodeFile")
         .def(nb::init<const std::string &>(), "path"_a)

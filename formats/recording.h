@@ -255,11 +255,13 @@ struct rw_rank_run {
 };
 
 /*
- * The trace: each thread's events in program order, packed as LEB128 varints ("u") and zigzag varints ("z").
+ * The trace: each thread's events in program order, packed as LEB128 varints ("u") and zigzag varints ("z"). Varints may
+ * be longer than they need be (bytes 0x80 before the last), so that a number can be changed where it stands.
  * The used bytes of the RW_CHUNK_TRACE runs of one owner, joined by `sequence`, are the stream; an event never
- * crosses a run.
+ * crosses a run. The stream starts with the first call after MPI_Init: the gap of its first event begins at `init_ticks`.
+ * With RW_TRACE_CUT it may start and stop anywhere, and requests may be completed that were taken before it.
  *
- *   event    = u kind  u gap  u duration  payload
+ *   event    = u kind  u gap  u duration  payload        (RW_TRACE_PLAIN; see "Coded traces" for the others)
  *
  * kind < RW_EVENT_FIRST is an index into the call table; gap and duration are ticks: since the end of the event
  * before (the computation), and inside the call. By class of call the payload is:
@@ -299,6 +301,60 @@ struct rw_rank_run {
  *   MPI_Wait completing the receive request before last, 64 bytes from rank 3 with tag -1+1 = 0, gap 5, lasting 90:
  *       1e  05  5a  01  02 01 06 00 40
  */
+/*
+ * Coded traces (RW_TRACE_EXACT, RW_TRACE_QUANTISED). Programs repeat themselves, so what was to be expected is left out.
+ * The shape of an event is its kind and payload, `u kind payload`: all but its times. Writer and reader number the shapes
+ * 0, 1, 2, ... as they appear, and remember which one came last after which, so that a loop costs only its times:
+ *
+ *   stream   = token ...
+ *   token    = n in 1 .. RW_TOKEN_MOST_REPEATS, then n times: times       n events that were to be expected
+ *            | RW_TOKEN_KNOWN   u number  times                           a shape by its number
+ *            | RW_TOKEN_NEW     shape     times                           a new one, of at most RW_MODEL_SHAPE_BYTES
+ *            | RW_TOKEN_SINGLE  shape  u gap  u duration                  not remembered: RW_EVENT_..., longer shapes
+ *            | RW_TOKEN_FORGET                                            all is as at the start but for the carried rests
+ *
+ * A run that is cut short (its writer was killed) may end before the n events have come. `n` counts on while they come.
+ *
+ * What is expected. Let h be the numbers + 1 of the last four remembered events, 16 bits each, the last one lowest (0 at
+ * the start), and x = h * 0x9e3779b97f4a7c15 modulo 2^64. Followers are kept in 2^RW_MODEL_FOLLOWER_BITS slots; the one
+ * at x >> (64 - RW_MODEL_FOLLOWER_BITS) is h's if it is filled and its check equals (x >> 8) & 0xffff. Then its shape is
+ * expected, with its two time codes; else the shape that came last after the last event, with the codes that shape had
+ * last. After each remembered event the slot of h is filled with shape, check and codes, the shape becomes the one that
+ * came last after the event before, and h moves on. A shape given by number has the codes it had last for expected ones,
+ * a new one those of the event before (0 at the start). If there are RW_MODEL_SHAPES of them or a new one would not fit
+ * into RW_MODEL_ARENA_BYTES together with all others, RW_TOKEN_FORGET comes first. So reader and writer need about 0.4 MB.
+ *
+ * Times, RW_TRACE_EXACT: u gap  u duration, in ticks. RW_TRACE_QUANTISED: both as codes, one byte (gap's nibble * 16 +
+ * duration's) and what these ask for, gap's first: nibble 0 .. 2 * RW_CODE_REACH means expected code - RW_CODE_REACH +
+ * nibble; RW_NIBBLE_BYTE a code of one byte that follows, RW_NIBBLE_WORD one of two. A code c means c units of
+ * 2^trace_unit_shift ticks if c < 32, else (16 + c % 16) << (c / 16 - 1) units: five significant bits.
+ *
+ * Error bound: what rounding left of a time is carried to the next gap (or duration) of the same power of two. So each
+ * time is off by a tenth of itself and a unit at most, and the sum of any number of times by at most a sixteenth of
+ * each power of two that occurs, whatever their number: an eighth of the longest of them in all, and a unit for each
+ * power of two.
+ *
+ * Worked example, of call 12 standing for MPI_Send of 8 bytes to world rank 1, four times, unit shift 0, gaps of 5 and
+ * durations of 3: the first is new; that it follows itself is not expected the first time; the other two are, and so are
+ * their times. (The call's number takes one byte here.)
+ *       f0 0c 00 02 00 08 b9 f1 00 66 02 66 66
+ */
+enum rw_trace_token {
+    RW_TOKEN_MOST_REPEATS = 239,
+    RW_TOKEN_NEW = 240,
+    RW_TOKEN_KNOWN = 241,
+    RW_TOKEN_SINGLE = 242,
+    RW_TOKEN_FORGET = 243
+};
+#define RW_MODEL_SHAPES 4096u
+#define RW_MODEL_SHAPE_BYTES 1024u
+#define RW_MODEL_ARENA_BYTES 262144u
+#define RW_MODEL_FOLLOWER_BITS 12u
+#define RW_MODEL_FOLLOWERS (1u << RW_MODEL_FOLLOWER_BITS)
+#define RW_CODE_REACH 6u
+#define RW_NIBBLE_BYTE 13u
+#define RW_NIBBLE_WORD 14u
+
 enum rw_event_kind { RW_EVENT_FIRST = 2048, RW_EVENT_POLL = 2048, RW_EVENT_SCHED = 2049, RW_EVENT_LOST = 2050 };
 
 #endif

@@ -62,7 +62,7 @@ static void prepare(struct trial *trial, const struct rw_thread *like) {
     thread->totals = thread->own_totals;
     thread->next_sample = UINT64_MAX;
     thread->timed = like->timed;
-    thread->traced = like->traced;
+    thread->traced = rw_process.traced;
     thread->full = 1;
     thread->peers = trial->peers;
     thread->peer_mask = PEER_SLOTS - 1;
@@ -87,6 +87,7 @@ void rw_calibrate(struct rw_thread *thread) {
     const uint64_t recorded = time_batches(&with), bare = time_batches(&without);
     rw_next[RW_MPI][RW_CALL_Send] = next;
     rw_self = self;
+    rw_trace_release(&trial->thread);
     munmap(trial, sizeof *trial);
     if (recorded > bare)
         thread->rank->call_cost_ticks_1024 = (recorded - bare) * (1024 / CALLS);

@@ -36,20 +36,39 @@ static void name_job(char *job, size_t bytes) {
     }
 }
 
-static int asked_for(const char *variable) {
+static int asked_for(const char *variable, const char *what) {
     const char *value = getenv(variable);
-    return value && strcmp(value, "1") == 0;
+    return value && strcmp(value, what) == 0;
+}
+
+/* RANKWISE_TRACE_CALLS=FIRST..LAST: calls of each thread after MPI_Init, counted from 1. */
+static void note_window(struct rw_rank *rank) {
+    const char *value = getenv("RANKWISE_TRACE_CALLS");
+    char *end = NULL;
+    if (!rw_process.traced || !value)
+        return;
+    const uint64_t first = strtoull(value, &end, 10);
+    const uint64_t last = strncmp(end, "..", 2) == 0 ? strtoull(end + 2, NULL, 10) : 0;
+    if (first == 0 || last < first)
+        return;
+    rw_process.first_call = first;
+    rw_process.last_call = last;
+    rank->flags |= RW_TRACE_CUT;
 }
 
 void rw_process_prepare(const struct rw_library *library) {
     struct rw_rank *rank = &rw_process.rank;
     struct utsname system;
     rw_process.directory = library->directory;
-    rw_process.traced = asked_for("RANKWISE_TRACE");
+    rw_process.exact = asked_for("RANKWISE_TRACE", "exact");
+    rw_process.traced = rw_process.exact || asked_for("RANKWISE_TRACE", "1");
     rank->flavour = library->flavour;
-    rw_process.timed = !asked_for("RANKWISE_COUNTS");
-    rw_process.sited = asked_for("RANKWISE_SITES");
+    rw_process.timed = !asked_for("RANKWISE_COUNTS", "1");
+    rw_process.sited = asked_for("RANKWISE_SITES", "1");
     rank->flags = (rw_process.traced ? RW_TRACED : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
+    rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT : RW_TRACE_QUANTISED;
+    rank->trace_unit_shift = RW_UNIT_SHIFT;
+    note_window(rank);
     copy_text(rank->mpi_library, sizeof rank->mpi_library, library->path);
     copy_text(rank->mpi_version, sizeof rank->mpi_version, library->version);
     name_job(rank->job, sizeof rank->job);

@@ -13,6 +13,8 @@ struct rw_process {
     int ready;    /* MPI is initialised and the world known: threads may store */
     int timed;
     int traced;
+    uint64_t first_call, last_call; /* of each thread to be traced, counted from 1; 0: all */
+    int exact;    /* times in the trace are not rounded */
     int sited;    /* places of calls are kept */
     int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
     uint64_t init_ticks;

@@ -151,10 +151,34 @@ static void sample(struct rw_thread *thread, uint64_t now) {
         rw_trace_sched(thread, wait, cpu);
 }
 
+/* A call has ended: the trace begins before the first wanted one and ends behind the last. */
+static void pass_window(struct rw_thread *thread, uint64_t now) {
+    const uint64_t calls = ++thread->calls_seen;
+    if (calls + 1 == rw_process.first_call) {
+        thread->traced = 1;
+        thread->last_end = now;
+    }
+    if (calls < rw_process.last_call)
+        return;
+    rw_trace_flush(thread);
+    thread->traced = 0;
+    thread->windowed = 0;
+    thread->next_sample = thread->sample_due;
+}
+
 void rw_sample(struct rw_thread *thread, uint64_t now) {
+    if (RW_UNLIKELY(thread->windowed)) {
+        pass_window(thread, now);
+        if (now < thread->sample_due)
+            return;
+    }
     uint64_t begin = rw_ticks();
     sample(thread, now);
     thread->rank->recorder_ticks += rw_ticks() - begin;
+    if (thread->windowed) {
+        thread->sample_due = thread->next_sample;
+        thread->next_sample = 0;
+    }
 }
 
 /* The rank's record and totals, prepared in full before readers can see them. */
@@ -193,7 +217,12 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->progress = (struct rw_progress *)(totals + RW_CALL_COUNT);
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
-    thread->traced = rw_process.traced;
+    thread->traced = rw_process.traced && rw_process.first_call <= 1;
+    if (rw_process.first_call) {
+        thread->windowed = 1;
+        thread->sample_due = thread->next_sample;
+        thread->next_sample = 0;
+    }
     thread->sited = rw_process.sited;
     rw_storage_publish(run);
 }

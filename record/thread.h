@@ -12,6 +12,7 @@
 #include "ticks.h"
 
 struct rw_communicator;
+struct rw_trace_model;
 
 /* Direct-mapped cache of what the library says about datatypes. */
 #define RW_DATATYPE_SLOTS 64
@@ -70,6 +71,9 @@ struct rw_thread {
     uint64_t trace_runs;
     unsigned char *trace_lost; /* where the number of lost events goes, once there are some */
     uint64_t events_lost;
+    struct rw_trace_model *model; /* of the coder */
+    unsigned char *shape_buffer;  /* the event that is being written */
+    uint64_t shape_bytes, event_gap, event_duration;
 
     struct rw_chunk_header *site_run;
     struct rw_site_entry *sites;
@@ -87,6 +91,10 @@ struct rw_thread {
     uint64_t collective_mask, collective_entries, collective_tables;
     int collectives_binned;
     int full; /* the file system had no space: nothing new is stored */
+
+    /* Only a range of calls is traced: every call ends in rw_sample() then, and the next sample is due here. */
+    int windowed;
+    uint64_t calls_seen, sample_due;
 
     uint64_t sample_interval; /* ticks */
     uint64_t schedstat_cpu_ns, schedstat_wait_ns; /* as last read */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stream of events of one thread (formats/recording.h). Every function here is called only if traced. */
+/*
+ * The stream of events of one thread (formats/recording.h). Every function here is called only if traced.
+ *
+ * What an event says beside its times is its shape: kind and payload. A wrapper writes it into the thread's buffer
+ * between rw_trace_begin() and rw_trace_end(); the coder (trace.c) finds out whether it was to be expected.
+ */
 #ifndef RANKWISE_RECORD_TRACE_H
 #define RANKWISE_RECORD_TRACE_H
 
@@ -24,8 +29,11 @@ static inline unsigned char *rw_put_z(unsigned char *at, int64_t value) {
     return rw_put_u(at, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-/** @brief Make room for `bytes` in one run, polls written out before. @return where to write, or NULL if none. */
-RW_HIDDEN unsigned char *rw_trace_room_slow(struct rw_thread *thread, uint64_t bytes);
+/**
+ * @brief What rw_trace_begin() does not do itself: write polls out, make room for a long shape, count what is lost.
+ * @return where the shape goes, or NULL if nothing is traced any more.
+ */
+RW_HIDDEN unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes);
 
 /**
  * @brief Begin an event of a call.
@@ -34,24 +42,18 @@ RW_HIDDEN unsigned char *rw_trace_room_slow(struct rw_thread *thread, uint64_t b
  */
 static inline unsigned char *rw_trace_begin(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
                                             uint64_t numbers) {
-    unsigned char *at = thread->trace_at;
-    uint64_t bytes = (3 + numbers) * RW_TRACE_NUMBER_BYTES;
-    if (RW_UNLIKELY(thread->poll_count || (uint64_t)(thread->trace_limit - at) < bytes))
-        at = rw_trace_room_slow(thread, bytes);
-    if (RW_LIKELY(at != 0)) {
-        at = rw_put_u(at, call);
-        at = rw_put_u(at, begin - thread->last_end);
-        at = rw_put_u(at, end - begin);
-    }
+    unsigned char *at = thread->shape_buffer;
+    const uint64_t bytes = (1 + numbers) * RW_TRACE_NUMBER_BYTES;
+    if (RW_UNLIKELY(thread->poll_count || thread->trace_lost || thread->shape_bytes < bytes))
+        at = rw_trace_prepare(thread, bytes);
+    thread->event_gap = begin - thread->last_end;
+    thread->event_duration = end - begin;
     thread->last_end = end;
-    return at;
+    return RW_LIKELY(at != 0) ? rw_put_u(at, call) : at;
 }
 
-static inline void rw_trace_end(struct rw_thread *thread, unsigned char *at) {
-    thread->trace_at = at;
-    __atomic_store_n(&thread->trace_run->used, (uint64_t)(at - (unsigned char *)(thread->trace_run + 1)),
-                     __ATOMIC_RELEASE);
-}
+/** @brief The event's shape ends at `at`: write the event. */
+RW_HIDDEN void rw_trace_end(struct rw_thread *thread, unsigned char *at);
 
 /** @brief An event without payload. */
 static inline void rw_trace_plain(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end) {
@@ -73,6 +75,9 @@ RW_HIDDEN void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64
 
 /** @brief Write into a run of this many bytes that the caller owns, for a record that is not in the file. */
 RW_HIDDEN void rw_trace_into(struct rw_thread *thread, struct rw_chunk_header *run, uint64_t bytes);
+
+/** @brief Give up what the coder remembers, of a record that is not in the file. */
+RW_HIDDEN void rw_trace_release(struct rw_thread *thread);
 
 /** @brief Write polls out that no event followed. */
 RW_HIDDEN void rw_trace_flush(struct rw_thread *thread);

@@ -46,7 +46,12 @@ class Thread:
     histograms: dict[str, list[int]] = field(default_factory=dict)  # call -> calls by power of two of ticks
     sites: list[dict] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
-    trace: bytes = b""
+    trace: list[bytes] = field(default_factory=list)  # runs
+
+    def events(self) -> list[dict]:
+        """The events of the trace, as `rest` names what they say, with `gap` and `ticks`."""
+        coding = self.info["trace_coding"]
+        return Coded(self.trace, coding == 1, self.info["trace_unit_shift"]).events
 
     def count(self, call: str) -> int:
         """Calls of this function."""
@@ -80,7 +85,7 @@ def read_node(path: Path) -> list[Thread]:
         elif kind == 4:
             threads[owner].comms |= read_comms(data[at : at + used])
         elif kind == 5:
-            threads[owner].trace += data[at : at + used]
+            threads[owner].trace.append(data[at : at + used])
         elif kind == 7:
             threads[owner].histograms |= read_histograms(data[at : at + used])
         elif kind == 9:
@@ -219,23 +224,105 @@ class Numbers:
 
 
 def events(trace: bytes) -> list[dict]:
-    """The events of one thread's trace, requests by number."""
+    """The events of one thread's plain trace, requests by number."""
     numbers, found, taken = Numbers(trace), [], 0
     while numbers.at < len(trace):
         kind = numbers.u()
         event = {"gap": numbers.u(), "ticks": numbers.u()}
-        if kind >= POLL:
-            event["call"] = {POLL: "poll", SCHED: "sched", LOST: "lost"}[kind]
-            event["values"] = [numbers.u() for _ in range(2 if kind == SCHED else 1)]
-        else:
-            event["call"] = CALLS[kind]
-            event["class"] = CLASSES[CALLS[kind]]
-            if event["class"] in TAKES_NUMBER:
-                event["request"] = taken
-                taken += 1
-            event |= payload(numbers, event["class"], event["call"], taken)
-        found.append(event)
+        found.append(event | rest(numbers, kind, taken))
+        taken += "request" in found[-1]
     return found
+
+
+def rest(numbers: "Numbers", kind: int, taken: int) -> dict:
+    """What an event says beside its times."""
+    if kind >= POLL:
+        values = [numbers.u() for _ in range(2 if kind == SCHED else 1)]
+        return {"call": {POLL: "poll", SCHED: "sched", LOST: "lost"}[kind], "values": values}
+    event = {"call": CALLS[kind], "class": CLASSES[CALLS[kind]]}
+    if event["class"] in TAKES_NUMBER:
+        event["request"] = taken
+        taken += 1
+    return event | payload(numbers, event["class"], event["call"], taken)
+
+
+class Coded:
+    """The events of a coded trace, as formats/recording.h describes it ("Coded traces")."""
+
+    def __init__(self, runs: list[bytes], exact: bool, unit_shift: int):
+        self.exact, self.unit_shift = exact, unit_shift
+        self.events, self.taken, self.tokens = [], 0, 0
+        self.forget()
+        for run in runs:
+            self.read(Numbers(run))
+
+    def forget(self) -> None:
+        self.shapes, self.codes, self.after = [], [], {}
+        self.followers, self.history, self.last = {}, (0, 0, 0, 0), (0, 0)
+
+    def read(self, numbers: Numbers) -> None:
+        while numbers.at < len(numbers.data):
+            token = numbers.data[numbers.at]
+            numbers.at += 1
+            self.tokens += 1
+            if token < 240:
+                for _ in range(token):
+                    number, codes = self.expected()
+                    self.came(number, *self.times(numbers, codes))
+            elif token == 240:
+                start = numbers.at
+                rest(numbers, numbers.u(), self.taken)
+                self.shapes.append(numbers.data[start : numbers.at])
+                self.codes.append(self.last)
+                self.came(len(self.shapes) - 1, *self.times(numbers, self.last))
+            elif token == 241:
+                number = numbers.u()
+                self.came(number, *self.times(numbers, self.codes[number]))
+            elif token == 242:
+                event = rest(numbers, numbers.u(), self.taken)
+                self.taken += "request" in event
+                self.events.append({"gap": numbers.u(), "ticks": numbers.u()} | event)
+            else:
+                assert token == 243
+                self.forget()
+
+    def slot(self) -> tuple[int, int]:
+        h = sum(number << 16 * i for i, number in enumerate(self.history))
+        x = h * 0x9E3779B97F4A7C15 % 2**64
+        return x >> 52, x >> 8 & 0xFFFF
+
+    def expected(self):
+        slot, check = self.slot()
+        if slot in self.followers and self.followers[slot][0] == check:
+            return self.followers[slot][1:]
+        number = self.after[self.history[0]]
+        return number, self.codes[number]
+
+    def times(self, numbers: Numbers, expected: tuple[int, int]):
+        if self.exact:
+            return (numbers.u(), numbers.u()), (0, 0)
+        byte = numbers.data[numbers.at]
+        numbers.at += 1
+        codes = []
+        for nibble, before in zip((byte >> 4, byte & 15), expected, strict=True):
+            width = {13: 1, 14: 2}.get(nibble, 0)
+            number = int.from_bytes(numbers.data[numbers.at : numbers.at + width], "little")
+            codes.append(number if width else before + nibble - 6)
+            numbers.at += width
+        units = [code if code < 32 else (16 + code % 16) << (code // 16 - 1) for code in codes]
+        return tuple(unit << self.unit_shift for unit in units), tuple(codes)
+
+    def came(self, number: int, ticks: tuple[int, int], codes: tuple[int, int]) -> None:
+        slot, check = self.slot()
+        self.followers[slot] = (check, number, codes)
+        self.after[self.history[0]] = number
+        self.codes[number] = self.last = codes
+        self.history = (number + 1, *self.history[:3])
+        shape = Numbers(self.shapes[number])
+        event = rest(shape, shape.u(), self.taken)
+        assert shape.at == len(shape.data)
+        self.taken += "request" in event
+        self.events.append({"gap": ticks[0], "ticks": ticks[1]} | event)
 
 
 def payload(numbers: Numbers, kind: str, call: str, taken: int) -> dict:

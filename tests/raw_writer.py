@@ -47,6 +47,15 @@ def z(value: int) -> bytes:
     return u(2 * value if value >= 0 else -2 * value - 1)
 
 
+def coded_example():
+    """A coded trace of unit shift 0 with every kind of token: eleven events."""
+    send = u(CALL_NUMBERS["MPI_Send"]) + u(0) + z(1) + z(0) + u(8)
+    wait = u(CALL_NUMBERS["MPI_Waitall"]) + u(1) + u(1) + u(0)
+    polls = b"\xf2" + u(POLL) + u(3) + u(100) + u(200)
+    once = b"\xf0" + send + b"\xb9" + b"\xf0" + wait + b"\xdd\x40\x41" + b"\xf1\x00\x66" + b"\x02\x66\x66"
+    return once + polls + b"\xf3" + once
+
+
 @dataclass
 class Rank:
     """What one thread of one process writes down; one tick is one nanosecond."""
@@ -71,6 +80,7 @@ class Rank:
     note: str = ""
     in_call: tuple[str, int] | None = None  # and ns after the start
     clocks: int = 2
+    shift_ns: int = 0  # of MPI_Init's end after the first reading of the clocks
     call_cost_ns: int = 0
     recorder_ns: int = 0
     coding: tuple[int, int] = (0, 0)
@@ -173,8 +183,8 @@ class Rank:
         ]
         who = (self.world_rank, self.world_size, self.pid, self.thread, self.flavour, self.flags, 0, self.cpu)
         waited = (self.runqueue_wait_ns, self.run_ns - self.runqueue_wait_ns, self.schedstat_samples)
-        numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start, finalize, self.mpi_ns,
-                              *waited, self.unrecorded, *mask)  # fmt: skip
+        numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start + self.shift_ns, finalize,
+                              self.mpi_ns, *waited, self.unrecorded, *mask)  # fmt: skip
         since_2 = struct.pack("<2I2Q", *self.coding, self.call_cost_ns * 1024, self.recorder_ns)
         texts = b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
         return numbers + texts + (since_2 if version > 1 else b"")

@@ -3,9 +3,9 @@
 
 namespace rankwise::trace {
 
-EventColumns decode(std::span<const std::span<const std::byte>> runs) {
+EventColumns decode(const PackedTrace &trace) {
     EventColumns columns;
-    EventReader reader(runs);
+    EventReader reader(trace);
     for (Event event; reader.next(event);) {
         columns.kind.push_back(event.kind);
         columns.gap_ticks.push_back(event.gap_ticks);

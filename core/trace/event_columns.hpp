@@ -36,6 +36,6 @@ struct EventColumns {
 };
 
 /// @brief Decode all events of a stream.
-EventColumns decode(std::span<const std::span<const std::byte>> runs);
+EventColumns decode(const PackedTrace &trace);
 
 } // namespace rankwise::trace

@@ -9,13 +9,12 @@ namespace rankwise::trace {
 
 // Past the end, and in a number of more than 64 bits, these set `damaged_` and give 0: one check an event is enough.
 std::uint64_t EventReader::take_unsigned() {
-    const auto run = runs_[run_];
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (position_ >= run.size()) {
+        if (position_ >= source_.size()) {
             break;
         }
-        const auto byte = static_cast<std::uint64_t>(run[position_++]);
+        const auto byte = static_cast<std::uint64_t>(source_[position_++]);
         value |= (byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) {
             if (shift == 63 && byte > 1) {
@@ -45,7 +44,7 @@ std::int32_t EventReader::take_int() {
 // A list cannot have more elements than bytes are left for them; so a damaged length never allocates memory.
 std::uint64_t EventReader::take_length(std::size_t smallest_bytes) {
     const std::uint64_t length = take_unsigned();
-    if (length > (runs_[run_].size() - position_) / smallest_bytes) {
+    if (length > (source_.size() - position_) / smallest_bytes) {
         damaged_ = true;
         return 0;
     }
@@ -171,19 +170,7 @@ void EventReader::take_payload(Event &event) {
     }
 }
 
-bool EventReader::next(Event &event) {
-    while (run_ < runs_.size() && position_ >= runs_[run_].size()) {
-        ++run_;
-        position_ = 0;
-    }
-    if (run_ >= runs_.size() || damaged_) {
-        return false;
-    }
-    event = Event{};
-    const std::size_t start = position_;
-    const std::uint64_t kind = take_unsigned();
-    event.gap_ticks = take_unsigned();
-    event.duration_ticks = take_unsigned();
+void EventReader::take_call(Event &event, std::uint64_t kind) {
     if (kind >= calls().size() && kind != RW_EVENT_POLL && kind != RW_EVENT_SCHED && kind != RW_EVENT_LOST) {
         damaged_ = true;
     }
@@ -191,6 +178,155 @@ bool EventReader::next(Event &event) {
         event.kind = static_cast<std::uint16_t>(kind);
         event.call_class = class_of(kind);
         take_payload(event);
+    }
+}
+
+// Kind and payload.
+void EventReader::take_shape(Event &event) {
+    take_call(event, take_unsigned());
+}
+
+void EventReader::take_plain(Event &event) {
+    const std::uint64_t kind = take_unsigned();
+    event.gap_ticks = take_unsigned();
+    event.duration_ticks = take_unsigned();
+    take_call(event, kind);
+}
+
+// A remembered shape is an event of its own, to its last byte.
+void EventReader::take_known_shape(Event &event, std::uint32_t number) {
+    const auto stream = source_;
+    const std::size_t position = position_;
+    source_ = model_->shape(number);
+    position_ = 0;
+    take_shape(event);
+    damaged_ = damaged_ || position_ != source_.size();
+    source_ = stream;
+    position_ = position;
+}
+
+std::uint32_t EventReader::take_code(unsigned nibble, std::uint16_t expected) {
+    if (nibble <= 2 * RW_CODE_REACH) {
+        return expected + nibble - RW_CODE_REACH;
+    }
+    const std::size_t bytes = nibble == RW_NIBBLE_BYTE ? 1 : 2;
+    if (nibble > RW_NIBBLE_WORD || source_.size() - position_ < bytes) {
+        damaged_ = true;
+        return 0;
+    }
+    auto code = static_cast<std::uint32_t>(source_[position_++]);
+    if (bytes == 2) {
+        code |= static_cast<std::uint32_t>(source_[position_++]) << 8;
+    }
+    return code;
+}
+
+TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
+    if (coding_ == RW_TRACE_EXACT) {
+        event.gap_ticks = take_unsigned();
+        event.duration_ticks = take_unsigned();
+        return {};
+    }
+    if (position_ >= source_.size()) {
+        damaged_ = true;
+        return {};
+    }
+    const auto nibbles = static_cast<unsigned>(source_[position_++]);
+    const std::uint32_t gap = take_code(nibbles >> 4, expected.gap);
+    const std::uint32_t duration = take_code(nibbles & 15, expected.duration);
+    if (gap > max_time_code || duration > max_time_code) { // a code below zero is a large one here
+        damaged_ = true;
+        return {};
+    }
+    event.gap_ticks = time_of_code(gap, unit_shift_);
+    event.duration_ticks = time_of_code(duration, unit_shift_);
+    return {static_cast<std::uint16_t>(gap), static_cast<std::uint16_t>(duration)};
+}
+
+void EventReader::take_coded(Event &event) {
+    auto token = repeats_ > 0 ? 0u : static_cast<unsigned>(source_[position_++]);
+    if (token == RW_TOKEN_FORGET) {
+        model_->forget();
+        if (position_ >= source_.size()) {
+            damaged_ = true;
+            return;
+        }
+        token = static_cast<unsigned>(source_[position_++]);
+    }
+    if (token >= 1 && token <= RW_TOKEN_MOST_REPEATS) {
+        repeats_ = token;
+        token = 0;
+    }
+    std::uint32_t number = TraceModel::none;
+    TimeCodes codes;
+    if (token == 0 && repeats_ > 0) {
+        --repeats_;
+        const auto expected = model_->expected();
+        number = expected.number;
+        codes = expected.codes;
+    } else if (token == RW_TOKEN_KNOWN) {
+        const std::uint64_t given = take_unsigned();
+        number = given < model_->size() ? static_cast<std::uint32_t>(given) : TraceModel::none;
+        codes = number != TraceModel::none ? model_->codes(number) : TimeCodes{};
+    } else if (token == RW_TOKEN_NEW || token == RW_TOKEN_SINGLE) {
+        const std::size_t start = position_;
+        take_shape(event);
+        if (token == RW_TOKEN_SINGLE) {
+            event.gap_ticks = take_unsigned();
+            event.duration_ticks = take_unsigned();
+            return;
+        }
+        codes = model_->last();
+        if (!damaged_ && model_->add(source_.subspan(start, position_ - start))) {
+            number = model_->size() - 1;
+        }
+    }
+    if (damaged_ || number == TraceModel::none) {
+        damaged_ = true;
+        return;
+    }
+    if (token != RW_TOKEN_NEW) {
+        take_known_shape(event, number);
+    }
+    codes = take_times(event, codes);
+    model_->came(number, codes);
+}
+
+EventReader::EventReader(const PackedTrace &trace)
+    : runs_(trace.runs), coding_(trace.coding), unit_shift_(trace.unit_shift) {
+    if (coding_ == RW_TRACE_EXACT || coding_ == RW_TRACE_QUANTISED) {
+        model_.emplace();
+    }
+    // Of damaged records: a unit of more than a second, or a coding that no version knows.
+    if (coding_ > RW_TRACE_QUANTISED || unit_shift_ > 32) {
+        damaged_ = !runs_.empty();
+        problem_ = "the trace has a coding that is not known";
+    }
+    if (!runs_.empty()) {
+        source_ = runs_.front();
+    }
+}
+
+// Go to the next run that has something; what was expected of the one before does not come any more.
+bool EventReader::more() {
+    while (run_ < runs_.size() && position_ >= source_.size()) {
+        source_ = ++run_ < runs_.size() ? runs_[run_] : std::span<const std::byte>{};
+        position_ = 0;
+        repeats_ = 0;
+    }
+    return run_ < runs_.size();
+}
+
+bool EventReader::next(Event &event) {
+    if (damaged_ || !more()) {
+        return false;
+    }
+    event = Event{};
+    const std::size_t start = position_;
+    if (model_) {
+        take_coded(event);
+    } else {
+        take_plain(event);
     }
     if (damaged_) {
         problem_ = "the trace is damaged or cut short after event " + std::to_string(events_) + " (byte " +

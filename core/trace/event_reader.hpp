@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "trace/event.hpp"
+#include "trace/packed_trace.hpp"
+#include "trace/trace_model.hpp"
 
 namespace rankwise::trace {
 
@@ -21,8 +24,8 @@ namespace rankwise::trace {
 /// take or complete requests, which holds for every thread level below MPI_THREAD_MULTIPLE.
 class EventReader {
   public:
-    /// @param[in] runs packed events in order, as `ThreadRecord::trace`; they must outlive the reader
-    explicit EventReader(std::span<const std::span<const std::byte>> runs) : runs_(runs) {}
+    /// @param[in] trace packed events in order, as `ThreadRecord::trace`; they must outlive the reader
+    explicit EventReader(const PackedTrace &trace);
 
     /// @brief Decode the next event.
     /// @param[out] event overwritten; its spans hold until the next call
@@ -46,10 +49,23 @@ class EventReader {
     void take_completions(Event &event, bool with_status);
     void take_collective(Event &event);
     void take_payload(Event &event);
+    void take_call(Event &event, std::uint64_t kind);
+    void take_shape(Event &event);
+    void take_known_shape(Event &event, std::uint32_t number);
+    std::uint32_t take_code(unsigned nibble, std::uint16_t expected);
+    TimeCodes take_times(Event &event, TimeCodes expected);
+    void take_plain(Event &event);
+    void take_coded(Event &event);
+    bool more();
 
     std::span<const std::span<const std::byte>> runs_;
+    std::uint32_t coding_;
+    std::uint32_t unit_shift_;
     std::size_t run_ = 0;
+    std::span<const std::byte> source_; // what is being taken from: the run, or a remembered shape
     std::size_t position_ = 0;
+    unsigned repeats_ = 0; // expected events still to come
+    std::optional<TraceModel> model_;
     bool damaged_ = false;
     std::int64_t requests_ = 0;
     std::uint64_t events_ = 0;

@@ -155,13 +155,15 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
     std::stable_sort(runs.begin(), runs.end(), [](const ChunkRun *left, const ChunkRun *right) {
         return left->header.sequence < right->header.sequence;
     });
+    record.trace.coding = record.rank.trace_coding;
+    record.trace.unit_shift = record.rank.trace_unit_shift;
     std::uint64_t expected = 0;
     for (const ChunkRun *run : runs) {
         if (run->header.sequence != expected) {
             record.problems.push_back("part " + std::to_string(expected) + " of the trace is missing; it ends there");
             return;
         }
-        record.trace.push_back(log_bytes(*run, record));
+        record.trace.runs.push_back(log_bytes(*run, record));
         ++expected;
     }
 }

@@ -9,6 +9,7 @@
 
 #include "recording.h"
 #include "trace/mapped_file.hpp"
+#include "trace/packed_trace.hpp"
 
 namespace rankwise::trace {
 
@@ -30,7 +31,7 @@ struct ThreadRecord {
     std::vector<rw_call_histogram> histograms;     // of the calls that were made, if they were timed
     std::vector<rw_site_entry> sites;              // used slots only
     std::vector<std::string> modules;              // paths of the files that `sites` are in
-    std::vector<std::span<const std::byte>> trace; // packed events, views into the file, in order
+    PackedTrace trace;                             // packed events, in order
     std::vector<std::string> problems;             // what could not be read of this record, one sentence each
 
     /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to tell.

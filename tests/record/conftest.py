@@ -84,9 +84,9 @@ def record(tmp_path):
 def record_once(mpi, compiled, tmp_path_factory):
     """Function (source, ranks, trace=) -> threads of a program that several tests look at."""
 
-    def run(source: str, ranks: int, trace=False) -> list[raw_reader.Thread]:
+    def run(source: str, ranks: int, trace: str | None = None) -> list[raw_reader.Thread]:
         directory = tmp_path_factory.mktemp("recording")
-        environment = environment_for(directory, **({"RANKWISE_TRACE": "1"} if trace else {}))
+        environment = environment_for(directory, **({"RANKWISE_TRACE": trace} if trace else {}))
         done = mpi.run(ranks, compiled(mpi, source), environment=environment)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
         return raw_reader.read(directory)

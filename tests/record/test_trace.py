@@ -5,19 +5,23 @@ from collections import Counter
 
 import pytest
 import raw_reader
+from rankwise._core import trace
 
 pytestmark = pytest.mark.mpi
 
 
-@pytest.fixture(scope="module", params=["messages.c", "collectives.c", "communicators.c"])
+TRACED = [("messages.c", "exact"), ("messages.c", "1"), ("collectives.c", "exact"), ("communicators.c", "1")]
+
+
+@pytest.fixture(scope="module", params=TRACED, ids=lambda param: f"{param[0]}-{param[1]}")
 def traced(request, record_once):
-    return record_once(request.param, 4, trace=True)
+    return record_once(request.param[0], 4, trace=request.param[1])
 
 
 def test_every_call_is_one_event_or_one_poll(traced):
     for thread in traced:
         assert thread.has("traced")
-        events = raw_reader.events(thread.trace)
+        events = thread.events()
         counted = Counter(event["call"] for event in events)
         polls = sum(event["values"][0] for event in events if event["call"] == "poll")
         calls = {name: total[0] for name, total in thread.totals.items() if total[0]}
@@ -33,18 +37,28 @@ def test_every_call_is_one_event_or_one_poll(traced):
 
 def test_gaps_and_durations_fill_the_time_from_init_to_the_end_of_finalize(traced):
     for thread in traced:
-        events = raw_reader.events(thread.trace)
+        events = thread.events()
         assert events[-1]["call"] == "MPI_Finalize"
         until_finalize = sum(e["gap"] + e["ticks"] for e in events) - events[-1]["ticks"]
-        assert until_finalize == thread.info["finalize_ticks"] - thread.info["init_ticks"]
         inside = sum(event["ticks"] for event in events)
-        assert inside == sum(v[1] for name, v in thread.totals.items() if name != "MPI_Init")
+        measured = [
+            thread.info["finalize_ticks"] - thread.info["init_ticks"],
+            sum(v[1] for name, v in thread.totals.items() if name != "MPI_Init"),
+        ]
+        if thread.info["trace_coding"] == 1:
+            assert [until_finalize, inside] == measured
+        else:
+            # The bound that the format states: an eighth of the longest, and a unit for each power of two.
+            rounding = 64 << thread.info["trace_unit_shift"]
+            longest = max(max(event["gap"], event["ticks"]) for event in events)
+            for traced_ticks, ticks in zip([until_finalize, inside], measured, strict=True):
+                assert abs(traced_ticks - ticks) <= 2 * (longest / 8 + rounding)
 
 
 def test_messages_of_the_trace_are_those_of_the_tables(traced):
     for thread in traced:
         sent, received, requests = Counter(), Counter(), {}
-        for event in raw_reader.events(thread.trace):
+        for event in thread.events():
             kind, call = event.get("class"), event["call"]
             if kind in ("send", "isend", "sendrecv", "isendrecv") and event["to"] != -1:
                 sent[event["to"], call] += event["bytes"]
@@ -73,7 +87,7 @@ def test_messages_of_the_trace_are_those_of_the_tables(traced):
 def test_every_request_is_completed_as_often_as_it_was_started(traced):
     for thread in traced:
         balance, persistent = Counter(), set()
-        for event in raw_reader.events(thread.trace):
+        for event in thread.events():
             if event.get("class", "").endswith("_init"):
                 persistent.add(event["request"])
             elif "request" in event:
@@ -94,8 +108,70 @@ def test_the_worked_examples_of_the_format_decode():
     text = (raw_reader.TOP / "formats" / "recording.h").read_text()
     lines = [bytes.fromhex(line.strip(" *")) for line in text.splitlines() if line.startswith(" *       ")
              and all(len(word) == 2 for word in line.strip(" *").split())]  # fmt: skip
-    first, second = lines
+    first, second, coded = lines
     (sent,) = raw_reader.events(varint(send) + first[1:])
     assert (sent["gap"], sent["ticks"], sent["to"], sent["tag"], sent["bytes"]) == (1000, 200, 5, 7, 300)
     (waited,) = raw_reader.events(varint(wait) + second[1:])
     assert waited["completed"] == [{"request": -2, "from": 3, "came_tag": 0, "received": 64}]
+    four = raw_reader.Coded([coded[:1] + varint(send) + coded[2:]], False, 0).events
+    assert [(e["call"], e["gap"], e["ticks"], e["to"], e["bytes"]) for e in four] == [
+        ("MPI_Send", 5, 3, 1, 8)
+    ] * 4
+
+
+def test_a_loop_costs_its_times_only_and_both_readers_see_the_same(mpi, compiled, record):
+    # GIVEN a program that sends a token round 2000 times
+    # WHEN it is traced with rounded and with exact times
+    for mode, most_bytes in (("1", 4), ("exact", 8)):
+        recorded = record(mpi, 2, compiled(mpi, "ring.c"), 2000, environment={"RANKWISE_TRACE": mode})
+        for path in sorted((recorded.directory / "raw").glob("*.rwn")):
+            node = trace.NodeFile(str(path))
+            threads = raw_reader.read_node(path)
+            for core, plain in zip(node.threads, threads, strict=True):
+                # THEN an event takes a byte or two, more where times change all the time
+                events = plain.events()
+                assert len(events) >= 4000
+                calls = sum(event["call"] not in ("poll", "sched") for event in events)
+                assert sum(map(len, plain.trace)) < most_bytes * calls
+                # AND the package's reader decodes it to the same
+                decoded = core.events()
+                assert decoded["problem"] == ""
+                assert decoded["gap_ticks"].tolist() == [event["gap"] for event in events]
+                assert decoded["duration_ticks"].tolist() == [event["ticks"] for event in events]
+                assert decoded["send_bytes"].tolist() == [event.get("bytes", 0) for event in events]
+            path.unlink()
+
+
+def test_programs_that_never_repeat_themselves_are_traced_whole(mpi, compiled, record):
+    # GIVEN more different messages than the coder remembers, and lists longer than it takes
+    recorded = record(mpi, 2, compiled(mpi, "irregular.c"), trace=True)
+    # THEN every one is in the trace, in order, with what it sent
+    for thread in recorded.threads:
+        events = thread.events()
+        sent = [(e["tag"], e["bytes"]) for e in events if e["call"] == "MPI_Isend"]
+        assert sent == [(i % 1000, i * 7919 % 100003) for i in range(9000)]
+        waited = [len(e["completed"]) for e in events if e["call"] == "MPI_Waitall"]
+        assert waited == [18000]
+    node = trace.NodeFile(str(next((recorded.directory / "raw").glob("*.rwn"))))
+    assert [thread.events()["problem"] for thread in node.threads] == ["", ""]
+    assert [len(thread.events()["kind"]) for thread in node.threads] == [
+        len(thread.events()) for thread in recorded.threads
+    ]
+
+
+def test_only_the_calls_asked_for_are_traced_and_all_are_counted(mpi, compiled, record):
+    # GIVEN a ring of 23 laps: rank 0 asks for rank and size, then sends and receives in turn
+    # WHEN calls 5 to 8 of each rank are to be traced
+    recorded = record(
+        mpi,
+        2,
+        compiled(mpi, "ring.c"),
+        23,
+        environment={"RANKWISE_TRACE": "1", "RANKWISE_TRACE_CALLS": "5..8"},
+    )
+    # THEN these are in the trace, the others in the totals only
+    for thread, expected in zip(
+        recorded.threads, (["MPI_Send", "MPI_Recv"], ["MPI_Recv", "MPI_Send"]), strict=True
+    ):
+        assert [event["call"] for event in thread.events() if event["call"] != "sched"] == 2 * expected
+        assert thread.has("cut") and thread.count("MPI_Send") == thread.count("MPI_Recv") == 23

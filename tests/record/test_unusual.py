@@ -37,7 +37,7 @@ def test_tables_grow_and_lose_nothing(mpi, compiled, record):
         assert thread.received_bytes == {(1 - rank, "MPI_Irecv"): 2000 * 1999 // 2}
         sizes = sorted(entry["bytes"] for entry in thread.collectives if entry["call"] == "MPI_Bcast")
         assert sizes == list(range(3000))
-        completed = [e for e in raw_reader.events(thread.trace) if e["call"] == "MPI_Waitall"]
+        completed = [e for e in thread.events() if e["call"] == "MPI_Waitall"]
         assert [len(e["completed"]) for e in completed] == [4000]
         assert len({done["request"] for done in completed[0]["completed"]}) == 4000
 
@@ -68,7 +68,7 @@ def assert_partial_and_readable(recorded):
     assert recorded.threads or recorded.run.stderr
     assert any(t.has("full") for t in recorded.threads) or len(recorded.threads) < 2
     for thread in recorded.threads:
-        events = raw_reader.events(thread.trace)
+        events = thread.events()
         assert all(event["call"] != "lost" for event in events[:-1])
         if events and events[-1]["call"] != "lost":
             assert "MPI_Finalize" in {event["call"] for event in events}

@@ -214,3 +214,43 @@ def test_sent_and_received_tables_keep_their_columns_when_empty(tmp_path):
 def test_aborted_ranks_are_partial(tmp_path):
     recording = Recording.open(write_recording(tmp_path / "abort.rw", [Rank(0, 1, flags=ABORTED)]))
     assert recording.context["partial_ranks"] == [{"rank": 0, "why": "MPI_Abort was called"}]
+
+
+def test_what_recording_cost_is_calls_at_their_cost_and_the_rest(tmp_path):
+    # GIVEN two ranks of a second that measured 10 and 30 ns a call, one of which was busy otherwise too
+    ranks = [Rank(0, 2, call_cost_ns=10, recorder_ns=1_000_000), Rank(1, 2, call_cost_ns=30)]
+    for rank in ranks:
+        rank.send(1 - rank.world_rank, 8, times=1000)
+    # WHEN
+    recorder = Recording.open(write_recording(tmp_path / "cost.rw", ranks)).context["recorder"]
+    # THEN the cost is the median, and the share that of the rank with most
+    assert recorder["timed"] and recorder["call_cost_s"] == pytest.approx(20e-9)
+    assert recorder["share"] == pytest.approx(1e-3 + 1000 * 10e-9)
+
+
+def test_times_of_calls_have_a_shortest_and_a_distribution(tmp_path):
+    rank = Rank(0, 1)
+    rank.count("MPI_Barrier", ns=100)
+    rank.count("MPI_Barrier", ns=1000, times=3)
+    recording = Recording.open(write_recording(tmp_path / "times.rw", [rank]))
+    (barrier,) = recording.calls.to_dicts()
+    assert (barrier["min_s"], barrier["max_s"]) == pytest.approx((100e-9, 1000e-9))
+    assert recording.durations.select("rank", "call", "count").rows() == [
+        (0, "MPI_Barrier", 1),
+        (0, "MPI_Barrier", 3),
+    ]
+    assert recording.durations["from_s"].to_list() == pytest.approx([64e-9, 512e-9])
+    assert recording.durations["below_s"].to_list() == pytest.approx([128e-9, 1024e-9])
+
+
+def test_call_sites_keep_what_their_files_do_not_say(tmp_path):
+    # GIVEN calls from a program that is not there any more, and from code that belongs to no file
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Send", 0x40, 3, 300), (0xFFFFFFFF, "MPI_Send", 0x7F0000000000, 1, 50)]
+    # WHEN
+    sites = Recording.open(write_recording(tmp_path / "sites.rw", [rank])).call_sites
+    # THEN their counts are there, and what they are is not known
+    assert sites.select("module", "offset", "count", "function", "file", "line").rows() == [
+        (None, 0x7F0000000000, 1, None, None, None),
+        ("/nowhere/app", 0x40, 3, None, None, None),
+    ]

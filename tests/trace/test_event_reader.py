@@ -4,10 +4,11 @@
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, u, z
+from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, coded_example, u, z
 
 HEADER = Path(__file__).resolve().parents[2] / "formats" / "recording.h"
 
@@ -18,11 +19,11 @@ def event(call, gap, duration, payload=b""):
 
 def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
     # GIVEN the two byte sequences in formats/recording.h, with 12 standing for MPI_Send and 30 for MPI_Wait
-    send, wait = (
+    send, wait, coded = (
         bytes.fromhex(line)
         for line in re.findall(r"^ \*       ((?:[0-9a-f]{2} +)*[0-9a-f]{2})$", HEADER.read_text(), re.M)
     )
-    assert (send[0], wait[0]) == (12, 30)
+    assert (send[0], wait[0], coded[:2]) == (12, 30, b"\xf0\x0c")
     # WHEN they are decoded, behind two receive requests for the second to complete
     irecv = event("MPI_Irecv", 0, 0, u(0) + z(3) + z(0) + u(64))
     decoded = trace.decode(
@@ -41,6 +42,52 @@ def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
         0,
         64,
     )
+
+    # AND the coded one is four times the same event
+    four = trace.decode(coded[:1] + u(CALL_NUMBERS["MPI_Send"]) + coded[2:], 2, 0)
+    assert four["problem"] == ""
+    columns = ("gap_ticks", "duration_ticks", "send_peer", "send_bytes")
+    assert [four[name].tolist() for name in columns] == [[5] * 4, [3] * 4, [1] * 4, [8] * 4]
+
+
+def test_tokens_of_every_kind_are_decoded():
+    events = trace.decode(coded_example(), 2, 0)
+    assert events["problem"] == ""
+    send, wait = CALL_NUMBERS["MPI_Send"], CALL_NUMBERS["MPI_Waitall"]
+    assert events["kind"].tolist() == [send, wait, send, wait, send, POLL, send, wait, send, wait, send]
+    assert events["gap_ticks"][1] == 16 << 3 and events["duration_ticks"][1] == 17 << 3
+    assert (events["gap_ticks"][5], events["duration_ticks"][5], events["count"][5]) == (100, 200, 3)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\x01",  # nothing is expected yet
+        b"\xf1\x00\x66",  # no shape has a number
+        b"\xff",  # no token
+        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xff",  # no nibble
+        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\x00",  # a time below zero
+        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xee\xc0\x03\x00\x00",  # a time beyond 64 bits
+        b"\xf3",
+    ],
+)
+def test_what_no_writer_writes_is_damage(damage):
+    events = trace.decode(damage, 2, 0)
+    assert len(events["kind"]) == 0 and "after event 0" in events["problem"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), st.sampled_from([1, 2]))
+def test_changed_bytes_of_a_coded_trace_never_crash(data, coding):
+    stream = bytearray(coded_example() * 3)
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(stream) - 1))
+        stream[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
+        stream = stream or bytearray(b"\x01")
+    events = trace.decode(bytes(stream), coding, data.draw(st.sampled_from([0, 4, 32, 33])))
+    # An event takes a byte at least, but those of a count that goes on do not come without their times.
+    assert len(events["kind"]) <= len(stream)
+    assert len(events["completion_offsets"]) == len(events["kind"]) + 1
 
 
 def test_every_class_of_call_gives_its_payload():

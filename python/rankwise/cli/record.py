@@ -28,6 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     times = parser.add_mutually_exclusive_group()
     times.add_argument("--trace", action="store_true", help="keep every call in program order too")
     times.add_argument("--counts", action="store_true", help="only count calls, without timing them")
+    parser.add_argument(
+        "--exact-times",
+        action="store_true",
+        help="with --trace: do not round times (a trace three times as large)",
+    )
+    parser.add_argument(
+        "--trace-calls", metavar="FIRST..LAST", help="trace only these calls of each rank, counted from 1"
+    )
     parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
     parser.add_argument(
         "--link",
@@ -75,4 +83,22 @@ def _link(args: argparse.Namespace) -> int:
 def _what(args: argparse.Namespace) -> What:
     from rankwise.record.library import What
 
-    return What(trace=args.trace, counts=args.counts, call_sites=args.callsites)
+    window = _range(args.trace_calls) if args.trace_calls else None
+    if args.counts and window:
+        raise RankwiseError(
+            "`--trace-calls` traces, `--counts` does not time", hint="leave one out", status=2
+        )
+    if args.exact_times and not (args.trace or window):
+        raise RankwiseError("`--exact-times` is for traces", hint="add `--trace`", status=2)
+    trace = args.trace or window is not None
+    return What(
+        trace=trace, exact=args.exact_times, trace_calls=window, counts=args.counts, call_sites=args.callsites
+    )
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, dots, last = text.partition("..")
+    if not (dots and first.isdecimal() and last.isdecimal() and 0 < int(first) <= int(last) < 2**63):
+        hint = "write the first and the last call, for example `--trace-calls 1000..2000`"
+        raise RankwiseError(f"`{text}` is no range of calls", hint=hint, status=2)
+    return int(first), int(last)

@@ -35,11 +35,15 @@ class What:
 
     Attributes:
         trace: Keep every call in program order too.
+        exact: The trace has exact times, not rounded ones.
+        trace_calls: First and last call of each rank to be traced, counted from 1 after MPI_Init.
         counts: Count calls without timing them.
         call_sites: Keep the places in the program that calls came from.
     """
 
     trace: bool = False
+    exact: bool = False
+    trace_calls: tuple[int, int] | None = None
     counts: bool = False
     call_sites: bool = False
 
@@ -57,7 +61,11 @@ def variables(
         flavour: The MPI where the user says it; it counts where the library does not say itself what it is.
     """
     chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_DIR": str(directory.resolve())}
-    asked = {"TRACE": what.trace, "COUNTS": what.counts, "SITES": what.call_sites}
+    if what.trace:
+        chosen["RANKWISE_TRACE"] = "exact" if what.exact else "1"
+    if what.trace_calls:
+        chosen["RANKWISE_TRACE_CALLS"] = f"{what.trace_calls[0]}..{what.trace_calls[1]}"
+    asked = {"COUNTS": what.counts, "SITES": what.call_sites}
     chosen |= {f"RANKWISE_{name}": "1" for name, wanted in asked.items() if wanted}
     if mpi_library:
         chosen["RANKWISE_MPI"] = mpi_library

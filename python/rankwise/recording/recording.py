@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
+    from rankwise.recording.clocks import HostClock
 
 
 class Recording:
@@ -144,6 +145,26 @@ class Recording:
             [b["pus"] for b in bindings],
             names,
         )
+
+    def clocks(self) -> list[HostClock]:
+        """How the clocks of the hosts relate, from an exact trace's messages, and how far that may be wrong.
+
+        Raises:
+            RankwiseError: No exact trace of the whole run, or hosts that its messages do not relate.
+        """
+        from rankwise.recording.waits import Timeline
+
+        return Timeline.of(self.path).clocks
+
+    def waits(self) -> pl.DataFrame:
+        """Time in receives and synchronising collectives by rank and call: time_s, and of it waiting_s for others.
+
+        Raises:
+            RankwiseError: No exact trace of the whole run, or hosts whose clocks its messages do not relate.
+        """
+        from rankwise.recording.waits import Timeline
+
+        return Timeline.of(self.path).waits()
 
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.
