@@ -310,7 +310,8 @@ struct rw_rank_run {
  *   token    = n in 1 .. RW_TOKEN_MOST_REPEATS, then n times: times       n events that were to be expected
  *            | RW_TOKEN_KNOWN   u number  times                           a shape by its number
  *            | RW_TOKEN_NEW     shape     times                           a new one, of at most RW_MODEL_SHAPE_BYTES
- *            | RW_TOKEN_SINGLE  shape  u gap  u duration                  not remembered: RW_EVENT_..., longer shapes
+ *            | RW_TOKEN_SINGLE  shape  u gap  u duration                  not remembered: polls, lost ones, longer shapes
+ *            | RW_TOKEN_SCHED   u wait   u cpu                            RW_EVENT_SCHED, in 2^RW_SCHED_UNIT_SHIFT ns
  *            | RW_TOKEN_FORGET                                            all is as at the start but for the carried rests
  *
  * A run that is cut short (its writer was killed) may end before the n events have come. `n` counts on while they come.
@@ -326,34 +327,37 @@ struct rw_rank_run {
  *
  * Times, RW_TRACE_EXACT: u gap  u duration, in ticks. RW_TRACE_QUANTISED: both as codes, one byte (gap's nibble * 16 +
  * duration's) and what these ask for, gap's first: nibble 0 .. 2 * RW_CODE_REACH means expected code - RW_CODE_REACH +
- * nibble; RW_NIBBLE_BYTE a code of one byte that follows, RW_NIBBLE_WORD one of two. A code c means c units of
- * 2^trace_unit_shift ticks if c < 32, else (16 + c % 16) << (c / 16 - 1) units: five significant bits.
+ * nibble, RW_NIBBLE_BYTE a code in a byte of its own. A code c means c units of 2^trace_unit_shift ticks if c < 8, else
+ * (4 + c % 4) << (c / 4 - 1) units: three significant bits. Codes go up to RW_CODE_MOST.
  *
- * Error bound: what rounding left of a time is carried to the next gap (or duration) of the same power of two. So each
- * time is off by a tenth of itself and a unit at most, and the sum of any number of times by at most a sixteenth of
- * each power of two that occurs, whatever their number: an eighth of the longest of them in all, and a unit for each
- * power of two.
+ * Error bound: what rounding left of a time is carried to the next gap (or duration) of the same power of two. The steps
+ * between 2^k and 2^(k+1) are 2^k / 4, so at most 2^k / 8 is left, or twice that where a time was rounded up beyond
+ * 2^(k+1). So each time is off by at most 3/8 of itself and a unit (1/8 without what was carried), and the sum of all
+ * times of one power of two by at most 1/4 of the longest, however many there are; that of all times by half of the
+ * longest, and a unit for each power of two.
  *
  * Worked example, of call 12 standing for MPI_Send of 8 bytes to world rank 1, four times, unit shift 0, gaps of 5 and
  * durations of 3: the first is new; that it follows itself is not expected the first time; the other two are, and so are
  * their times. (The call's number takes one byte here.)
- *       f0 0c 00 02 00 08 b9 f1 00 66 02 66 66
+ *       f0 0c 00 02 00 08 ca f1 00 77 02 77 77
  */
 enum rw_trace_token {
     RW_TOKEN_MOST_REPEATS = 239,
     RW_TOKEN_NEW = 240,
     RW_TOKEN_KNOWN = 241,
     RW_TOKEN_SINGLE = 242,
-    RW_TOKEN_FORGET = 243
+    RW_TOKEN_FORGET = 243,
+    RW_TOKEN_SCHED = 244
 };
 #define RW_MODEL_SHAPES 4096u
 #define RW_MODEL_SHAPE_BYTES 1024u
 #define RW_MODEL_ARENA_BYTES 262144u
 #define RW_MODEL_FOLLOWER_BITS 12u
 #define RW_MODEL_FOLLOWERS (1u << RW_MODEL_FOLLOWER_BITS)
-#define RW_CODE_REACH 6u
-#define RW_NIBBLE_BYTE 13u
-#define RW_NIBBLE_WORD 14u
+#define RW_CODE_REACH 7u
+#define RW_NIBBLE_BYTE 15u
+#define RW_CODE_MOST 247u
+#define RW_SCHED_UNIT_SHIFT 10u
 
 enum rw_event_kind { RW_EVENT_FIRST = 2048, RW_EVENT_POLL = 2048, RW_EVENT_SCHED = 2049, RW_EVENT_LOST = 2050 };
 

@@ -151,16 +151,28 @@ static void single(struct rw_thread *thread, const unsigned char *shape, uint64_
     written(thread, at);
 }
 
+/* In whole units; what is left comes with the next ones. */
+static unsigned char *put_scheduler_ns(unsigned char *at, uint64_t *left, uint64_t ns) {
+    *left += ns;
+    at = rw_put_u(at, *left >> RW_SCHED_UNIT_SHIFT);
+    *left &= (1u << RW_SCHED_UNIT_SHIFT) - 1;
+    return at;
+}
+
 void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns) {
-    unsigned char *shape = rw_trace_begin(thread, RW_EVENT_SCHED, thread->last_end, thread->last_end, 2);
-    if (!shape)
+    if (!rw_trace_prepare(thread, 0))
         return;
-    const uint64_t length =
-        (uint64_t)(rw_put_u(rw_put_u(shape, wait_ns), cpu_ns) - thread->shape_buffer);
-    if (!has_room(thread, length + BESIDE_BYTES) && next_run(thread, length + BESIDE_BYTES) != 0)
+    if (!has_room(thread, BESIDE_BYTES) && next_run(thread, BESIDE_BYTES) != 0) {
         count_lost(thread);
-    else
-        single(thread, thread->shape_buffer, length);
+        return;
+    }
+    struct rw_trace_model *const model = thread->model;
+    unsigned char *at = thread->trace_at;
+    *at++ = RW_TOKEN_SCHED;
+    at = put_scheduler_ns(at, &model->wait_left_ns, wait_ns);
+    at = put_scheduler_ns(at, &model->cpu_left_ns, cpu_ns);
+    model->repeats = NULL;
+    written(thread, at);
 }
 
 void rw_trace_flush(struct rw_thread *thread) {
@@ -227,14 +239,12 @@ static unsigned char *put_unexpected(struct rw_trace_model *model, unsigned char
 
 static inline unsigned nibble_of(uint32_t code, uint32_t expected) {
     const uint32_t above = code + RW_CODE_REACH - expected;
-    return RW_LIKELY(above <= 2 * RW_CODE_REACH) ? above : code < 256 ? RW_NIBBLE_BYTE : RW_NIBBLE_WORD;
+    return RW_LIKELY(above <= 2 * RW_CODE_REACH) ? above : RW_NIBBLE_BYTE;
 }
 
 static inline unsigned char *put_code(unsigned char *at, unsigned nibble, uint32_t code) {
-    if (nibble >= RW_NIBBLE_BYTE)
+    if (RW_UNLIKELY(nibble == RW_NIBBLE_BYTE))
         *at++ = (unsigned char)code;
-    if (nibble == RW_NIBBLE_WORD)
-        *at++ = (unsigned char)(code >> 8);
     return at;
 }
 
@@ -248,7 +258,7 @@ static inline unsigned char *put_times(struct rw_thread *thread, struct rw_trace
     const uint32_t duration = rw_quantise(model->carried[1], thread->event_duration, RW_UNIT_SHIFT);
     const unsigned upper = nibble_of(gap, expected.gap), lower = nibble_of(duration, expected.duration);
     *at++ = (unsigned char)(upper << 4 | lower);
-    *codes = (struct rw_codes){(uint16_t)gap, (uint16_t)duration};
+    *codes = (struct rw_codes){(uint8_t)gap, (uint8_t)duration};
     return put_code(put_code(at, upper, gap), lower, duration);
 }
 

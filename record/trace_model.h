@@ -15,7 +15,7 @@
 
 /* Codes of gap and duration. */
 struct rw_codes {
-    uint16_t gap, duration;
+    uint8_t gap, duration;
 };
 
 /* What came last after four certain shapes. */
@@ -31,6 +31,7 @@ struct rw_trace_model {
     uint32_t shapes, arena_used;
     struct rw_codes last;
     int64_t carried[2][64]; /* by power of two: what rounding left, of gaps and of durations */
+    uint64_t wait_left_ns, cpu_left_ns; /* of the scheduler's figures */
     struct rw_follower followers[RW_MODEL_FOLLOWERS];
     uint16_t after[RW_MODEL_SHAPES + 1]; /* number + 1 of the shape that came last after this one */
     struct rw_codes codes[RW_MODEL_SHAPES];
@@ -43,12 +44,12 @@ static inline uint64_t rw_model_hash(uint64_t history) { return history * 0x9e37
 
 /* The last value of rw_quantise() as ticks. */
 static inline uint64_t rw_dequantise(uint32_t code, unsigned unit_shift) {
-    const uint64_t units = code < 32 ? code : (uint64_t)((code & 15) + 16) << ((code >> 4) - 1);
+    const uint64_t units = code < 8 ? code : (uint64_t)((code & 3) + 4) << ((code >> 2) - 1);
     return units << unit_shift;
 }
 
 /**
- * @brief Round to five significant bits.
+ * @brief Round to three significant bits.
  *
  * What is left is carried to the next time of the same power of two, so that sums stay right.
  */
@@ -57,9 +58,9 @@ static inline uint32_t rw_quantise(int64_t carried[64], uint64_t ticks, unsigned
     const int64_t wanted = (int64_t)ticks + *left;
     const uint64_t units = wanted > 0 ? ((uint64_t)wanted + ((1u << unit_shift) >> 1)) >> unit_shift : 0;
     uint32_t code = (uint32_t)units;
-    if (units >= 32) {
-        const unsigned shift = 59 - (unsigned)__builtin_clzll(units);
-        code = (uint32_t)((units + ((uint64_t)1 << (shift - 1))) >> shift) + (shift << 4);
+    if (units >= 8) {
+        const unsigned shift = 61 - (unsigned)__builtin_clzll(units);
+        code = (uint32_t)((units + ((uint64_t)1 << (shift - 1))) >> shift) + (shift << 2);
     }
     *left = wanted - (int64_t)rw_dequantise(code, unit_shift);
     return code;

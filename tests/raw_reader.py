@@ -282,9 +282,12 @@ class Coded:
                 event = rest(numbers, numbers.u(), self.taken)
                 self.taken += "request" in event
                 self.events.append({"gap": numbers.u(), "ticks": numbers.u()} | event)
-            else:
-                assert token == 243
+            elif token == 243:
                 self.forget()
+            else:
+                assert token == 244
+                values = [numbers.u() << 10, numbers.u() << 10]
+                self.events.append({"gap": 0, "ticks": 0, "call": "sched", "values": values})
 
     def slot(self) -> tuple[int, int]:
         h = sum(number << 16 * i for i, number in enumerate(self.history))
@@ -305,11 +308,9 @@ class Coded:
         numbers.at += 1
         codes = []
         for nibble, before in zip((byte >> 4, byte & 15), expected, strict=True):
-            width = {13: 1, 14: 2}.get(nibble, 0)
-            number = int.from_bytes(numbers.data[numbers.at : numbers.at + width], "little")
-            codes.append(number if width else before + nibble - 6)
-            numbers.at += width
-        units = [code if code < 32 else (16 + code % 16) << (code // 16 - 1) for code in codes]
+            codes.append(numbers.data[numbers.at] if nibble == 15 else before + nibble - 7)
+            numbers.at += nibble == 15
+        units = [code if code < 8 else (4 + code % 4) << (code // 4 - 1) for code in codes]
         return tuple(unit << self.unit_shift for unit in units), tuple(codes)
 
     def came(self, number: int, ticks: tuple[int, int], codes: tuple[int, int]) -> None:

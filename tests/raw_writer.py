@@ -48,12 +48,13 @@ def z(value: int) -> bytes:
 
 
 def coded_example():
-    """A coded trace of unit shift 0 with every kind of token: eleven events."""
+    """A coded trace of unit shift 0 with every kind of token: twelve events."""
     send = u(CALL_NUMBERS["MPI_Send"]) + u(0) + z(1) + z(0) + u(8)
     wait = u(CALL_NUMBERS["MPI_Waitall"]) + u(1) + u(1) + u(0)
     polls = b"\xf2" + u(POLL) + u(3) + u(100) + u(200)
-    once = b"\xf0" + send + b"\xb9" + b"\xf0" + wait + b"\xdd\x40\x41" + b"\xf1\x00\x66" + b"\x02\x66\x66"
-    return once + polls + b"\xf3" + once
+    once = b"\xf0" + send + b"\xca" + b"\xf0" + wait + b"\xff\x40\x41" + b"\xf1\x00\x77" + b"\x02\x77\x77"
+    sample = b"\xf4" + u(3) + u(9)
+    return once + polls + sample + b"\xf3" + once
 
 
 @dataclass

@@ -205,20 +205,15 @@ void EventReader::take_known_shape(Event &event, std::uint32_t number) {
     position_ = position;
 }
 
-std::uint32_t EventReader::take_code(unsigned nibble, std::uint16_t expected) {
-    if (nibble <= 2 * RW_CODE_REACH) {
+std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
+    if (nibble != RW_NIBBLE_BYTE) {
         return expected + nibble - RW_CODE_REACH;
     }
-    const std::size_t bytes = nibble == RW_NIBBLE_BYTE ? 1 : 2;
-    if (nibble > RW_NIBBLE_WORD || source_.size() - position_ < bytes) {
+    if (position_ >= source_.size()) {
         damaged_ = true;
         return 0;
     }
-    auto code = static_cast<std::uint32_t>(source_[position_++]);
-    if (bytes == 2) {
-        code |= static_cast<std::uint32_t>(source_[position_++]) << 8;
-    }
-    return code;
+    return static_cast<std::uint32_t>(source_[position_++]);
 }
 
 TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
@@ -234,13 +229,13 @@ TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
     const auto nibbles = static_cast<unsigned>(source_[position_++]);
     const std::uint32_t gap = take_code(nibbles >> 4, expected.gap);
     const std::uint32_t duration = take_code(nibbles & 15, expected.duration);
-    if (gap > max_time_code || duration > max_time_code) { // a code below zero is a large one here
+    if (gap > RW_CODE_MOST || duration > RW_CODE_MOST) { // a code below zero is a large one here
         damaged_ = true;
         return {};
     }
     event.gap_ticks = time_of_code(gap, unit_shift_);
     event.duration_ticks = time_of_code(duration, unit_shift_);
-    return {static_cast<std::uint16_t>(gap), static_cast<std::uint16_t>(duration)};
+    return {static_cast<std::uint8_t>(gap), static_cast<std::uint8_t>(duration)};
 }
 
 void EventReader::take_coded(Event &event) {
@@ -256,6 +251,13 @@ void EventReader::take_coded(Event &event) {
     if (token >= 1 && token <= RW_TOKEN_MOST_REPEATS) {
         repeats_ = token;
         token = 0;
+    }
+    if (token == RW_TOKEN_SCHED) {
+        event.kind = RW_EVENT_SCHED;
+        event.call_class = CallClass::sched;
+        event.runqueue_wait_ns = take_unsigned() << RW_SCHED_UNIT_SHIFT;
+        event.cpu_ns = take_unsigned() << RW_SCHED_UNIT_SHIFT;
+        return;
     }
     std::uint32_t number = TraceModel::none;
     TimeCodes codes;

@@ -52,7 +52,7 @@ class EventReader {
     void take_call(Event &event, std::uint64_t kind);
     void take_shape(Event &event);
     void take_known_shape(Event &event, std::uint32_t number);
-    std::uint32_t take_code(unsigned nibble, std::uint16_t expected);
+    std::uint32_t take_code(unsigned nibble, std::uint8_t expected);
     TimeCodes take_times(Event &event, TimeCodes expected);
     void take_plain(Event &event);
     void take_coded(Event &event);

@@ -219,7 +219,7 @@ bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record)
     if (there < record.calls.size()) {
         record.problems.push_back("the totals of calls are cut short");
     }
-    if (const std::size_t at = record.calls.size() * sizeof(rw_call_total); at + sizeof(rw_progress) <= totals.size()) {
+    if (const std::size_t at = record.calls.size() * total_bytes; at + sizeof(rw_progress) <= totals.size()) {
         record.progress = read_at<rw_progress>(totals, at);
         if (record.progress.call > calls().size()) {
             record.progress.call = 0;

@@ -46,7 +46,7 @@ void TraceModel::forget() {
 }
 
 std::uint64_t time_of_code(std::uint32_t code, unsigned unit_shift) {
-    const std::uint64_t units = code < 32 ? code : std::uint64_t{16 + code % 16} << (code / 16 - 1);
+    const std::uint64_t units = code < 8 ? code : std::uint64_t{4 + code % 4} << (code / 4 - 1);
     return units << unit_shift;
 }
 

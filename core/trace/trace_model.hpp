@@ -13,7 +13,7 @@ namespace rankwise::trace {
 
 /// @brief Codes of gap and duration of a coded trace (formats/recording.h, "Coded traces").
 struct TimeCodes {
-    std::uint16_t gap = 0, duration = 0;
+    std::uint8_t gap = 0, duration = 0;
 };
 
 /// @brief What is to be expected in a coded trace: the reader's half of record/trace_model.h.
@@ -76,8 +76,8 @@ class TraceModel {
     std::vector<std::byte> arena_;
 };
 
-/// @brief Ticks that a code stands for. 64 bits hold the largest code that fits, 959; larger ones are damage.
-constexpr std::uint32_t max_time_code = 959;
+/// @brief Ticks that a code stands for.
+/// @pre code <= RW_CODE_MOST
 std::uint64_t time_of_code(std::uint32_t code, unsigned unit_shift);
 
 } // namespace rankwise::trace

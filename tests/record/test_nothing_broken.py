@@ -71,7 +71,7 @@ def test_on_a_file_system_that_is_full_the_program_runs_on(mpi, compiled, tmp_pa
     else:
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("rankwise: nothing is recorded: ")
     for thread in threads:
-        raw_reader.events(thread.trace)
+        thread.events()
 
 
 @pytest.mark.root

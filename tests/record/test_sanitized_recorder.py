@@ -84,7 +84,7 @@ def check(program, tmp_path, seed: int, steps: int, threads: int, trace: bool) -
         assert +sums == +wanted, what
     if trace:
         for thread in found:
-            assert all(event["call"] != "lost" for event in raw_reader.events(thread.trace))
+            assert all(event["call"] != "lost" for event in thread.events())
 
 
 @pytest.mark.slow

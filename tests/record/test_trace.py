@@ -48,11 +48,11 @@ def test_gaps_and_durations_fill_the_time_from_init_to_the_end_of_finalize(trace
         if thread.info["trace_coding"] == 1:
             assert [until_finalize, inside] == measured
         else:
-            # The bound that the format states: an eighth of the longest, and a unit for each power of two.
+            # The bound that the format states: half of the longest, and a unit for each power of two.
             rounding = 64 << thread.info["trace_unit_shift"]
             longest = max(max(event["gap"], event["ticks"]) for event in events)
             for traced_ticks, ticks in zip([until_finalize, inside], measured, strict=True):
-                assert abs(traced_ticks - ticks) <= 2 * (longest / 8 + rounding)
+                assert abs(traced_ticks - ticks) <= 2 * (longest / 2 + rounding)
 
 
 def test_messages_of_the_trace_are_those_of_the_tables(traced):

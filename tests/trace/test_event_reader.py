@@ -54,8 +54,22 @@ def test_tokens_of_every_kind_are_decoded():
     events = trace.decode(coded_example(), 2, 0)
     assert events["problem"] == ""
     send, wait = CALL_NUMBERS["MPI_Send"], CALL_NUMBERS["MPI_Waitall"]
-    assert events["kind"].tolist() == [send, wait, send, wait, send, POLL, send, wait, send, wait, send]
-    assert events["gap_ticks"][1] == 16 << 3 and events["duration_ticks"][1] == 17 << 3
+    assert events["kind"].tolist() == [
+        send,
+        wait,
+        send,
+        wait,
+        send,
+        POLL,
+        SCHED,
+        send,
+        wait,
+        send,
+        wait,
+        send,
+    ]
+    assert events["gap_ticks"][1] == 4 << 15 and events["duration_ticks"][1] == 5 << 15
+    assert (events["runqueue_wait_ns"][6], events["cpu_ns"][6]) == (3072, 9216)
     assert (events["gap_ticks"][5], events["duration_ticks"][5], events["count"][5]) == (100, 200, 3)
 
 
@@ -65,9 +79,9 @@ def test_tokens_of_every_kind_are_decoded():
         b"\x01",  # nothing is expected yet
         b"\xf1\x00\x66",  # no shape has a number
         b"\xff",  # no token
-        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xff",  # no nibble
+        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xff",  # no code where one should be
         b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\x00",  # a time below zero
-        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xee\xc0\x03\x00\x00",  # a time beyond 64 bits
+        b"\xf0" + u(CALL_NUMBERS["MPI_Comm_rank"]) + b"\xff\xf8\x00",  # a time beyond 64 bits
         b"\xf3",
     ],
 )

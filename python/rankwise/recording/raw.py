@@ -134,8 +134,8 @@ class Thread:
 
     @property
     def in_call_since_s(self) -> float | None:
-        """When that call began, in seconds since the return of MPI_Init; `None` if no clock was read twice."""
-        if not self.rank["seconds_per_tick"]:
+        """When that call began, in seconds since the return of MPI_Init; `None` without times."""
+        if not self.rank["seconds_per_tick"] or not self.timed:
             return None
         return self.seconds(max(self.rank["in_call_begin_ticks"] - self.rank["init_ticks"], 0))
 
