@@ -142,6 +142,8 @@ class RankReader {
           tags_(tags), omitted_(omitted), program_(builder, rank) {}
 
     void read() {
+        if ((record_.rank.flags & RW_TRACE_CUT) != 0)
+            ++omitted_["ranks of which only a part of the calls was traced"];
         trace::EventReader reader(record_.trace);
         for (Event event; reader.next(event); ++program_.event)
             take(event);

@@ -23,6 +23,7 @@ from rankwise.recording.raw import (
     FLAVOURS,
     LAZY_COMMS,
     STORAGE_FULL,
+    TRACE_CUT,
     TRACED,
     UNCLASSIFIED,
     Thread,
@@ -186,6 +187,7 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
     for flag, what, why in (
         (UNCLASSIFIED, "peers", "a handle could not be resolved; those messages have no destination"),
         (APPROXIMATE_COLLECTIVES, "collectives", "more distinct sizes than fit; some are by size bin only"),
+        (TRACE_CUT, "trace", "only a part of the calls was traced, as was asked for"),
         (LAZY_COMMS, "communicators", "some were first seen in use, not when they were made"),
     ):
         ranks = len({thread.rank["world_rank"] for thread in job.threads if thread.has(flag)})
