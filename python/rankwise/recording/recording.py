@@ -154,7 +154,7 @@ class Recording:
         """
         from rankwise.recording.waits import Timeline
 
-        return Timeline.of(self.path).clocks
+        return Timeline.of(self.path, self._job).clocks
 
     def waits(self) -> pl.DataFrame:
         """Time in receives and synchronising collectives by rank and call: time_s, and of it waiting_s for others.
@@ -164,7 +164,7 @@ class Recording:
         """
         from rankwise.recording.waits import Timeline
 
-        return Timeline.of(self.path).waits()
+        return Timeline.of(self.path, self._job).waits()
 
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.

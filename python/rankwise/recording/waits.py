@@ -16,7 +16,7 @@ import polars as pl
 
 from rankwise.recording.clocks import HostClock, relate
 from rankwise.recording.communicators import unify
-from rankwise.recording.job import largest_job
+from rankwise.recording.job import choose_job
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES, read
 from rankwise.recording.timeline import Messages, RankEvents, match, rank_events
 
@@ -51,13 +51,13 @@ class Timeline:
     communicator_of: list[dict[int, int]]
 
     @classmethod
-    def of(cls, path: Path) -> Timeline:
-        """Of a recording directory.
+    def of(cls, path: Path, wanted: str | None = None) -> Timeline:
+        """Of a recording directory, and of one job of several in it (`choose_job`).
 
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks cannot be related.
         """
-        job = largest_job(read(path))
+        job = choose_job(read(path), wanted)
         known = unify(job).number
         numbers = [
             {index: number for index, (number, _) in known[thread.process].items()}
