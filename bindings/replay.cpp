@@ -14,6 +14,7 @@
 #include "error.hpp"
 #include "machine/machine.hpp"
 #include "matched_schedule.hpp"
+#include "replay/critical_path.hpp"
 #include "replay/goal.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
@@ -167,6 +168,66 @@ nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::d
     return to_numpy(std::move(out));
 }
 
+/// Everything that happened in one replay, for Python.
+struct RecordedReplay {
+    Prediction prediction;
+    Timeline timeline;
+    std::vector<PathSegment> path;
+    std::vector<Waiting> waiting_of;
+};
+
+RecordedReplay replay_recorded(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
+                               const nb::dict &rx, const std::string &core_sharing, bool progress,
+                               bool handshake, const nb::dict &layout_dict) {
+    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
+    const auto layout = layout_from(s.schedule, machine, layout_dict);
+    nb::gil_scoped_release unlocked;
+    RecordedReplay out;
+    out.prediction = replay_on_machine(s.schedule, s.matching, machine, layout, out.timeline);
+    rankwise::LargeArray<Step> known;
+    if (s.schedule.wildcards)
+        known = steps_on_machine(s.schedule, s.matching, machine, layout);
+    const auto &steps = s.schedule.wildcards ? known : s.matching.steps;
+    out.path = critical_path(steps, machine, layout, out.timeline);
+    out.waiting_of = waiting(steps, s.schedule.ranks(), out.timeline);
+    return out;
+}
+
+/// A field of each item, as seconds.
+template <class Items, class Field> nb::object field_s(const Items &items, Field field) {
+    std::vector<double> out;
+    out.reserve(items.size());
+    for (const auto &item : items)
+        out.push_back(static_cast<double>(item.*field) / 1e12);
+    return to_numpy(std::move(out));
+}
+
+nb::dict path_dict(const RecordedReplay &r) {
+    std::vector<std::uint32_t> operations;
+    std::vector<std::uint8_t> why;
+    for (const PathSegment &segment : r.path) {
+        operations.push_back(segment.op);
+        why.push_back(static_cast<std::uint8_t>(segment.cause));
+    }
+    nb::dict out;
+    out["operation"] = to_numpy(std::move(operations));
+    out["cause"] = to_numpy(std::move(why));
+    out["from_s"] = field_s(r.path, &PathSegment::from);
+    out["to_s"] = field_s(r.path, &PathSegment::to);
+    return out;
+}
+
+nb::dict waiting_dict(const RecordedReplay &r) {
+    nb::dict out;
+    out["late_sender_s"] = field_s(r.waiting_of, &Waiting::late_sender);
+    out["late_receiver_s"] = field_s(r.waiting_of, &Waiting::late_receiver);
+    out["link_queue_s"] = field_s(r.waiting_of, &Waiting::link_queue);
+    out["tx_queue_s"] = field_s(r.waiting_of, &Waiting::tx_queue);
+    out["rx_queue_s"] = field_s(r.waiting_of, &Waiting::rx_queue);
+    out["transfer_s"] = field_s(r.waiting_of, &Waiting::transfer);
+    return out;
+}
+
 std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank,
                                              Array<std::uint8_t> kind, Array<std::uint64_t> value,
                                              Array<std::uint32_t> peer, Array<std::uint32_t> tag,
@@ -231,6 +292,25 @@ void bind_replay(nb::module_ &module) {
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
         .def_prop_ro("channel_bytes",
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::bytes); });
+
+    nb::class_<RecordedReplay>(room, "RecordedReplay")
+        .def_ro("prediction", &RecordedReplay::prediction)
+        .def_prop_ro(
+            "ready_s",
+            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::ready); })
+        .def_prop_ro(
+            "begin_s",
+            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::begin); })
+        .def_prop_ro(
+            "end_s",
+            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::end); })
+        .def_prop_ro(
+            "arrives_s",
+            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::arrives); })
+        .def_prop_ro("critical_path", &path_dict)
+        .def_prop_ro("waiting", &waiting_dict);
+    room.attr("CAUSES") = nb::make_tuple("computation", "overhead", "core_sharing", "latency", "bytes",
+                                         "link_queue", "tx_queue", "rx_queue", "handshake");
 
     nb::class_<MatchedSchedule>(room, "Schedule")
         .def_static(
@@ -308,6 +388,16 @@ void bind_replay(nb::module_ &module) {
                 return timeline_columns(s.schedule, partner, timeline);
             },
             "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
+        .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layout"_a)
+        .def(
+            "describe",
+            [](const MatchedSchedule &s, std::uint32_t op) {
+                if (op >= s.schedule.operations.size())
+                    throw rankwise::Error("operation `" + std::to_string(op) + "` does not exist");
+                return s.schedule.describe(op);
+            },
+            "operation"_a)
         .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0)
         .def("screen_s", &for_many<screen>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,

@@ -58,9 +58,14 @@ struct TimelineRecorder : NoRecorder {
     /// @param[in] first_job not an answer, nor the data of a rendezvous
     void started(std::uint32_t processor, std::uint32_t op, bool first_job, Picoseconds idle_since,
                  Picoseconds now) {
+        OperationTimes &times = timeline.operations[op];
+        const std::uint32_t before = idle_since == now ? last_on_processor[processor] : any;
         if (first_job) {
-            timeline.operations[op].begin = now;
-            timeline.operations[op].after = idle_since == now ? last_on_processor[processor] : any;
+            times.begin = now;
+            times.after = before;
+        } else {
+            times.answered = now;
+            times.late_after = before;
         }
         if (idle_since < now)
             timeline.gaps.push_back({op, idle_since, now});

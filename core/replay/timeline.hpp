@@ -21,6 +21,9 @@ struct OperationTimes {
     Picoseconds arrives = 0; ///< its last byte is there
     std::uint32_t released_by = any; ///< operation that it waited for last, `any` if for none
     std::uint32_t after = any;       ///< operation that had the processor until `begin`, `any` if it was idle
+    Picoseconds answered = 0;        ///< of a receive: the processor answers a rendezvous (in-call progress)
+    std::uint32_t late_after =
+        any; ///< operation that had the processor until `answered`, or of a send until `sent`
 };
 
 /// @brief What a replay did at what time, for every operation.

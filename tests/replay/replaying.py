@@ -51,6 +51,35 @@ def link_dict(link: Link) -> dict:
     }
 
 
+def model(
+    place: Place,
+    processor: list[int],
+    core_sharing: str = "none",
+    capacity: list[int] | None = None,
+    progress: bool = True,
+    handshake: bool = True,
+) -> dict:
+    """Arguments of a replay on a machine whose nodes have one place each."""
+    return {
+        "links": [link_dict(link) for link in (place.itself, place.inside, place.network)],
+        "tx": {"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
+        "rx": {"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
+        "core_sharing": core_sharing,
+        "progress": progress,
+        "handshake": handshake,
+        "layout": {
+            "node": np.array(place.node, dtype=np.uint32),
+            "place": np.zeros(len(place.node), dtype=np.uint32),
+            "places": 1,
+            "processor": np.array(processor, dtype=np.uint32),
+            "capacity": np.array(capacity or [1] * (max(processor) + 1), dtype=np.uint32),
+            "place_link": np.array([1], dtype=np.uint8),
+            "network_link": 2,
+            "self_link": 0,
+        },
+    }
+
+
 def on_machine(
     ranks: list[list[Op]],
     place: Place,
@@ -63,20 +92,5 @@ def on_machine(
     """Replay on a machine whose nodes have one place each; by default every rank has its own processor."""
     processor = list(range(len(ranks))) if processor is None else processor
     return schedule_of(ranks).replay_on_machine(
-        links=[link_dict(link) for link in (place.itself, place.inside, place.network)],
-        tx={"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
-        rx={"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
-        core_sharing=core_sharing,
-        progress=progress,
-        handshake=handshake,
-        layout={
-            "node": np.array(place.node, dtype=np.uint32),
-            "place": np.zeros(len(ranks), dtype=np.uint32),
-            "places": 1,
-            "processor": np.array(processor, dtype=np.uint32),
-            "capacity": np.array(capacity or [1] * (max(processor) + 1), dtype=np.uint32),
-            "place_link": np.array([1], dtype=np.uint8),
-            "network_link": 2,
-            "self_link": 0,
-        },
+        **model(place, processor, core_sharing, capacity, progress, handshake)
     )

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/critical_path.hpp"
+
+#include <algorithm>
+
+#include "replay/message_costs.hpp"
+
+namespace rankwise::replay {
+namespace {
+
+/// Walks from the end to the beginning.
+class Walk {
+  public:
+    Walk(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Layout &layout,
+         const Timeline &timeline)
+        : steps_(steps), layout_(layout), times_(timeline.operations), costs_(machine) {}
+
+    std::vector<PathSegment> run() {
+        for (std::uint32_t op = 0; op < times_.size(); ++op)
+            if (op_ == any || times_[op].end > time_)
+                go_to(op, times_[op].end);
+        // Operations that take no time could lead in a circle only if a replay had served them in one.
+        for (std::size_t visits = 0; op_ != any && visits < 4 * times_.size(); ++visits)
+            switch (steps_[op_].kind()) {
+            case Kind::calc:
+                computation();
+                break;
+            case Kind::send:
+                send();
+                break;
+            case Kind::receive:
+                receive();
+                break;
+            }
+        std::reverse(path_.begin(), path_.end());
+        return std::move(path_);
+    }
+
+  private:
+    void go_to(std::uint32_t op, Picoseconds time) {
+        op_ = op;
+        time_ = time;
+    }
+    /// The path goes on at an earlier time, of which the rest up to now went into `cause`.
+    void back_to(Picoseconds time, Cause cause) {
+        if (time >= time_)
+            return;
+        path_.push_back({op_, cause, time, time_});
+        time_ = time;
+        left_now_.clear();
+    }
+    /// On to what had the processor before an operation's later job. Where jobs take no time this can lead
+    /// back to the operation, for its first job. @return whether it is the first time
+    bool leave_for(std::uint32_t before, Picoseconds time) {
+        if (before == any || std::find(left_now_.begin(), left_now_.end(), op_) != left_now_.end())
+            return false;
+        left_now_.push_back(op_);
+        go_to(before, time);
+        return true;
+    }
+    /// A job of `work` that has begun at `begin` and may have been slowed down.
+    void job(Picoseconds begin, Picoseconds work, Cause cause) {
+        back_to(begin + work, Cause::core_sharing);
+        back_to(begin, cause);
+    }
+    const MessageCost &cost_of(const Step &send) {
+        return costs_.get(layout_.link(send.rank, send.peer), send.bytes());
+    }
+
+    /// What came before the operation's first job.
+    void before() {
+        const OperationTimes &times = times_[op_];
+        const bool waited_for_processor = times.ready < time_ && times.after != any;
+        go_to(waited_for_processor ? times.after : times.released_by, time_);
+    }
+
+    void computation() {
+        if (time_ > times_[op_].begin)
+            job(times_[op_].begin, steps_[op_].time(), Cause::computation);
+        before();
+    }
+
+    void send() {
+        const OperationTimes &times = times_[op_];
+        const MessageCost &cost = cost_of(steps_[op_]);
+        if (time_ > times.sent) {
+            if (!cost.eager && time_ == times.on_tx + cost.span) {
+                message_has_left();
+            } else {
+                const Picoseconds begin = std::max(times.sent, times.answered);
+                job(begin, cost.on_core, Cause::overhead);
+                if (begin > times.sent && leave_for(times.late_after, begin))
+                    return; // the processor had something else to do
+            }
+        }
+        send_up_to_data();
+    }
+
+    void message_has_left() {
+        back_to(times_[op_].on_tx, Cause::bytes);
+        back_to(times_[op_].on_link, Cause::tx_queue);
+        back_to(times_[op_].sent, Cause::link_queue);
+    }
+
+    /// From the moment in which the data are handed over, or from within the job before.
+    void send_up_to_data() {
+        const OperationTimes &times = times_[op_];
+        const MessageCost &cost = cost_of(steps_[op_]);
+        if (time_ < times.sent || cost.eager) {
+            if (time_ > times.begin)
+                job(times.begin, cost.o_send, Cause::overhead);
+            before();
+            return;
+        }
+        if (cost.in_call && times.answered == time_ && leave_for(times.late_after, time_))
+            return; // the sender was not inside MPI when the answer came
+        const std::uint32_t send = op_, receive = steps_[op_].partner;
+        const OperationTimes &other = times_[receive];
+        const Picoseconds answered = time_ - cost.control;
+        back_to(answered, Cause::handshake);
+        if (other.answered == answered && leave_for(other.late_after, answered))
+            return; // nor was the receiver when the request came
+        if (other.ready == answered && leave_for(other.released_by, answered))
+            return; // it posted its receive later
+        back_to(answered - cost.control, Cause::handshake);
+        op_ = send;
+        job(times.begin, cost.o_send, Cause::overhead);
+        before();
+    }
+
+    void receive() {
+        const OperationTimes &times = times_[op_];
+        const std::uint32_t send = steps_[op_].partner;
+        const MessageCost &cost = cost_of(steps_[send]);
+        if (time_ <= times.ready) { // the path came by an edge from its beginning
+            go_to(times.released_by, time_);
+            return;
+        }
+        if (time_ < times.begin) { // it only had the processor to answer
+            back_to(times_[send].begin + cost.o_send, Cause::handshake);
+            op_ = send;
+            job(times_[send].begin, cost.o_send, Cause::overhead);
+            before();
+            return;
+        }
+        if (time_ > times.begin)
+            job(times.begin, cost.o_receive + cost.on_core, Cause::overhead);
+        if (times.arrives < time_) {
+            before();
+            return;
+        }
+        back_to(times.on_rx, Cause::bytes);
+        back_to(times.at_rx, Cause::rx_queue);
+        back_to(times_[send].on_tx, Cause::latency);
+        op_ = send;
+        back_to(times_[send].on_link, Cause::tx_queue);
+        back_to(times_[send].sent, Cause::link_queue);
+        send_up_to_data();
+    }
+
+    const LargeArray<Step> &steps_;
+    const machine::Layout &layout_;
+    const std::vector<OperationTimes> &times_;
+    MessageCosts costs_;
+    std::vector<PathSegment> path_;
+    std::vector<std::uint32_t> left_now_; ///< operations that leave_for() left, at time_
+    std::uint32_t op_ = any;
+    Picoseconds time_ = 0;
+};
+
+/// What a gap went into: its parts up to one moment after the other.
+class Split {
+  public:
+    explicit Split(const Timeline::Gap &gap) : at_(gap.from), to_(gap.to) {}
+    void until(Picoseconds time, Picoseconds &part) {
+        const Picoseconds end = std::clamp(time, at_, to_);
+        part += end - at_;
+        at_ = end;
+    }
+    void rest(Picoseconds &part) { until(to_, part); }
+
+  private:
+    Picoseconds at_, to_;
+};
+
+} // namespace
+
+std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
+                                       const machine::Layout &layout, const Timeline &timeline) {
+    return Walk(steps, machine, layout, timeline).run();
+}
+
+std::vector<Waiting> waiting(const LargeArray<Step> &steps, std::uint32_t ranks, const Timeline &timeline) {
+    std::vector<Waiting> out(ranks);
+    const std::vector<OperationTimes> &times = timeline.operations;
+    for (const Timeline::Gap &gap : timeline.gaps) {
+        Waiting &of_rank = out[steps[gap.op].rank];
+        Split split(gap);
+        // What ended the gap: the operation itself, or one that it had to wait for and that needed no
+        // processor.
+        std::uint32_t op = gap.op;
+        if (steps[op].kind() != Kind::receive && gap.to == times[op].begin && times[op].released_by != any)
+            op = times[op].released_by;
+        const std::uint32_t partner = steps[op].partner;
+        if (steps[op].kind() == Kind::receive) {
+            const OperationTimes &send = times[partner];
+            split.until(send.begin, of_rank.late_sender);
+            if (gap.to >= times[op].arrives) {
+                split.until(send.sent, of_rank.transfer);
+                split.until(send.on_link, of_rank.link_queue);
+                split.until(send.on_tx, of_rank.tx_queue);
+                split.until(times[op].at_rx, of_rank.transfer);
+                split.until(times[op].on_rx, of_rank.rx_queue);
+            }
+        } else if (steps[op].kind() == Kind::send) {
+            split.until(times[partner].ready, of_rank.late_receiver);
+            split.until(times[op].sent, of_rank.transfer);
+            split.until(times[op].on_link, of_rank.link_queue);
+            split.until(times[op].on_tx, of_rank.tx_queue);
+        }
+        split.rest(of_rank.transfer);
+    }
+    return out;
+}
+
+} // namespace rankwise::replay
