@@ -86,6 +86,24 @@ def test_the_critical_path_goes_through_a_late_receiver():
     assert path.cause_s["handshake"] == pytest.approx(3e-6)
 
 
+def test_the_critical_path_goes_through_what_holds_up_a_rendezvous():
+    # GIVEN data that cannot leave while their sender computes, 20 us behind its overhead
+    text = TWO.format("s: send 1001b to 1\nc: calc 20000\nc irequires s", "recv 1001b from 0")
+    where = machine(NETWORK | {"S": 0, "progress": "in-call"})
+    prediction, timeline, _ = replayed(text, where, [(0, 0), (1, 0)])
+    path = critical_path(timeline)
+    assert prediction.makespan_s == pytest.approx(26e-6)
+    assert path.cause_s == pytest.approx(
+        {"computation": 20e-6, "transfer over the network": 4e-6, "overhead": 2e-6}
+    )
+    # AND the same with a receiver that computes before it answers
+    text = TWO.format("send 1001b to 1", "r: recv 1001b from 0\nc: calc 20000")
+    _, timeline, _ = replayed(text, where, [(0, 0), (1, 0)])
+    path = critical_path(timeline)
+    assert path.cause_s["computation"] == pytest.approx(20e-6)
+    assert path.cause_s["handshake"] == pytest.approx(3e-6)
+
+
 def test_the_critical_path_shows_shared_cores():
     text = "num_ranks 2\nrank 0 {\ncalc 1000\n}\nrank 1 {\ncalc 1000\n}\n"
     _, timeline, _ = replayed(text, machine(), [(0, 0), (0, 0)])
@@ -95,7 +113,8 @@ def test_the_critical_path_shows_shared_cores():
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_causes_and_path_add_up_in_any_program(data):
-    ops = data.draw(schedules(wildcards=data.draw(st.booleans())))
+    chained = data.draw(st.booleans())
+    ops = data.draw(schedules(wildcards=data.draw(st.booleans()), chained=chained))
     values = {
         "L_s": 3e-9,
         "o_s": 2e-9,
@@ -118,6 +137,7 @@ def test_causes_and_path_add_up_in_any_program(data):
     path = critical_path(timeline)
     assert sum(path.cause_s.values()) == pytest.approx(prediction.makespan_s, abs=1e-12)
     assert all(each > 0 for each in path.cause_s.values())
+    assert not (chained and "rest" in path.cause_s)
 
 
 def test_the_file_has_a_track_a_rank_in_its_node(tmp_path):

@@ -17,7 +17,8 @@ class CriticalPath:
 
     Attributes:
         cause_s: Seconds of it by cause, which add up to the makespan: `computation`, `time-shared` (a core shared
-            with others), `overhead`, `queue`, `transfer inside a node`, `transfer over the network`, `handshake`.
+            with others), `overhead`, `queue`, `transfer inside a node`, `transfer over the network`, `handshake`;
+            `rest` where the way back is not told.
         rank_s: Seconds of it on each rank's processor.
         messages: Messages on it.
     """
@@ -39,6 +40,7 @@ class _Walk:
         self.on_rank: Counter[int] = Counter()
         self.messages = 0
         self.now = 0
+        self.computations: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def run(self) -> CriticalPath:
         t = self.t
@@ -46,11 +48,13 @@ class _Walk:
             return CriticalPath({}, {}, 0)
         op: int | None = int(np.argmax(t.end))
         self.now = int(t.end[op])
-        # Each step goes back in time or to an earlier operation; a bound all the same.
-        for _ in range(4 * len(t.end) + 4):
-            if op is None or self.now <= 0:
-                break
-            op = self._before(op)
+        seen: set[int] = set()  # since the time last went back
+        while op is not None and self.now > 0 and op not in seen:
+            seen.add(op)
+            before, now = op, self.now
+            op = self._before(before)
+            if self.now < now:
+                seen = set()
         self._to(0, "rest")
         picosecond = 1e-12
         return CriticalPath(
@@ -80,21 +84,50 @@ class _Walk:
             return self._released(op)
         if kind == RECEIVE:
             self._to(int(t.begin[op]), "overhead", rank)
-            if t.after[op] != NONE and t.begin[op] > max(t.arrives[op], t.ready[op]):
-                return int(t.after[op])
+            before = self._on_processor(op)
+            if before is not None and t.begin[op] > max(t.arrives[op], t.ready[op]):
+                return before
+            self._to(int(max(t.arrives[op], t.ready[op])), "overhead", rank)
             if t.ready[op] >= t.arrives[op]:
-                self._to(int(t.ready[op]), "overhead", rank)
                 return self._released(op)
             return self._message(op)
-        partner = int(t.partner[op])
-        posted = int(t.ready[partner])
-        if t.rendezvous[op] and t.begin[op] < posted < self.now:
-            # The receive was posted after the send had begun: the sender waited for that.
-            self._to(max(int(t.sent[op]), posted), "overhead", rank)
-            self._to(posted, "handshake")
-            return self._released(partner)
+        if t.rendezvous[op]:
+            return self._rendezvous(op)
         self._to(int(t.begin[op]), "overhead", rank)
         return self._released(op)
+
+    def _rendezvous(self, send: int) -> int | None:
+        """Back from the moment in which data leave to what the sender waited for last."""
+        t, receive, rank = self.t, int(self.t.partner[send]), int(self.t.rank[send])
+        sent, begin = int(t.sent[send]), int(t.begin[send])
+        if self.now < sent:  # its first job had the processor
+            self._to(begin, "overhead", rank)
+            return self._released(send)
+        self._to(sent, "overhead", rank)
+        posted, free, answered = int(t.ready[receive]), -1, -1
+        own = other = None
+        if t.in_call[send]:
+            # Neither the data nor the answer leave while their rank computes.
+            own, free = self._computed(rank, sent)
+            other, answered = self._computed(int(t.rank[receive]), sent)
+        latest = max(begin, posted, free, answered)
+        self._to(latest, "handshake")
+        if latest == begin:
+            return self._released(send)
+        if latest == posted:
+            return self._released(receive)
+        return own if latest == free else other
+
+    def _computed(self, rank: int, until: int) -> tuple[int | None, int]:
+        """The last computation of a rank that ended by a moment, and when."""
+        t = self.t
+        if rank not in self.computations:
+            own = np.flatnonzero((t.rank == rank) & (t.kind == CALC) & (t.end > t.begin))
+            order = own[np.argsort(t.end[own], kind="stable")]
+            self.computations[rank] = order, t.end[order]
+        operations, ends = self.computations[rank]
+        at = int(np.searchsorted(ends, until, side="right")) - 1
+        return (int(operations[at]), int(ends[at])) if at >= 0 else (None, -1)
 
     def _message(self, receive: int) -> int:
         """Back along a message to the moment in which its sender handed it over."""
@@ -114,7 +147,13 @@ class _Walk:
     def _released(self, op: int) -> int | None:
         """What made an operation begin when it did: its processor's job before, or what it waited for."""
         t = self.t
-        if t.after[op] != NONE and t.begin[op] > t.ready[op]:
-            return int(t.after[op])
-        before = int(t.released_by[op])
-        return None if before == NONE else before
+        before = self._on_processor(op)
+        if before is not None and t.begin[op] > t.ready[op]:
+            return before
+        released_by = int(t.released_by[op])
+        return None if released_by == NONE else released_by
+
+    def _on_processor(self, op: int) -> int | None:
+        """What had the processor until an operation began, unless that was the answer to a later rendezvous."""
+        before = int(self.t.after[op])
+        return None if before == NONE or self.t.begin[before] > self.t.begin[op] else before

@@ -31,15 +31,17 @@ def timeline_of(predictor: Predictor, placement: Placement) -> Timeline:
     peer = columns["rank"][columns["partner"][message]].astype(np.int64)
     located = placement.locations(predictor.topology_of(placement))
     channel = located.between(rank, peer)
-    limits = np.zeros(len(located.channels))
+    limits, in_calls = np.zeros(len(located.channels)), np.zeros(len(located.channels), dtype=bool)
     for number in np.unique(channel):
         link = machine.link_classes[link_index(machine, located.channels[number])]
         limit = link.eager_limit_bytes
         limits[number] = np.inf if limit is None else limit.value
-    crossing, rendezvous = np.zeros(len(message), dtype=bool), np.zeros(len(message), dtype=bool)
+        in_calls[number] = predictor.switches.progress and link.progress == "in-call"
+    crossing, rendezvous, in_call = np.zeros((3, len(message)), dtype=bool)
+    in_call[message] = in_calls[channel]
     crossing[message] = placement.node[rank] != placement.node[peer]
     rendezvous[message] = columns["bytes"][message] > limits[channel]
-    return Timeline(**columns, crossing=crossing, rendezvous=rendezvous)
+    return Timeline(**columns, crossing=crossing, rendezvous=rendezvous, in_call=in_call)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Timeline:
         arrives: When the last byte was there.
         crossing: Whether a message goes to another node.
         rendezvous: Whether it is beyond its channel's eager limit.
+        in_call: Whether such a message advances only while its ranks do not compute.
         gap_op: What the processor did next.
         gap_from: When it had nothing to do.
         gap_to: Until when.
@@ -88,6 +91,7 @@ class Timeline:
     arrives: np.ndarray
     crossing: np.ndarray
     rendezvous: np.ndarray
+    in_call: np.ndarray
     gap_op: np.ndarray
     gap_from: np.ndarray
     gap_to: np.ndarray
