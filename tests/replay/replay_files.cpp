@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads every GOAL file named on the command line, text or binary, and replays it in every way; built with
+// sanitizers, it ends badly on any wrong access. Prints nothing; its status is 1 if no file could be
+// replayed.
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "replay/critical_path.hpp"
+#include "replay/goal.hpp"
+#include "replay/loggops.hpp"
+#include "replay/machine_replay.hpp"
+#include "replay/many_placements.hpp"
+
+namespace {
+
+using namespace rankwise;
+
+constexpr std::uint32_t most_ranks =
+    4096; // damaged files may ask for millions, which is slow and finds nothing
+
+machine::Machine two_nodes_of(machine::CoreSharing sharing, std::uint64_t eager_limit, bool in_call) {
+    machine::Segment segment;
+    segment.L = 3000;
+    segment.o_send = segment.o_receive = segment.g = 100;
+    segment.G = segment.O = 2;
+    machine::LinkClass link;
+    link.segments = {segment};
+    link.eager_limit = eager_limit;
+    link.in_call = in_call;
+    machine::Machine machine;
+    machine.link_classes = {link, link};
+    machine.link_classes[0].overlap = false;
+    machine.link_classes[1].network = true;
+    machine.tx = machine.rx = {50, 1};
+    machine.core_sharing = sharing;
+    return machine;
+}
+
+machine::Layout layout_of(std::uint32_t ranks) {
+    machine::Layout layout;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        layout.node.push_back(r % 2);
+        layout.place.push_back(0);
+        layout.processor.push_back(r / 2);
+    }
+    layout.capacity.assign(ranks / 2 + 1, 1);
+    layout.place_link = {0};
+    layout.network_link = 1;
+    return layout;
+}
+
+template <class Work> bool ends_well(const Work &work) {
+    try {
+        work();
+        return true;
+    } catch (const Error &) {
+        return false; // refused with a sentence
+    }
+}
+
+bool replay_all(const replay::Schedule &schedule) {
+    if (schedule.ranks() > most_ranks)
+        return false;
+    const replay::Matching matching = replay::match(schedule);
+    bool any_worked = false;
+    for (const std::uint64_t eager_limit : {std::uint64_t{0}, std::uint64_t{100}}) {
+        any_worked |= ends_well([&] {
+            replay::replay_loggops(schedule, matching, {2500, 1500, 1000, 6, 1, eager_limit});
+        });
+        for (const auto sharing :
+             {machine::CoreSharing::none, machine::CoreSharing::yield, machine::CoreSharing::spin})
+            ends_well([&] {
+                const auto machine = two_nodes_of(sharing, eager_limit, eager_limit == 0);
+                const auto layout = layout_of(schedule.ranks());
+                replay::Timeline timeline;
+                replay::replay_on_machine(schedule, matching, machine, layout, timeline);
+                if (!schedule.wildcards) {
+                    replay::critical_path(matching.steps, machine, layout, timeline);
+                    replay::waiting(matching.steps, schedule.ranks(), timeline);
+                }
+                const std::vector<machine::Layout> layouts(3, layout);
+                replay::screen(schedule, matching, machine, layouts, 2);
+                replay::makespans(schedule, matching, machine, layouts, 2);
+            });
+    }
+    return any_worked;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    bool any_worked = false;
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        std::ifstream file(name, std::ios::binary);
+        const std::string content{std::istreambuf_iterator<char>(file), {}};
+        ends_well([&] { any_worked |= replay_all(replay::read_goal(content, name)); });
+        ends_well([&] { any_worked |= replay_all(replay::read_goal_binary(content, name)); });
+    }
+    return any_worked ? 0 : 1;
+}
