@@ -15,6 +15,8 @@
 /* An event beside its shape: token, number, two times. */
 #define BESIDE_BYTES 48u
 #define FIRST_SHAPE_BYTES 4096u
+/* Of core time, between two samples of a thread that hardly waits for a core. */
+#define UNDISTURBED_NS 100000000u
 
 static void *map_memory(uint64_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -152,14 +154,13 @@ static void single(struct rw_thread *thread, const unsigned char *shape, uint64_
 }
 
 /* In whole units; what is left comes with the next ones. */
-static unsigned char *put_scheduler_ns(unsigned char *at, uint64_t *left, uint64_t ns) {
-    *left += ns;
+static unsigned char *put_scheduler_ns(unsigned char *at, uint64_t *left) {
     at = rw_put_u(at, *left >> RW_SCHED_UNIT_SHIFT);
     *left &= (1u << RW_SCHED_UNIT_SHIFT) - 1;
     return at;
 }
 
-void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns) {
+static void put_samples(struct rw_thread *thread) {
     if (!rw_trace_prepare(thread, 0))
         return;
     if (!has_room(thread, BESIDE_BYTES) && next_run(thread, BESIDE_BYTES) != 0) {
@@ -169,13 +170,29 @@ void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns)
     struct rw_trace_model *const model = thread->model;
     unsigned char *at = thread->trace_at;
     *at++ = RW_TOKEN_SCHED;
-    at = put_scheduler_ns(at, &model->wait_left_ns, wait_ns);
-    at = put_scheduler_ns(at, &model->cpu_left_ns, cpu_ns);
+    at = put_scheduler_ns(at, &model->wait_left_ns);
+    at = put_scheduler_ns(at, &model->cpu_left_ns);
     model->repeats = NULL;
     written(thread, at);
 }
 
+/* A thread that hardly waits for a core has the same to say for ten samples. */
+static int says_little(const struct rw_trace_model *model) {
+    return model->wait_left_ns <= model->cpu_left_ns / 64 && model->cpu_left_ns < UNDISTURBED_NS;
+}
+
+void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns) {
+    if (!open_model(thread))
+        return;
+    thread->model->wait_left_ns += wait_ns;
+    thread->model->cpu_left_ns += cpu_ns;
+    if (!says_little(thread->model))
+        put_samples(thread);
+}
+
 void rw_trace_flush(struct rw_thread *thread) {
+    if (thread->model && thread->model->cpu_left_ns >> RW_SCHED_UNIT_SHIFT)
+        put_samples(thread);
     if (thread->poll_count && !thread->trace_lost && (!open_model(thread) || flush_polls(thread) != 0))
         count_lost(thread);
 }
