@@ -204,25 +204,47 @@ def test_a_case_that_failed_before_its_runs_is_named_too(state):
     assert document.predicted.times == 0
 
 
-def test_a_placement_that_failed_once_is_not_tried_again(state, monkeypatch):
-    # GIVEN runs of which those of `cyclic` fail
-    tried = []
-
-    def run_case(placement, *_):
-        tried.append(placement)
-        if placement == "cyclic":
-            raise RunFailedError("not finished after 20 s")
-        return 1.0, 0.0
-
+def run_all(state, monkeypatch, run_case) -> bool:
+    """All runs of the state's case with `run_case`, which is given the name of a placement."""
     monkeypatch.setattr(session, "find_launcher", lambda *_: None)
-    monkeypatch.setattr(session, "run_case", run_case)
+    monkeypatch.setattr(session, "run_case", lambda placement, *_: run_case(placement))
     monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: placement)
     placements = state.plan.cases[0].predicted
     renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
     state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
     case = Case("one", "One", ("./one",))
+    return session.Validation(state, print)._run_all(None, {"one": case}, lambda done, total: None)
+
+
+def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monkeypatch):
+    # GIVEN the first run shares the machine with others, and those of `worst` always do
+    tried = []
+
+    def run_case(placement):
+        tried.append(placement)
+        return 1.0, 0.5 if len(tried) == 1 or placement == "worst" else 0.0
+
     # WHEN all are run
-    assert session.Validation(state, print)._run_all(None, {"one": case}, lambda done, total: None)
+    assert not run_all(state, monkeypatch, run_case)
+    # THEN the first was made again, and `worst` as often as is tried, in both repetitions
+    assert tried.count("blocked") == 3
+    assert tried.count("cyclic") == 2
+    assert tried.count("worst") == 2 * session.ROUNDS
+    assert {placement for _, _, placement in state.missing()} == {"worst"}
+
+
+def test_a_placement_that_failed_once_is_not_tried_again(state, monkeypatch):
+    # GIVEN runs of which those of `cyclic` fail
+    tried = []
+
+    def run_case(placement):
+        tried.append(placement)
+        if placement == "cyclic":
+            raise RunFailedError("not finished after 20 s")
+        return 1.0, 0.0
+
+    # WHEN all are run
+    assert run_all(state, monkeypatch, run_case)
     # THEN it was tried once, and each of its runs counts as failed
     assert tried == ["blocked", "cyclic", "worst", "worst", "blocked"]
     assert evaluate(state).failures == [

@@ -35,6 +35,7 @@ from rankwise.placement import file as placement_file
 LAB_NAME = "validate"
 MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
 RUN_LIMIT_S = 20.0
+ROUNDS = 3  # of runs that are missing because others disturbed them
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
@@ -182,6 +183,16 @@ class Validation:
         return replace(prepared, launcher=self._launcher)
 
     def _run_all(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
+        """Make the missing runs, those that others disturbed again; returns whether none is missing then."""
+        for _ in range(ROUNDS):
+            if self._run_missing(lab, cases, progress):
+                return True
+            if not self._time_left():
+                break
+            self.say(f"{len(self.state.missing())} runs shared the machine with others")
+        return False
+
+    def _run_missing(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
         missing = self.state.missing()
         total = len(missing) + len([run for run in self.state.runs() if not self.state.disturbed(run)])
         placements = {
