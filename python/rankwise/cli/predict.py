@@ -254,7 +254,8 @@ def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcom
             terminal.note(
                 f"{count_text(written.left_out)} slices shorter than {seconds_text(written.shortest_s)} are not in it"
             )
-    return replace(outcome, waiting=timeline.waiting(prediction.waiting_s), path=critical_path(timeline))
+    path = critical_path(case.predictor, prediction.placement, timeline)
+    return replace(outcome, waiting=timeline.waiting(prediction.waiting_s), path=path)
 
 
 def _named_machines(paths: list[str]) -> list[tuple[str, str]]:

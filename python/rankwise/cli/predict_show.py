@@ -157,7 +157,7 @@ def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
     from rankwise.quantities import count_text, seconds_text
 
     rows = [
-        [cause, seconds_text(time), _share(time, makespan_s)]
+        [cause.replace("_", " "), seconds_text(time), _share(time, makespan_s)]
         for cause, time in path.cause_s.items()
         if time > _WORTH_SAYING * makespan_s
     ]

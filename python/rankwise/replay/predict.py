@@ -182,6 +182,10 @@ class Predictor:
         """The nodes of a placement."""
         return topology_for(placement, self.topology)
 
+    def recorded(self, placement: Placement) -> _core.replay.RecordedReplay:
+        """Replay, and keep the critical path."""
+        return self.schedule.replay_recorded(**self._model(), layout=self._layout(placement))
+
     def timeline_columns(self, placement: Placement) -> dict[str, np.ndarray]:
         """Replay, and give what happened when: columns of `rankwise.replay.timeline.Timeline`."""
         return self.schedule.timeline_on_machine(**self._model(), layout=self._layout(placement))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.machine.link_classes import link_index
 from rankwise.placement.placement import Placement
 from rankwise.replay.predict import Predictor
 
@@ -23,25 +22,7 @@ def timeline_of(predictor: Predictor, placement: Placement) -> Timeline:
     Raises:
         RankwiseError: As `Predictor.predict`.
     """
-    columns = predictor.timeline_columns(placement)
-    machine = predictor.machine
-    message = columns["kind"] != CALC
-    rank = columns["rank"][message].astype(np.int64)
-    # A wildcard's peer is the rank of what it took.
-    peer = columns["rank"][columns["partner"][message]].astype(np.int64)
-    located = placement.locations(predictor.topology_of(placement))
-    channel = located.between(rank, peer)
-    limits, in_calls = np.zeros(len(located.channels)), np.zeros(len(located.channels), dtype=bool)
-    for number in np.unique(channel):
-        link = machine.link_classes[link_index(machine, located.channels[number])]
-        limit = link.eager_limit_bytes
-        limits[number] = np.inf if limit is None else limit.value
-        in_calls[number] = predictor.switches.progress and link.progress == "in-call"
-    crossing, rendezvous, in_call = np.zeros((3, len(message)), dtype=bool)
-    in_call[message] = in_calls[channel]
-    crossing[message] = placement.node[rank] != placement.node[peer]
-    rendezvous[message] = columns["bytes"][message] > limits[channel]
-    return Timeline(**columns, crossing=crossing, rendezvous=rendezvous, in_call=in_call)
+    return Timeline(**predictor.timeline_columns(placement))
 
 
 @dataclass(frozen=True)
@@ -65,9 +46,6 @@ class Timeline:
         at_rx: A receive: when the first byte was at its node's interface; 0 inside a node.
         on_rx: When it passed that.
         arrives: When the last byte was there.
-        crossing: Whether a message goes to another node.
-        rendezvous: Whether it is beyond its channel's eager limit.
-        in_call: Whether such a message advances only while its ranks do not compute.
         gap_op: What the processor did next.
         gap_from: When it had nothing to do.
         gap_to: Until when.
@@ -89,9 +67,6 @@ class Timeline:
     at_rx: np.ndarray
     on_rx: np.ndarray
     arrives: np.ndarray
-    crossing: np.ndarray
-    rendezvous: np.ndarray
-    in_call: np.ndarray
     gap_op: np.ndarray
     gap_from: np.ndarray
     gap_to: np.ndarray
