@@ -99,6 +99,16 @@ class Case:
         return core, False
 
 
+# Started from a small process: the most memory of a child counts that of the process it was forked from.
+_MEASURE = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=float(sys.argv[1]))
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+said = done.stderr.decode(errors="replace").strip()
+print(json.dumps([done.returncode, said[-200:], used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]))
+"""
+
+
 def measured(words: list[str], folder: Path) -> tuple[float, int]:
     """Run a program; its CPU seconds and most memory in bytes.
 
@@ -106,22 +116,14 @@ def measured(words: list[str], folder: Path) -> tuple[float, int]:
         RuntimeError: It failed, or took longer than the limit.
     """
     environment = os.environ | {"SCOTCH_PTHREAD_NUMBER": "1", "OMP_NUM_THREADS": "1"}
-    program = subprocess.Popen(
-        words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    end = time.monotonic() + TOOL_LIMIT_S
-    while (done := os.wait4(program.pid, os.WNOHANG))[0] == 0:
-        if time.monotonic() > end:
-            program.kill()
-            os.wait4(program.pid, 0)
-            raise RuntimeError(f"longer than {TOOL_LIMIT_S} s")
-        time.sleep(0.005)
-    program.returncode = os.waitstatus_to_exitcode(done[1])
-    said = program.stderr.read().decode(errors="replace").strip()
-    program.stderr.close()
-    if program.returncode != 0:
-        raise RuntimeError(said.splitlines()[-1] if said else f"status {program.returncode}")
-    return done[2].ru_utime + done[2].ru_stime, done[2].ru_maxrss * 1024
+    command = [sys.executable, "-S", "-c", _MEASURE, str(TOOL_LIMIT_S), *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"longer than {TOOL_LIMIT_S} s, or not found")
+    status, said, cpu_s, memory = json.loads(done.stdout)
+    if status != 0:
+        raise RuntimeError(said.splitlines()[-1] if said else f"status {status}")
+    return cpu_s, memory
 
 
 def rankwise(case: Case, folder: Path) -> tuple[np.ndarray, float, int]:

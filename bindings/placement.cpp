@@ -10,6 +10,7 @@
 #include "arrays.hpp"
 #include "error.hpp"
 #include "placement/greedy.hpp"
+#include "placement/bound.hpp"
 #include "placement/mapping.hpp"
 #include "placement/refine.hpp"
 #include "rooms.hpp"

@@ -8,7 +8,7 @@ namespace {
 
 // Blocks of each level that are tried: fewer of the wider ones, which hold more slots.
 constexpr std::size_t blocks_tried(std::size_t narrower) {
-    return narrower == 0 ? 3 : 1;
+    return narrower == 0 ? 2 : 1;
 }
 constexpr Slot largest_block = 1024; // larger ones are left to the levels below
 // Ranks that talk to many times as many as others do cost more time to move than they save.

@@ -2,7 +2,6 @@
 #include "placement/hierarchy.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <string>
 
@@ -67,33 +66,6 @@ MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances
     if (nodes > 0)
         cost.busiest = *std::max_element(cost.node_weight.begin(), cost.node_weight.end());
     return cost;
-}
-
-double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances) {
-    std::vector<std::pair<std::int64_t, double>> near; // most slots within a distance, nearest first
-    for (auto level = slots.levels - 1; level >= 0; --level) {
-        std::int64_t most = slots.count();
-        if (level > 0) {
-            const auto starts = blocks_of(slots, level);
-            most = 0;
-            for (std::size_t i = 0; i + 1 < starts.size(); ++i)
-                most = std::max<std::int64_t>(most, starts[i + 1] - starts[i]);
-        }
-        near.emplace_back(most - 1, distances.of_level[level]);
-    }
-    double total = 0;
-    std::vector<Weight> heavy;
-    for (Rank v = 0; v < graph.vertices(); ++v) {
-        heavy.assign(graph.weight.begin() + graph.begin(v), graph.weight.begin() + graph.end(v));
-        std::sort(heavy.begin(), heavy.end(), std::greater<>());
-        std::size_t level = 0;
-        for (std::size_t i = 0; i < heavy.size(); ++i) {
-            while (level + 1 < near.size() && static_cast<std::int64_t>(i) >= near[level].first)
-                ++level;
-            total += static_cast<double>(heavy[i]) * near[level].second;
-        }
-    }
-    return total / 2;
 }
 
 } // namespace rankwise::placement

@@ -33,11 +33,4 @@ struct MappingCost {
 MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances &distances,
                          std::span<const Slot> slot);
 
-/// @brief A value below which no placement with a slot of its own for each rank can be.
-///
-/// At best, the heaviest edges of a rank go to the few slots nearest to its own: the largest block of the
-/// last but one level holds b1 - 1 others, the next b2 - b1, and so on, whatever is left goes to other nodes.
-/// Half the sum over ranks, because an edge is counted at both its ends.
-double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances);
-
 } // namespace rankwise::placement

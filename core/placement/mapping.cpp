@@ -7,6 +7,7 @@
 
 #include "error.hpp"
 #include "placement/block_swaps.hpp"
+#include "placement/bound.hpp"
 #include "placement/tiling.hpp"
 
 namespace rankwise::placement {
@@ -17,6 +18,7 @@ constexpr double progress_worth =
 constexpr double inside_worth = 0.1; // share of the weight inside nodes from which a numbering says something
 constexpr Rank small = 8192;         // ranks up to which several seeds are quick
 constexpr std::int32_t small_seeds = 4;
+constexpr Rank large = 1 << 17; // ranks from which edges are looked at less often
 // Restarts from the best with some ranks elsewhere: many where they are quick, none where cuts do better.
 constexpr Rank kicks_for(Rank ranks) {
     return ranks <= 64 ? 64 : ranks <= 1024 ? 16 : 0;
@@ -59,7 +61,7 @@ class Mapper {
         baselines();
         best_ = any_ = *best_known();
         most_ = best_.cost.busiest;
-        bound_ = lower_bound(graph_, slots_, distances_);
+        bound_ = lower_bound(graph_, slots_, distances_, options_.grid);
         structured();
         bool regular = false;
         if (!finished() && inside_share(best_) > inside_worth)
@@ -174,7 +176,7 @@ class Mapper {
         auto slot = best_.slot;
         const double before = best_.cost.total;
         const std::uint32_t every = graph_.vertices() <= small ? 1 : 8;
-        swap(slot, {1, most_, work(), options_.stop, every});
+        swap(slot, {1, most_, swap_work(), options_.stop, every});
         Mapped swapped = scored(refined(best_.name), std::move(slot));
         const bool regular = swapped.cost.total > before * (1 - progress_worth / every);
         consider(std::move(swapped));
@@ -201,8 +203,12 @@ class Mapper {
             slot[order[i]] = sorted[i];
     }
 
-    // Graphs whose edges lead everywhere would keep swaps busy for long: enough for all others.
-    double work() const { return options_.until_stopped || graph_.vertices() <= small ? 1e18 : 60; }
+    // Graphs whose edges lead everywhere would keep exchange and swaps busy for long; enough for all others.
+    double work(double multiple) const {
+        return options_.until_stopped || graph_.vertices() <= small ? 1e18 : multiple;
+    }
+    double exchange_work() const { return work(60); }
+    double swap_work() const { return work(graph_.vertices() <= large ? 200 : 60); }
 
     static std::string refined(const std::string &name) {
         constexpr auto suffix = ", refined";
@@ -225,14 +231,14 @@ class Mapper {
                 assignment.slot[other] = from;
         }
         const double most = options_.never_busier ? most_ : -1;
-        swap(assignment.slot, {8, most, work(), options_.stop, 1, true});
+        swap(assignment.slot, {8, most, swap_work(), options_.stop, 1, true});
         consider(scored("swaps", std::move(assignment.slot)));
     }
 
     // Exchanges between nodes, then swaps.
     void polish(Mapped mapped) {
         auto slot = mapped.slot;
-        const auto changed = exchange(graph_, slots_, slot, 4, work(), options_.stop);
+        const auto changed = exchange(graph_, slots_, slot, 4, exchange_work(), options_.stop);
         if (std::any_of(changed.begin(), changed.end(), [](auto each) { return each != 0; })) {
             Random random(options_.seed);
             arrange_inside(graph_, slots_, 1, slot, changed, random, 4);
@@ -246,7 +252,7 @@ class Mapper {
                             : options_.never_busier      ? mapped.cost.busiest
                                                          : -1;
         swap(mapped.slot,
-             {8, most, work(), options_.stop, 1, graph_.vertices() <= 1024 || options_.until_stopped});
+             {8, most, swap_work(), options_.stop, 1, graph_.vertices() <= 1024 || options_.until_stopped});
         const double before = best_.cost.total;
         consider(scored(refined(mapped.name), std::move(mapped.slot)));
         polished_ = polished_ || best_.cost.total < before;

@@ -171,3 +171,18 @@ def test_a_rank_cannot_be_fixed_to_the_second_core_of_a_group():
         RankwiseError, match="rank 0 is fixed to core 1 of node 0, which is not the first of 2"
     ):
         PlacementSearch(random_messages(2, 0), 2, MACHINE, TOPOLOGY, constraints=constraints)
+
+
+def test_what_the_screen_sees_decides_over_the_surrogate():
+    # GIVEN a judge and a screen by whom rank 0 should be on the last core, whatever it sends
+    search = PlacementSearch(random_messages(5, 4), 5, MACHINE, TOPOLOGY)
+
+    def judged(placement):
+        return Time(1.0 if (placement.node[0], placement.cores_of(0)) == (1, (3,)) else 2.0)
+
+    def screened(placements):
+        return np.array([judged(each).makespan_s for each in placements])
+
+    # WHEN searched THEN it is there
+    best = search.run(judged, budget_s=2, screen=screened)[-1]
+    assert best.makespan_s == 1.0 and best.placement.injective

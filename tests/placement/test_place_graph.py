@@ -81,6 +81,35 @@ def test_the_bound_holds_with_cores_to_spare(seed):
     assert mapping.search(budget_s=0.3)[0][-1][2] == best
 
 
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (2, 2, 2)])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_no_placement_of_a_small_grid_is_below_the_bound(shape, periodic):
+    # GIVEN a grid whose first and last dimension talk differently much, with diagonals, wrapping round or not
+    first, last = (1, *[0] * (len(shape) - 1)), (*[0] * (len(shape) - 1), 1)
+    edges = {}
+    for rank, at in enumerate(itertools.product(*map(range, shape))):
+        for step, weight in ((first, 7), (last, 3), ((1,) * len(shape), 2)):
+            to = [a + b for a, b in zip(at, step, strict=True)]
+            if periodic or all(a < size for a, size in zip(to, shape, strict=True)):
+                other = int(np.ravel_multi_index(to, shape, mode="wrap"))
+                edges[min(rank, other), max(rank, other)] = weight
+    mapping = Mapping(
+        graph_of([(a, b, weight) for (a, b), weight in edges.items()], 8), [2, 2, 2], [1, 3, 10]
+    )
+    # WHEN all placements are tried THEN none is below the bound
+    best = min(mapping.score(list(order))[0] for order in itertools.permutations(range(8)))
+    assert mapping.lower_bound() <= best
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "node", "gap"),
+    [("halo3d", 4096, (8, 4, 2), 1.2), ("halo2d", 4096, (8, 4, 2), 1.25), ("halo3d", 4096, (6, 4, 2), 1.4)],
+)
+def test_halos_are_placed_near_the_bound(name, ranks, node, gap):
+    result = place_graph(pattern(name, ranks), machine(ranks, *node))
+    assert result.lower_bound <= result.placements[-1].cost <= gap * result.lower_bound
+
+
 def test_the_bound_is_reached_by_groups_that_fit():
     # GIVEN four groups of four that talk among themselves only, numbered in turn
     edges = [(a, b, 3) for a in range(16) for b in range(a) if a % 4 == b % 4]

@@ -162,9 +162,10 @@ def _run(args: argparse.Namespace) -> int:
             "name a placement of this program",
         )
     budget_s = 10.0 if args.budget is None else args.budget
-    candidates = _with_intervals(
-        search.run(predictor.predict, current, seed=args.seed, budget_s=budget_s), predictor
+    found = search.run(
+        predictor.predict, current, seed=args.seed, budget_s=budget_s, screen=predictor.screen_s
     )
+    candidates = _with_intervals(found, predictor)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
     save(candidates[-1].placement, output)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
 
-FORMATS = {"hydra": "hydra", "openmpi4": "orterun", "openmpi5": "prterun"}
+_STARTED = {"hydra": "hydra", "openmpi4": "orterun", "openmpi5": "prterun"}
+# Launchers whose files are written only; rankwise.launchers.forms.FORMS, named here so that `--help` stays quick.
+_WRITTEN = ("slurm", "intel", "cray", "flux", "pbs", "lsf")
+FORMATS = (*_STARTED, *_WRITTEN)
 _SUFFIX = ".placement.json"
 
 
@@ -25,7 +28,8 @@ _SUFFIX = ".placement.json"
 class Format:
     """A launcher's form of a placement about to be found; everything that can be checked was."""
 
-    line: LaunchLine
+    name: str
+    line: LaunchLine | None
     hosts: tuple[str, ...]
     topology: Topology
     stem: Path
@@ -47,7 +51,7 @@ class Format:
         Raises:
             RankwiseError: The hosts are not known, or a file is there already.
         """
-        from rankwise.launchers import place_hydra, place_openmpi
+        from rankwise.launchers import forms, place_hydra, place_openmpi
         from rankwise.launchers.hosts import on_hosts
         from rankwise.launchers.line import Launcher, LaunchLine, Segment
         from rankwise.placement.placement import Placement, default_names
@@ -57,23 +61,38 @@ class Format:
                 f"`{machine.name}` is an emulated machine, whose nodes exist in the lab only",
                 "leave `--format` out, and run in the lab: `rankwise lab run --placement ... -- ./app`",
             )
-        line = LaunchLine(Launcher(FORMATS[name], "mpiexec"), (Segment((), "./app", (), None),))
+        line, started = None, _STARTED.get(name)
+        if started:
+            line = LaunchLine(Launcher(started, "mpiexec"), (Segment((), "./app", (), None),))
         sha256 = tuple(node.sha256 for node in topology.nodes)
-        nobody = Placement(default_names(len(sha256)), sha256, [], [0], [])
-        named = on_hosts(nobody, line, hosts, os.environ).node_names
+        named = default_names(len(sha256))
+        if name not in forms.NAMELESS:
+            nobody = Placement(named, sha256, [], [0], [])
+            other = LaunchLine(Launcher("srun", "srun"), (Segment((), "./app", (), None),))
+            named = on_hosts(nobody, line or other, hosts, os.environ).node_names
+        elif hosts:
+            raise RankwiseError(f"`--format {name}` counts the job's nodes, it needs no `--hosts`")
         stem = output.with_name(output.name.removesuffix(_SUFFIX).removesuffix(".json"))
-        for suffix in (place_hydra if name == "hydra" else place_openmpi).SUFFIXES:
+        suffixes = forms.SUFFIXES.get(name) or (place_hydra if name == "hydra" else place_openmpi).SUFFIXES
+        for suffix in suffixes:
             if os.path.lexists(file := f"{stem}{suffix}") and not force:
                 hint = "use `--force` to replace it, or `-o` for another name"
                 raise RankwiseError(f"`{file}` is there already", hint)
-        return cls(line, named, topology, stem)
+        return cls(name, line, named, topology, stem)
 
     def write(self, placement: Placement) -> str:
         """Write the launcher's files; returns the launch line."""
         import shlex
         from dataclasses import replace
+        from pathlib import Path
 
-        from rankwise.launchers import emit_placement
+        from rankwise import whole_files
+        from rankwise.launchers import emit_placement, forms
 
         placed = replace(placement, node_names=self.hosts)
+        if self.line is None:
+            form = forms.form(self.name, placed, self.topology.nodes, self.stem)
+            for suffix, text in form.files.items():
+                whole_files.write(Path(f"{self.stem}{suffix}"), text.encode())
+            return form.line
         return shlex.join(emit_placement(self.line, placed, self.topology.nodes, self.stem).words)

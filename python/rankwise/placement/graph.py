@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankwise import whole_files
 from rankwise._core.placement import Graph, Mapping
 from rankwise.errors import RankwiseError
 
@@ -221,14 +222,4 @@ def save_cores(core: np.ndarray, path: str | os.PathLike[str]) -> None:
     Raises:
         RankwiseError: It cannot be written.
     """
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_text("\n".join(map(str, core.tolist())) + "\n", encoding="utf-8")
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise RankwiseError(
-            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}",
-            "choose another file with `-o`",
-        ) from None
+    whole_files.write(Path(path), ("\n".join(map(str, core.tolist())) + "\n").encode())

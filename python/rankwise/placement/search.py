@@ -15,6 +15,7 @@ from rankwise._core.placement import Search
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
+from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CoreSlots, PairCosts
 from rankwise.placement.placement import Placement, default_names
@@ -28,6 +29,7 @@ class Predicted(Protocol):
 
 
 Judge = Callable[[Placement], Predicted]
+Screen = Callable[[list[Placement]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class PlacementSearch:
         self._room = room.tolist()
         self._first_slot = np.concatenate([[0], np.cumsum(room)])[:-1]
         heads = {(node, cores[0]): slot for (node, cores), slot in self._slot_of.items()}
+        self._stopped = False
         self._fixed: dict[int, int] = {}
         for rank, (node, core) in self.constraints.fixed.items():
             if (node, core) not in heads:
@@ -117,7 +120,7 @@ class PlacementSearch:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search early."""
-        return self._search.interrupted
+        return self._search.interrupted or self._stopped
 
     def placement(self, slot: Iterable[int], allocation: str) -> Placement:
         """The placement of ranks on slots."""
@@ -221,8 +224,18 @@ class PlacementSearch:
             found[tuple(slot)] = self.candidate("optimised", slot)
         return sorted(found.values(), key=lambda candidate: candidate.surrogate_s)
 
+    def _climbed(self, start: list[int], screen: Screen, seed: int, end: float) -> list[int]:
+        """Improve a placement by screened predictions."""
+        moves = Moves(self.slots.node, frozenset(self._fixed), self.constraints.keep_nodes)
+        slot, self._stopped = climb(
+            start, moves, lambda slots: screen([self.placement(each, "optimised") for each in slots]),
+            np.random.default_rng(seed), end,
+        )  # fmt: skip
+        return slot
+
     def run(
-        self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4
+        self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4,
+        screen: Screen | None = None,
     ) -> list[Candidate]:  # fmt: skip
         """Judge the simple placements, the current one and the best found, by the objective.
 
@@ -232,6 +245,8 @@ class PlacementSearch:
             seed: Of the search; the same seed and enough budget give the same result.
             budget_s: Time for the search; judging comes on top.
             judged: How many of the placements found are judged.
+            screen: About the predicted times of many placements; if it is given and the objective is time, half of the
+                budget goes into swaps that it is asked about.
 
         Returns:
             The simple ones in their order, `current` if given, and last `optimised`, the best of all that the
@@ -252,13 +267,29 @@ class PlacementSearch:
             kept = known[-1].placement.node
             known = [replace(each, allowed=bool(np.all(each.placement.node == kept))) for each in known]
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
-        found = self.optimised(starts, seed, budget_s)[:judged]
+        end = time.monotonic() + budget_s
+        by_time = screen is not None and self.objective == "time"
+        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s)
+        if by_time:
+            found = self._screened([each for each in known if each.allowed], found, screen, seed, end)
+        found = found[:judged]
         known, found = (
             [replace(candidate, prediction=judge(candidate.placement)) for candidate in candidates]
             for candidates in (known, found)
         )
         best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         return [*known, replace(best, name="optimised")]
+
+    def _screened(
+        self, known: list[Candidate], found: list[Candidate], screen: Screen, seed: int, end: float
+    ) -> list[Candidate]:
+        """The placements found in the order of the screen, first what swaps make of the best of all."""
+        every = [*known, *found]
+        times = screen([each.placement for each in every])
+        order = np.argsort(times, kind="stable")
+        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end)
+        found = [every[at] for at in order if at >= len(known)]
+        return [self.candidate("optimised", climbed), *found]
 
     def _value(self, candidate: Candidate) -> tuple[float, ...]:
         if self.objective == "time":

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Swaps by screened predictions."""
+
+import itertools
+import time
+
+import numpy as np
+
+from rankwise.placement.climb import Moves, climb
+
+NODE = np.array([0, 0, 0, 1, 1, 1])
+
+
+def far_from(wanted: list[int]):
+    """Screen: how many ranks are not on the slot that is wanted for them."""
+    return lambda slots: np.array(
+        [1.0 + sum(a != b for a, b in zip(each, wanted, strict=True)) for each in slots]
+    )
+
+
+def run(start, wanted, fixed=(), keep_nodes=False, seconds=5.0):
+    moves = Moves(NODE, frozenset(fixed), keep_nodes)
+    return climb(start, moves, far_from(wanted), np.random.default_rng(1), time.monotonic() + seconds)[0]
+
+
+def test_the_wanted_placement_is_reached():
+    assert run([0, 1, 2, 3], [5, 0, 3, 1]) == [5, 0, 3, 1]
+
+
+def test_fixed_ranks_and_nodes_stay():
+    # GIVEN that rank 0 stays on slot 0, although it is wanted on 5
+    assert run([0, 1, 2, 3], [5, 0, 3, 1], fixed=[0])[0] == 0
+    # AND that nobody changes the node
+    reached = run([0, 1, 4, 3], [2, 3, 0, 5], keep_nodes=True)
+    assert reached[0] == 2 and reached[3] == 5
+    assert [int(NODE[slot]) for slot in reached] == [0, 0, 1, 1]
+
+
+def test_all_proposals_are_placements_and_differ():
+    moves = Moves(NODE, frozenset(), False)
+    proposals = moves.some([0, 1, 2, 3], 50, np.random.default_rng(0))
+    # THEN they are the 6 swaps of two ranks and the 8 moves to an empty slot
+    assert len(proposals) == 14
+    assert all(len(set(each)) == 4 for each in proposals)
+    assert all(a != b for a, b in itertools.combinations(proposals, 2))
+
+
+def test_nothing_is_done_without_time():
+    assert run([0, 1, 2, 3], [5, 0, 3, 1], seconds=-1) == [0, 1, 2, 3]
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    calls = []
+
+    def screen(slots):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return far_from([5, 0, 3, 1])(slots)
+
+    slot, interrupted = climb(
+        [0, 1, 2, 3], Moves(NODE, frozenset(), False), screen, np.random.default_rng(1), time.monotonic() + 5
+    )
+    assert interrupted and len(set(slot)) == 4
