@@ -154,7 +154,7 @@ def scotch(case: Case, folder: Path) -> tuple[np.ndarray, float, int]:
 
 def metis(case: Case, folder: Path) -> tuple[np.ndarray, float, int]:
     """METIS into as many parts as nodes, rank order inside."""
-    cost = measured(["gpmetis", "-ufactor=1", str(case.file), str(case.parts[-1])], folder)
+    cost = measured(["gpmetis", "-ptype=rb", "-ufactor=1", str(case.file), str(case.parts[-1])], folder)
     part = np.loadtxt(f"{case.file}.part.{case.parts[-1]}", dtype=np.int64)
     return _inside_in_order(case, part), *cost
 

@@ -111,7 +111,6 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.machine.file import load
     from rankwise.placement.constraints import Constraints
     from rankwise.placement.file import save
-    from rankwise.placement.launcher_files import load_any
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
@@ -152,15 +151,7 @@ def _run(args: argparse.Namespace) -> int:
             keep_nodes=args.keep_nodes,
         ),
     )
-    if args.current:
-        current = load_any(args.current, topology, args.hosts.split(",") if args.hosts else ())
-    else:
-        current = _current(source.recorded, search)
-    if current is not None and current.ranks != ranks:
-        raise RankwiseError(
-            f"`{args.current}` places {current.ranks} ranks, the program has {ranks}",
-            "name a placement of this program",
-        )
+    current = _current(args, source.recorded, search)
     budget_s = 10.0 if args.budget is None else args.budget
     found = search.run(
         predictor.predict, current, seed=args.seed, budget_s=budget_s, screen=predictor.screen_s
@@ -224,8 +215,21 @@ def _output(args: argparse.Namespace) -> Path:
     return output
 
 
-def _current(recorded: Placement | None, search: PlacementSearch) -> Placement | None:
-    """Where the program ran, if that was on this machine and within the limits of the search."""
+def _current(
+    args: argparse.Namespace, recorded: Placement | None, search: PlacementSearch
+) -> Placement | None:
+    """What the user names, or where the program ran, if that was on this machine and within the limits."""
+    from rankwise.placement.launcher_files import load_any
+
+    if args.current:
+        hosts = args.hosts.split(",") if args.hosts else ()
+        current = load_any(args.current, search.topology, hosts)
+        if current.ranks != search.ranks:
+            raise RankwiseError(
+                f"`{args.current}` places {current.ranks} ranks, the program has {search.ranks}",
+                "name a placement of this program",
+            )
+        return current
     if recorded is None:
         return None
     try:
