@@ -34,7 +34,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -m "not slow"
 
 test-all: $(VENV)/.test
-	@bash tests/install_mpis.sh $(BIN)
+	@bash tests/install_mpis.sh $(BIN) intel
 	$(BIN)/python -m pytest
 
 bench-record: $(VENV)/.test

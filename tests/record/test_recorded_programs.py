@@ -7,6 +7,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+import expected
 import mpis
 import pytest
 import raw_reader
@@ -218,3 +219,58 @@ def test_two_nodes_of_one_name_do_not_share_a_file(mpi, compiled, record, tmp_pa
     recording = Recording.open(recorded.directory)
     assert len({entry["host"] for entry in recording.context["bindings"]}) == 2
     assert [host["topology_problem"] for host in recording.context["hosts"]] == [None, None]
+
+
+@pytest.mark.mpi
+def test_programs_of_one_mpmd_launch_are_one_world(mpi, compiled, record, tmp_path_factory):
+    # GIVEN two executables and a wrapper script that sets up something first, launched together
+    directory = tmp_path_factory.mktemp("mpmd")
+    stated = tmp_path_factory.mktemp("expected")
+    wrapper = directory / "wrapper.sh"
+    program = compiled(mpi, "hostile/wildcard.c")
+    wrapper.write_text(f'#!/bin/sh\ntrue\nls / > /dev/null\nexec {program} "$@"\n')
+    wrapper.chmod(0o755)
+    environment = [f"{key}={value}" for key, value in environment_of(directory, stated).items()]
+    first = mpi.launch(1, "env", *environment, program)
+    second = ["-n", "2", "env", *environment, wrapper]
+    # WHEN they run
+    done = subprocess.run(
+        [*first, ":", *map(str, second)],
+        env=mpi.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    # THEN all ranks are there, each with what it said
+    assert (done.returncode, done.stderr) == (0, "")
+    threads = raw_reader.read(directory)
+    assert [thread.info["world_size"] for thread in threads] == [3, 3, 3]
+    for rank, thread in enumerate(threads):
+        expected.check([thread], expected.read(stated / str(rank)))
+
+
+def environment_of(directory: Path, stated: Path) -> dict[str, str]:
+    """What a rank needs to record into `directory` and state what must be there."""
+    preload = str(library_directory() / "librankwise_record.so")
+    return {"LD_PRELOAD": preload, "RANKWISE_DIR": str(directory), "EXPECT": str(stated)}
+
+
+@pytest.mark.mpi
+def test_programs_of_two_mpis_in_one_recording_are_told_apart(compiled, tmp_path_factory):
+    # GIVEN programs of two MPI libraries that are both on this machine
+    directory, stated = tmp_path_factory.mktemp("two"), tmp_path_factory.mktemp("expected")
+    both = [mpi for mpi in mpis.installed() if mpi.name in ("mpich-5.0.2", "openmpi-5.0.11")]
+    # WHEN one script runs both into one recording
+    for mpi, ranks in zip(both, (2, 3), strict=True):
+        done = mpi.run(ranks, compiled(mpi, "ring.c"), environment=environment_of(directory, stated))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "23 laps\n", "")
+    # THEN each rank was recorded by the recorder of its own library, and each job can be looked at
+    for mpi, ranks in zip(both, (2, 3), strict=True):
+        threads = [t for t in raw_reader.read(directory) if t.info["world_size"] == ranks]
+        assert len(threads) == ranks
+        prefix = str(mpi.mpicc.parent.parent.resolve())
+        assert all(str(Path(t.info["mpi_library"]).resolve()).startswith(prefix) for t in threads)
+    first, second = (Recording.open(directory, number) for number in ("1", "2"))
+    assert (first.world_size, first.context["mpi"]["family"]) == (2, "mpich")
+    assert (second.world_size, second.context["mpi"]["family"]) == (3, "openmpi")
