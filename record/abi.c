@@ -23,6 +23,7 @@ static const struct {
     {"ompi_message_null", offsetof(struct rw_predefined, message_null)},
     {"ompi_message_no_proc", offsetof(struct rw_predefined, message_no_proc)},
     {"ompi_mpi_byte", offsetof(struct rw_predefined, byte)},
+    {"ompi_mpi_info_null", offsetof(struct rw_predefined, info_null)},
 };
 
 /* An executable may hold a copy of the library's data (copy relocations), which the library then uses as well. */

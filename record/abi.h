@@ -30,7 +30,7 @@ extern rw_function rw_next[RW_ENTRIES][RW_CALL_COUNT] RW_HIDDEN;
 /* Open MPI's predefined handles are addresses of data in the library. */
 struct rw_predefined {
     void *comm_world, *comm_self, *comm_null, *datatype_null, *request_null, *group_null, *message_null, *message_no_proc;
-    void *byte;
+    void *byte, *info_null;
     void *ops[14];
 };
 extern struct rw_predefined rw_predefined RW_HIDDEN;
@@ -44,6 +44,7 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #undef MPI_MESSAGE_NO_PROC
 #undef MPI_BYTE
 #undef MPI_NO_OP
+#undef MPI_INFO_NULL
 #define MPI_COMM_WORLD ((MPI_Comm)rw_predefined.comm_world)
 #define MPI_COMM_SELF ((MPI_Comm)rw_predefined.comm_self)
 #define MPI_COMM_NULL ((MPI_Comm)rw_predefined.comm_null)
@@ -54,6 +55,7 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #define MPI_MESSAGE_NO_PROC ((MPI_Message)rw_predefined.message_no_proc)
 #define MPI_BYTE ((MPI_Datatype)rw_predefined.byte)
 #define MPI_NO_OP ((MPI_Op)rw_predefined.ops[13])
+#define MPI_INFO_NULL ((MPI_Info)rw_predefined.info_null)
 #elif defined(MPICH_NUMVERSION)
 #define RW_MPICH_ABI
 #define RW_FLAVOUR RW_MPI_MPICH

@@ -7,7 +7,7 @@ For every function: its number RW_CALL_Name, RW_PARAMETER_COUNT_Name, RW_PARAMET
 RW_WAITS_Name, which is 1 if it may last until others do something. For every class of function a list macro
 RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the blocking
 function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c; Put for Rput), `large` is 1
-where counts are MPI_Count. Some functions of the classes "rma" and "partitioned" have a finer class here.
+where counts are MPI_Count. Some functions of the classes "rma", "partitioned" and "comm" have a finer class here.
 """
 
 import re
@@ -18,8 +18,9 @@ from pathlib import Path
 # Classes without wrappers of their own: passed through, counted and timed.
 GENERIC = ("other", "rma", "io", "partitioned")
 
-# Wrapped, though events of their class have no payload in a trace (formats/recording.h).
+# Wrapped on their own, though a trace knows them by a wider class only (formats/recording.h).
 FINER = {
+    "spawn": r"comm_spawn(_multiple)?",
     "transfer": r"R?(put|get|accumulate|get_accumulate)|fetch_and_op|compare_and_swap",
     "win_free": r"win_free",
     "psend_init": r"psend_init",
@@ -30,7 +31,7 @@ FINER = {
 
 def finer(name: str, kind: str) -> str:
     """The class that decides about the wrapper."""
-    if kind not in ("rma", "partitioned"):
+    if kind not in ("rma", "partitioned", "comm"):
         return kind
     found = [
         c for c, pattern in FINER.items() if re.fullmatch(pattern, name.removesuffix("_c"), re.IGNORECASE)

@@ -23,8 +23,6 @@ static void trace_plain(struct rw_thread *thread, unsigned call, uint64_t begin,
 #define RW_NEW_Comm_dup_with_info newcomm
 #define RW_NEW_Comm_get_parent parent
 #define RW_NEW_Comm_join intercomm
-#define RW_NEW_Comm_spawn intercomm
-#define RW_NEW_Comm_spawn_multiple intercomm
 #define RW_NEW_Comm_split newcomm
 #define RW_NEW_Comm_split_type newcomm
 #define RW_NEW_Dist_graph_create comm_dist_graph
@@ -63,8 +61,6 @@ static void duplicate_later(struct rw_thread *thread, unsigned call, MPI_Comm of
 #define REGISTER_Comm_dup_with_info CREATE(Comm_dup_with_info)
 #define REGISTER_Comm_get_parent CREATE(Comm_get_parent)
 #define REGISTER_Comm_join CREATE(Comm_join)
-#define REGISTER_Comm_spawn CREATE(Comm_spawn)
-#define REGISTER_Comm_spawn_multiple CREATE(Comm_spawn_multiple)
 #define REGISTER_Comm_split CREATE(Comm_split)
 #define REGISTER_Comm_split_type CREATE(Comm_split_type)
 #define REGISTER_Dist_graph_create CREATE(Dist_graph_create)

@@ -20,6 +20,25 @@ RECEIVE = 0x8000
 POLL, SCHED, LOST = 2048, 2049, 2050
 TICK_S = 1e-9  # one tick a nanosecond: ticks and clocks are easy to compare
 
+# recording.json of two ranks that ended well.
+MANIFEST = {
+    "schema": "rankwise.recording/1",
+    "rankwise": "0.1.0",
+    "command": ["mpiexec", "-n", "2", "./app"],
+    "directory": "/tmp",
+    "host": "n0",
+    "ranks": 2,
+    "programs": ["/tmp/app"],
+    "launcher": {"kind": "hydra", "vendor": "MPICH", "version": "5.0.2", "path": "/usr/bin/mpiexec"},
+    "mpi": {"flavour": "mpich", "library": "libmpi.so.12", "path": None, "reason": "linked"},
+    "trace": False,
+    "job": None,
+    "start_s": 1.0,
+    "end_s": 2.0,
+    "exit_status": 0,
+    "signal": None,
+}
+
 
 def fnv1a(members: list[int]) -> int:
     """The group hash of rw_comm."""

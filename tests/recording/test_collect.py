@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from raw_writer import Rank, write_recording
+from raw_writer import MANIFEST, Rank, write_recording
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collect
@@ -63,8 +63,13 @@ def test_no_temporary_files_stay(recorded):
 
 def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
     assert Recording.open(recorded).context["run"] is None
+    (recorded / "recording.json").write_text(json.dumps(MANIFEST))
+    assert Recording.open(recorded).context["run"] == MANIFEST | {"lab": None, "placement": None}
+    # AND one that is no such file is said to be none
     (recorded / "recording.json").write_text(json.dumps({"command": ["mpiexec", "./app"]}))
-    assert Recording.open(recorded).context["run"] == {"command": ["mpiexec", "./app"]}
+    context = Recording.open(recorded).context
+    assert context["run"] is None
+    assert "recording.json` says nothing of how the program was run" in context["problems"][0]
 
 
 def test_a_recording_that_cannot_be_written_to_is_read_all_the_same(recorded, monkeypatch):

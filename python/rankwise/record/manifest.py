@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rankwise.errors import RankwiseError
 from rankwise.whole_files import replacing
 
 FILE_NAME = "recording.json"
@@ -81,8 +82,19 @@ def write(manifest: Manifest, directory: Path) -> None:
 
 
 def read(directory: Path) -> Manifest | None:
-    """Read recording.json; `None` if there is none (the recorder was started without `rankwise record`)."""
+    """Read recording.json; `None` if there is none (the recorder was started without `rankwise record`).
+
+    Raises:
+        RankwiseError: It cannot be read, or is not what formats/recording.schema.json says.
+    """
+    path = directory / FILE_NAME
     try:
-        return msgspec.json.decode((directory / FILE_NAME).read_bytes(), type=Manifest)
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
         return None
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
+        reason = str(error).replace("\n", " ")
+        raise RankwiseError(
+            f"`{path}` says nothing of how the program was run: {reason}",
+            "what the ranks recorded is not in it: remove it, and read the rest",
+        ) from None

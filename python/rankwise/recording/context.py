@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.record import manifest
 from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
 from rankwise.recording.expansion import Expansion, library_of
 from rankwise.recording.job import Job
@@ -36,7 +37,7 @@ REASONS = {"io": "file operations are counted and timed, their data is not recor
 def describe(directory: Path, job: Job, expansion: Expansion, file_problems: list[str]) -> dict:
     """The content of context.json, but for what `collect` adds to find out whether it is current."""
     first = job.threads[0].rank
-    run = _run(directory)
+    run, run_problems = _run(directory)
     hosts = emulated_hosts(_hosts(directory, job), run)
     return {
         "schema": SCHEMA,
@@ -61,6 +62,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
         "problems": [
             *job.problems,
             *file_problems,
+            *run_problems,
             *_thread_problems(job.threads),
             *placement_problems(job, run),
         ],
@@ -94,13 +96,13 @@ def _recorder(job: Job) -> dict:
     }
 
 
-def _run(directory: Path) -> dict | None:
-    """recording.json, if the launcher lived to write it."""
+def _run(directory: Path) -> tuple[dict | None, list[str]]:
+    """recording.json, if the launcher lived to write it, and what is wrong with it."""
     try:
-        content = json.loads((directory / "recording.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
+        written = manifest.read(directory)
+    except RankwiseError as error:
+        return None, [error.message]
+    return (msgspec.to_builtins(written) if written else None), []
 
 
 def _hosts(directory: Path, job: Job) -> list[dict]:
