@@ -131,7 +131,7 @@ def test_partners_four_apart_are_put_together():
     assert [node[r] for r in range(4)] == [node[r + 4] for r in range(4)]
     assert [core[r] // 2 for r in range(4)] == [core[r + 4] // 2 for r in range(4)]
     assert best.busiest_interface_s == 0
-    assert [each.name for each in found] == ["blocked", "cyclic", "plane=2", "optimised"]
+    assert [each.name for each in found] == ["blocked", "cyclic", "plane=2", "plane=3", "optimised"]
 
 
 def test_the_result_is_never_worse_than_the_simple_ones_by_the_judge():
@@ -169,7 +169,19 @@ def test_of_equals_the_first_simple_placement_comes_back():
     assert best.placement.node.tolist() == found[0].placement.node.tolist()
 
 
-def test_partly_filled_nodes_get_blocked_by_core():
+def test_partly_filled_nodes_are_filled_alike_or_one_after_the_other():
     search = PlacementSearch(table([(0, 1, 1, 1)]), 5, FULL, TOPOLOGY)
-    assert [each.name for each in search.simple()] == ["blocked", "cyclic"]
-    assert search.simple()[0].placement.node.tolist() == [0, 0, 0, 1, 1]
+    assert {each.name: each.placement.node.tolist() for each in search.simple()} == {
+        "blocked": [0, 0, 0, 1, 1],
+        "cyclic": [0, 1, 0, 1, 0],
+        "plane=2": [0, 0, 1, 1, 0],
+        "blocked 2x4": [0, 0, 0, 0, 1],
+    }
+
+
+def test_ranks_that_fit_on_fewer_nodes_are_tried_there():
+    search = PlacementSearch(table([(0, 1, 1, 1)]), 2, FULL, TOPOLOGY)
+    assert {each.name: each.placement.node.tolist() for each in search.simple()} == {
+        "blocked": [0, 1],
+        "blocked 1x4": [0, 0],
+    }

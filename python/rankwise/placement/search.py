@@ -28,6 +28,9 @@ class Predicted(Protocol):
     makespan_s: float
 
 
+# Planes that divide the ranks of a node are tried, and shorter ones whether they do or not.
+_SHORT_PLANE = 4
+
 Judge = Callable[[Placement], Predicted]
 Screen = Callable[[list[Placement]], np.ndarray]
 
@@ -37,7 +40,7 @@ class Candidate:
     """A placement with what is known of it.
 
     Attributes:
-        name: `blocked`, `cyclic`, `plane=K`, `current`, `optimised`.
+        name: `blocked`, `cyclic`, `plane=K`, these with ` PxQ` on P of the nodes, `current`, `optimised`.
         placement: The placement.
         surrogate_s: The search's quick stand-in for communication time.
         busiest_interface_s: Time of the busiest network interface, one direction.
@@ -168,18 +171,23 @@ class PlacementSearch:
         return Candidate(name, self.placement(slot, name), value, busiest)
 
     def simple(self) -> list[Candidate]:
-        """Blocked, cyclic and the planes between them; on nodes filled alike, if there is room on each."""
+        """Blocked, cyclic and planes, on all nodes filled alike, if there is room on each, and on as few as possible."""
         nodes = len(self._room)
         most = -(-self.ranks // nodes)
-        room = [most] * nodes if most <= min(self._room) else self._room
-        planes = [max(room), 1, *(k for k in range(2, max(room)) if max(room) % k == 0)]
-        found = []
-        for plane in planes:
-            node, slot = dealt(self.ranks, room, plane)
-            name = {max(room): "blocked", 1: "cyclic"}.get(plane, f"plane={plane}")
-            if name not in [candidate.name for candidate in found]:
-                found.append(self.candidate(name, self._settled((self._first_slot[node] + slot).tolist())))
-        return found
+        alike = [most] * nodes if most <= min(self._room) else self._room
+        fewest = int(np.searchsorted(np.cumsum(self._room), self.ranks)) + 1
+        few = self._room[:fewest]
+        found: dict[tuple[int, ...], Candidate] = {}
+        for room, where in ((alike, ""), (few, f" {fewest}x{max(few)}")):
+            each = max(room)
+            between = (k for k in range(2, each) if each % k == 0 or k <= _SHORT_PLANE)
+            for plane in [each, 1, *between]:
+                node, slot = dealt(self.ranks, room, plane)
+                slots = self._settled((self._first_slot[node] + slot).tolist())
+                name = "blocked" if plane == each else "cyclic" if plane == 1 else f"plane={plane}"
+                if tuple(slots) not in found:
+                    found[tuple(slots)] = self.candidate(name + where, slots)
+        return list(found.values())
 
     def _settled(self, slot: list[int]) -> list[int]:
         """The slots with fixed ranks where they belong; whoever was there takes the rank's slot."""
