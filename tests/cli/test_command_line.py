@@ -176,6 +176,15 @@ def test_a_table_fits_80_columns_and_keeps_odd_text_as_it_is(rankwise_line):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_table_in_a_pipe_is_as_wide_as_its_cells(rankwise_line):
+    def does(args):
+        Terminal(args).table(["host", *"abcdef"], [["rack7-node0123456789", *(["0123456789abcdef"] * 6)]])
+        return 0
+
+    _, out, _ = rankwise_line("weigh", does=does)
+    assert out.splitlines()[-1].split() == ["rack7-node0123456789", *(["0123456789abcdef"] * 6)]
+
+
 def test_every_command_has_the_interface_and_a_help_text():
     for name in rankwise.cli.COMMANDS:
         module = importlib.import_module(f"rankwise.cli.{name}")

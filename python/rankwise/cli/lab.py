@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import add_json
 
     parser.usage = "%(prog)s up|run|status|down|validate [OPTIONS] [-- ./app args]"
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", title="actions", required=True)
+    # Without it what each action is called in its usage would begin with the usage above.
+    actions = parser.add_subparsers(
+        metavar="ACTION", dest="action", title="actions", required=True, prog=parser.prog
+    )
     up = actions.add_parser("up", help="bring a lab up", usage="%(prog)s [OPTIONS]")
     _add_up(up)
     run = actions.add_parser(

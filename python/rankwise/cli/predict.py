@@ -232,7 +232,12 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     not_modelled = sorted({name for case in cases for name in case.predictor.not_modelled})
     if not_modelled:
         terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
-    terminal.next(f"rankwise place {quote(str(args.input))} --machine {quote(str(args.machine[0]))}")
+    words = f"{quote(str(args.input))} --machine {quote(str(args.machine[0]))}"
+    if source.kind == "recording":
+        terminal.next(f"rankwise place {words}")
+    elif len(outcomes) == 1:
+        # GOAL text has no messages table to search with.
+        terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
 
 
 def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcome: Outcome) -> Outcome:

@@ -103,8 +103,11 @@ class Terminal:
         for row in rows:
             table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
         coloured = wants_colour(sys.stdout, self.color)
-        width = None if sys.stdout.isatty() else 80
-        console = Console(file=sys.stdout, force_terminal=coloured, no_color=not coloured, width=width)
+        console = Console(file=sys.stdout, force_terminal=coloured, no_color=not coloured)
+        if not sys.stdout.isatty():
+            # Who reads a file or a pipe has no screen that the table must fit: nothing is cut off.
+            console.width = 10_000
+            console.width = console.measure(table).maximum
         console.print(table, highlight=False)
 
     @contextmanager
