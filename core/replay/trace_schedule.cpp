@@ -35,16 +35,28 @@ bool sizes_are_needed_of_all(std::uint16_t kind) {
     return collective_of(kind) == Collective::alltoallv || collective_of(kind) == Collective::alltoallw;
 }
 
+bool is_with_neighbours(std::uint16_t kind) {
+    return collective_of(kind) >= Collective::neighbor_allgather;
+}
+
 /// The gaps between failed tests are many short ones, summed up.
 bool is_long(const Event &event, double gap_s) {
     return gap_s >= shortest_interruption_s && event.call_class != CallClass::poll;
 }
+
+/// A message of a neighbourhood collective.
+struct Incoming {
+    std::uint32_t source; ///< world rank
+    std::uint64_t bytes;
+};
 
 /// What is known only after all ranks have been read once.
 struct Survey {
     std::vector<std::vector<double>> on_core; ///< by rank and sample, as `on_core_parts`
     /// Bytes to each member, of the k-th alltoallv or alltoallw of a communicator, by member.
     std::unordered_map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> sizes;
+    /// By world rank: what comes to it in the k-th neighbourhood collective of a communicator, by source.
+    std::vector<std::unordered_map<std::uint64_t, std::vector<Incoming>>> from_neighbours;
 
     static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) {
         return std::uint64_t{communicator} << 32 | k;
@@ -99,8 +111,9 @@ std::vector<double> on_core_parts(const std::vector<Interval> &intervals) {
 Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators) {
     Survey out;
     out.on_core.resize(ranks.size());
+    out.from_neighbours.resize(ranks.size());
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        std::unordered_map<std::uint32_t, std::uint32_t> calls;
+        std::unordered_map<std::uint32_t, std::uint32_t> calls, with_neighbours;
         const double seconds_per_tick = ranks[rank]->seconds_per_tick;
         std::vector<Interval> intervals;
         Interval interval;
@@ -125,6 +138,17 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
                 sizes.resize(c->members.size());
                 if (own != any)
                     sizes[own].assign(event.collective.sizes.begin(), event.collective.sizes.end());
+            }
+            if (is_with_neighbours(event.kind)) {
+                const Communicator *c = communicators.find(rank, event.comm);
+                if (c == nullptr)
+                    continue;
+                const std::uint64_t key = Survey::key(c->number, with_neighbours[c->number]++);
+                const auto &destinations = event.collective.destinations;
+                for (std::size_t i = 0; i < destinations.size(); ++i)
+                    if (destinations[i] >= 0 && static_cast<std::size_t>(destinations[i]) < ranks.size())
+                        out.from_neighbours[static_cast<std::size_t>(destinations[i])][key].push_back(
+                            {rank, event.collective.sizes[i]});
             }
         }
         out.on_core[rank] = on_core_parts(intervals);
@@ -161,7 +185,8 @@ class RankReader {
         std::uint16_t call = 0;
         trace::CollectiveArguments collective;
         std::vector<std::uint64_t> sizes;
-        std::uint32_t alltoallv = 0; ///< the how-many-th of its communicator
+        std::vector<std::int32_t> destinations;
+        std::uint32_t nth = 0; ///< the how-many-th alltoallv or neighbourhood collective of its communicator
         std::vector<std::uint32_t> operations;
     };
 
@@ -294,9 +319,15 @@ class RankReader {
         request.collective = event.collective;
         request.collective.sizes = {};
         request.sizes.assign(event.collective.sizes.begin(), event.collective.sizes.end());
-        if (sizes_are_needed_of_all(event.kind))
-            if (const Communicator *c = communicators_.find(rank_, event.comm))
-                request.alltoallv = alltoallvs_[c->number]++;
+        request.collective.destinations = {};
+        request.destinations.assign(event.collective.destinations.begin(),
+                                    event.collective.destinations.end());
+        if (const Communicator *c = communicators_.find(rank_, event.comm)) {
+            if (sizes_are_needed_of_all(event.kind))
+                request.nth = alltoallvs_[c->number]++;
+            else if (is_with_neighbours(event.kind))
+                request.nth = with_neighbours_[c->number]++;
+        }
         return request;
     }
     Request &remember(const Event &event, bool persistent) {
@@ -365,7 +396,9 @@ class RankReader {
     std::vector<std::uint32_t> collective(const Request &request) {
         const Communicator *c = communicators_.find(rank_, request.comm);
         const Collective kind = collective_of(request.call);
-        if (c == nullptr || c->is_inter || c->members.empty() || kind >= Collective::neighbor_allgather) {
+        if (c != nullptr && is_with_neighbours(request.call))
+            return with_neighbours(*c, request);
+        if (c == nullptr || c->is_inter || c->members.empty()) {
             ++omitted_["collective calls whose partners are not known (`" +
                        std::string(trace::calls()[request.call].name) + "`)"];
             return {};
@@ -386,11 +419,26 @@ class RankReader {
             operation.sizes = request.sizes;
         std::vector<std::uint64_t> incoming;
         if (sizes_are_needed_of_all(request.call)) {
-            incoming = incoming_sizes(*c, request.alltoallv, operation.rank);
+            incoming = incoming_sizes(*c, request.nth, operation.rank);
             operation.receive_sizes = incoming;
         }
         collectives::expand(collectives::select(library_, operation), operation, steps_);
         return write_collective(program_, steps_, c->members, tags_.collective(c->number));
+    }
+
+    /// Both families of MPI libraries post all messages of a neighbourhood collective at once.
+    std::vector<std::uint32_t> with_neighbours(const Communicator &c, const Request &request) {
+        std::vector<std::uint32_t> operations;
+        const std::uint32_t tag = tags_.collective(c.number);
+        const auto &by_call = survey_.from_neighbours[rank_];
+        if (const auto found = by_call.find(Survey::key(c.number, request.nth)); found != by_call.end())
+            for (const Incoming &each : found->second)
+                operations.push_back(program_.beside(Operation::receive(each.source, each.bytes, tag)));
+        for (std::size_t i = 0; i < request.destinations.size(); ++i)
+            if (known_peer(request.destinations[i]))
+                operations.push_back(program_.beside(Operation::send(
+                    static_cast<std::uint32_t>(request.destinations[i]), request.sizes[i], tag)));
+        return operations;
     }
 
     std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k,
@@ -412,7 +460,7 @@ class RankReader {
     Omissions &omitted_;
     RankProgram program_;
     std::unordered_map<std::int64_t, Request> requests_;
-    std::unordered_map<std::uint32_t, std::uint32_t> alltoallvs_;
+    std::unordered_map<std::uint32_t, std::uint32_t> alltoallvs_, with_neighbours_;
     std::vector<collectives::Step> steps_;
     std::size_t sample_ = 0;
     double rest_ps_ = 0;

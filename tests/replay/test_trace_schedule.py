@@ -286,6 +286,50 @@ def test_every_rank_knows_what_it_receives_in_an_alltoallv(goal_of):
     ]
 
 
+def neighbours(rank, call, comm, sends, gap=0):
+    """A neighbourhood collective: (destination, bytes) of each message."""
+    payload = u(comm) + z(-1) + u(0) + u(1) + u(0) + u(0) + u(len(sends))
+    rank.event(call, gap, 100, payload + b"".join(z(peer) + u(size) for peer, size in sends))
+
+
+def test_neighbourhood_collectives_exchange_the_messages_that_each_sends(goal_of):
+    ranks = ranks_of(3)
+    # GIVEN a line 0-1-2, and a communicator that holds the ranks in another order
+    for rank in ranks:
+        rank.comm(2, [2, 1, 0])
+    neighbours(ranks[0], "MPI_Neighbor_alltoall", 2, [(PROC_NULL, 8), (1, 8)])
+    neighbours(ranks[1], "MPI_Neighbor_alltoall", 2, [(0, 8), (2, 8)])
+    neighbours(ranks[2], "MPI_Neighbor_alltoall", 2, [(1, 8), (PROC_NULL, 8)])
+    # AND a second call with sizes of its own
+    neighbours(ranks[0], "MPI_Neighbor_alltoallv", 2, [(1, 100)], gap=70)
+    neighbours(ranks[1], "MPI_Neighbor_alltoallv", 2, [(0, 0), (2, 300)])
+    neighbours(ranks[2], "MPI_Neighbor_alltoallv", 2, [])
+    source, lines = goal_of(ranks)
+    assert operations(lines[0]) == [
+        *("recv 8b from 1 tag 0", "send 8b to 1 tag 0", "calc 0"),
+        *("calc 70", "recv 0b from 1 tag 0", "send 100b to 1 tag 0", "calc 0"),
+    ]
+    # THEN the computation after the first waits for all its messages
+    assert {"l2 requires l0", "l2 requires l1", "l3 requires l2"} <= edges(lines[0])
+    assert operations(lines[2])[-2:] == ["recv 300b from 1 tag 0", "calc 0"]
+    assert source.schedule.bytes == 4 * 8 + 400
+    assert source.omitted == {}
+
+
+def test_both_neighbours_of_a_ring_of_two_are_the_other_rank(goal_of):
+    a, b = ranks_of(2)
+    neighbours(a, "MPI_Ineighbor_alltoallv", 0, [(1, 10), (1, 20)])
+    neighbours(b, "MPI_Neighbor_alltoallv", 0, [(0, 30), (0, 40)])
+    a.waitall(1, gap=500)
+    _, lines = goal_of([a, b])
+    # THEN messages meet in the order in which they were sent, and a nonblocking call goes on at once
+    assert [each.split(" tag")[0] for each in operations(lines[0])[:4]] == [
+        *("recv 30b from 1", "recv 40b from 1", "send 10b to 1", "send 20b to 1"),
+    ]
+    assert not any(line.startswith("l4 requires") for line in edges(lines[0]))
+    assert operations(lines[0])[4] == "calc 500"
+
+
 def test_a_nonblocking_collective_goes_on_beside_the_computation(goal_of):
     ranks = ranks_of(2)
     for rank in ranks:
