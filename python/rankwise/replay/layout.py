@@ -13,6 +13,7 @@ from rankwise.machine.file import LinkClass, Machine
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
 from rankwise.placement.placement import Placement
+from rankwise.replay.processors import processors
 
 
 def topology_of(machine: Machine, directory: Path) -> Topology:
@@ -34,24 +35,19 @@ def topology_of(machine: Machine, directory: Path) -> Topology:
 def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
     """The `layout` argument of `Schedule.replay_on_machine`.
 
-    A *place* is a core, or the set of cores that an unbound rank may use. Ranks share a processor if they have the
-    same place of the same node, or, on an emulated machine, the same cores of the host.
+    A *place* is a core, or the set of cores that an unbound rank may use. Ranks share a processor if their places
+    of the same node, or on an emulated machine their cores of the host, do (`processors`).
     """
     place_of: dict[tuple[int, ...], int] = {}
     cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
     place = [place_of.setdefault(each, len(place_of)) for each in cores]
-    processor_of: dict[tuple, int] = {}
-    capacity: list[int] = []
-    processor = []
-    for rank, each in enumerate(cores):
-        node = int(placement.node[rank])
-        key: tuple = (node, each)
-        if machine.node.host_cores is not None:
-            key = tuple(sorted({machine.node.host_cores[node][core] for core in each}))
-        if key not in processor_of:
-            processor_of[key] = len(capacity)
-            capacity.append(len(key) if machine.node.host_cores is not None else len(each))
-        processor.append(processor_of[key])
+    host_cores = machine.node.host_cores
+    processor, capacity = processors(
+        [
+            frozenset((node, core) if host_cores is None else (0, host_cores[node][core]) for core in each)
+            for node, each in zip(placement.node.tolist(), cores, strict=True)
+        ]
+    )
     inside = _place_links(machine, topology, list(place_of))
     several_nodes = len(np.unique(placement.node)) > 1
     return {
