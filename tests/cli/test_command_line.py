@@ -76,7 +76,7 @@ def test_a_wrong_choice_names_the_choices(rankwise_line):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--budget", "3"), "`--budget`: `3` is not a time with a unit, for example `2us`"),
+        (("--budget", "3"), "`--budget`: `3` is not a time with a unit, for example `30s`"),
         (("--budget",), "`--budget`: expected one argument"),
         (("--piece", "3 stones"), "`--piece`: `3 stones` is not a size, for example `64KiB`"),
         (("--piece", "0.3B"), "`--piece`: `0.3B` is not a whole number of bytes"),

@@ -10,9 +10,11 @@ from rankwise.lab import state
 from rankwise.lab.cores import map_cores
 from rankwise.lab.launch import check_launcher
 from rankwise.lab.rate import parse_rate, show_rate
+from rankwise.lab.run import adopt, prepare
 from rankwise.lab.up import plan_lab
 from rankwise.launchers.line import Launcher
-from rankwise.machine.topology import from_synthetic
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.placement import Placement
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +55,54 @@ def test_a_rate_is_shown_in_the_largest_unit_that_fits():
         "1gbit",
         "1.5mbit",
     ]
+
+
+def lab_of(nodes):
+    """A lab of nodes with four cores, as its file says."""
+    node = from_synthetic("package:1 core:4")
+    front = state.Front("rw-lab-front", "", 0)
+    at = [state.Node(f"rw-lab-node{each}", "", "", 0, [0] * 4) for each in range(nodes)]
+    return state.Lab(
+        state.SCHEMA, "lab", 12.5e6, 1500, node.to_dict(), "blocks", None, "off", False, front, at
+    )
+
+
+def placed(names, spots):
+    topology = Topology.of(from_synthetic("package:1 core:4"), len(names))
+    return Placement.explicit(topology, [(node, [core]) for node, core in spots], names)
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes"),
+    [
+        (["a", "b", "c"], [2, 0, 1]),
+        (["rw-lab-node3", "rw-lab-node0", "rw-lab-node1"], [1, 3, 0]),
+    ],
+)
+def test_a_placement_may_leave_nodes_of_the_lab_empty(names, nodes):
+    # GIVEN a placement on three nodes, named for themselves or as those of the lab, and a lab of four
+    adopted = adopt(placed(names, [(2, 1), (0, 3), (1, 0)]), lab_of(4), None)
+    # THEN its nodes are the lab's by name, else the first ones
+    assert adopted.node.tolist() == nodes
+    assert adopted.cores.tolist() == [1, 3, 0]
+    assert adopted.node_names == tuple(f"rw-lab-node{each}" for each in range(4))
+
+
+def test_a_placement_on_more_nodes_than_the_lab_has_is_refused():
+    with pytest.raises(RankwiseError, match="the placement has 3 nodes, lab `lab` has 2") as error:
+        adopt(placed(["a", "b", "c"], [(0, 0)]), lab_of(2), None)
+    assert "`rankwise lab up --name larger --nodes 3`" in error.value.hint
+
+
+def test_a_launcher_is_no_program_of_a_lab(tmp_path, monkeypatch):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text("#!/bin/sh\necho 'HYDRA build details:'; echo '    Version: 5.0.2'\n")
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    words = ["mpiexec", "-n", "6", "./ring", "100"]
+    with pytest.raises(RankwiseError, match="`mpiexec` is a launcher") as error:
+        prepare(lab_of(2), words, placed(["a", "b"], [(0, 0), (1, 0)]))
+    assert error.value.hint == "`rankwise lab run -n 6 -- ./ring 100`"
 
 
 def test_cores_are_dealt_round_robin_or_in_blocks():

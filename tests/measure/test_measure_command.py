@@ -62,9 +62,23 @@ def test_no_launcher_line(refused):
 
 
 def test_a_word_that_launches_nothing(refused):
-    status, said = refused("--", "frobnicate", "-n", "2")
+    status, said = refused("--", "env", "-n", "2")
     assert status == 2
-    assert "`frobnicate` is no launcher" in said
+    assert "`env` is no launcher" in said
+
+
+def test_a_launcher_that_is_not_there(refused):
+    for words in (("--", "frobnicate", "-n", "2"), ("--", "/nowhere/srun", "-n", "2")):
+        status, said = refused(*words)
+        assert status == 127
+        assert f"there is no program `{words[1]}`" in said
+
+
+@pytest.mark.parametrize("time", ["0s", "0.0 min", "2"])
+def test_a_budget_without_time_is_refused(refused, time):
+    status, said = refused("--budget", time, "--", "mpiexec", "-n", "2")
+    assert status == 2
+    assert f"`{time}` is no" in said and "`30s`" in said
 
 
 @pytest.fixture

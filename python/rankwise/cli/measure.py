@@ -11,12 +11,12 @@ COMMAND = "mpiexec -n 2"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_json, add_output, seconds
+    from rankwise.cli.parsing import add_json, add_output, duration
 
     add_output(parser, "the machine file; default HOST.machine.toml", metavar="FILE.machine.toml")
     parser.add_argument("--quick", action="store_true", help="less than a minute instead of about five")
     parser.add_argument(
-        "--budget", type=seconds, metavar="TIME", help="aim at this much time, for example 2min"
+        "--budget", type=duration, metavar="TIME", help="aim at this much time, for example 2min"
     )
     parser.add_argument(
         "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"

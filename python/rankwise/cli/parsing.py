@@ -176,7 +176,15 @@ def seconds(text: str) -> float:
     try:
         return float(match[1]) * _SECONDS[match[2]]
     except (TypeError, ValueError):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `2us`") from None
+        raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `30s`") from None
+
+
+def duration(text: str) -> float:
+    """How long something may take (`30s`, `2min`), in seconds, more than none; for `type=` of an option."""
+    value = seconds(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"`{text}` is no time to do anything in, for example `30s`")
+    return value
 
 
 def flops_per_s(text: str) -> float:

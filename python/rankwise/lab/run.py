@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -25,11 +26,12 @@ from rankwise.lab.launch import (
     preloaded,
 )
 from rankwise.lab.state import Lab, is_alive, option_of
-from rankwise.launchers import check_placement, emit_placement
+from rankwise.launchers import check_placement, emit_placement, parse
 from rankwise.launchers.detect import MpiOfProgram, find_program, mpi_of
 from rankwise.launchers.execute import Ended, execute
 from rankwise.launchers.line import Launch, Launcher, LaunchLine
 from rankwise.launchers.preload import merge
+from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.run.binding import Bound, Verification, compare, read, variables
@@ -86,9 +88,15 @@ def place(lab: Lab, ranks: int | None, allocation: str) -> Placement:
 
 
 def adopt(placement: Placement, lab: Lab, ranks: int | None) -> Placement:
-    """A placement from a file, checked against a lab; its nodes are the lab's by name, else in order."""
+    """A placement from a file, checked against a lab; its nodes are the lab's by name, else the first in order."""
+    names, hosts = list(placement.node_names), [node.host for node in lab.nodes]
+    if len(names) > len(hosts):
+        raise RankwiseError(
+            f"the placement has {len(names)} nodes, lab `{lab.name}` has {len(hosts)}",
+            hint=f"`rankwise lab up --name larger --nodes {len(names)}` brings one up that is large enough",
+        )
     try:
-        placement.check(lab.topology())
+        placement.check(Topology(lab.topology().nodes[: len(names)]))
     except RankwiseError as error:
         again = f"`rankwise measure --lab {lab.name} -o {lab.name}.machine.toml`, then `rankwise place` with that file"
         raise RankwiseError(error.message, hint=f"make one for lab `{lab.name}`: {again}") from None
@@ -97,14 +105,9 @@ def adopt(placement: Placement, lab: Lab, ranks: int | None) -> Placement:
             f"the placement has {placement.ranks} ranks, but `-n {ranks}` was asked for",
             hint="leave `-n` out: the placement says how many ranks there are",
         )
-    hosts = [node.host for node in lab.nodes]
-    if sorted(placement.node_names) == sorted(hosts):
-        order = [hosts.index(name) for name in placement.node_names]
-        nodes = [order[node] for node in placement.node.tolist()]
-        cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
-        both = list(zip(nodes, cores, strict=True))
-        return Placement.explicit(lab.topology(), both, hosts, placement.allocation)
-    return _named(placement, lab)
+    order = [hosts.index(name) for name in names] if set(names) <= set(hosts) else range(len(names))
+    both = [(order[node], placement.cores_of(rank)) for rank, node in enumerate(placement.node.tolist())]
+    return Placement.explicit(lab.topology(), both, hosts, placement.allocation)
 
 
 def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None = None) -> LabRun:
@@ -116,6 +119,13 @@ def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None
         placement: Where its ranks go.
         family: `mpich` or `openmpi` where the user says it.
     """
+    line = parse(words)
+    if line.launcher.kind != "none":
+        application = [line.program or "./app", *line.segments[0].arguments]
+        example = shlex.join(["rankwise", "lab", "run", "-n", str(line.ranks or 4), "--", *application])
+        raise RankwiseError(
+            f"`{words[0]}` is a launcher: the lab starts the ranks by its own", hint=f"`{example}`"
+        )
     program = find_program(words[0])
     mpi = mpi_of(program, words[0])
     launcher = choose_launcher(program, mpi, family)

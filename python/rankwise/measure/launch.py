@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
+from rankwise.launchers.detect import find_program
 from rankwise.measure.samples import Launch
 
 PROGRAM = "rankwise-measure"
@@ -26,12 +27,13 @@ def check(words: Sequence[str] | None) -> None:
     """Refuse launcher lines that cannot measure, before anything is started.
 
     Raises:
-        RankwiseError: No launcher, a program, one rank, or several programs.
+        RankwiseError: No launcher, no such program, a program, one rank, or several programs.
     """
     if not words:
         raise RankwiseError("no launcher line", f"put it after `--`, for example {EXAMPLE}", status=2)
     line = parse(words)
     if line.launcher.kind == "none":
+        find_program(words[0])
         raise RankwiseError(
             f"`{words[0]}` is no launcher that Rankwise knows",
             f"`mpiexec`, `mpirun` or `srun`, for example {EXAMPLE}",
@@ -60,6 +62,7 @@ def check_lab(words: Sequence[str] | None) -> None:
         hint = f"for example `rankwise measure --lab lab -- {words[0]}`"
         raise RankwiseError(f"a lab has its own launch line, so `{words[1]}` has no place", hint, status=2)
     if parse(words).launcher.kind == "none":
+        find_program(words[0])
         raise RankwiseError(
             f"`{words[0]}` is no launcher that Rankwise knows", "name an `mpiexec` or `mpirun`", status=2
         )

@@ -116,7 +116,7 @@ class Placement:
         if len(self.node_names) != len(topology.nodes):
             raise RankwiseError(
                 f"the placement has {len(self.node_names)} nodes, the topology {len(topology.nodes)}",
-                f"describe them, for example `--nodes {len(self.node_names)}x4 --node 'package:2 core:2'`",
+                "use a placement that was made for as many nodes, or a machine or lab that has them",
             )
         for name, wanted, node in zip(self.node_names, self.topology_sha256, topology.nodes, strict=True):
             if wanted != node.sha256:

@@ -171,7 +171,7 @@ class PlacementSearch:
         return Candidate(name, self.placement(slot, name), value, busiest)
 
     def simple(self) -> list[Candidate]:
-        """Blocked, cyclic and planes, on all nodes filled alike, if there is room on each, and on as few as possible."""
+        """Blocked, cyclic and planes; on all nodes, filled alike if there is room, and on as few as possible."""
         nodes = len(self._room)
         most = -(-self.ranks // nodes)
         alike = [most] * nodes if most <= min(self._room) else self._room
