@@ -206,7 +206,7 @@ class Engine {
         progress_.begin(op);
         give_order(op);
         queue_.push({now_ + p_.o + p_.L, order(op), op | message_flag});
-        if (cost.bytes <= p_.S)
+        if (steps_[op].eager(p_.S))
             progress_.end(op);
     }
 
@@ -234,7 +234,7 @@ class Engine {
         if (receive == any)
             return;
         meet(op, receive);
-        if (cost.bytes > p_.S)
+        if (!steps_[op].eager(p_.S))
             let_sender_go(op, lane);
         progress_.end(receive);
     }
@@ -245,7 +245,7 @@ class Engine {
         if (message == any)
             return;
         meet(message, op);
-        if (steps_[message].bytes() > p_.S)
+        if (!steps_[message].eager(p_.S))
             let_sender_go(message, steps_[op].lane); // the receiver's numbers, as in LogGOPSim
         progress_.end(op);
     }

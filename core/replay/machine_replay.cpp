@@ -122,11 +122,11 @@ template <class Recorder> class Engine {
 
     const MessageCost &cost_of_send(std::uint32_t send) {
         const Step &step = steps_[send];
-        return costs_.get(layout_.link(steps_[send].rank, step.peer), step.bytes());
+        return costs_.get(layout_.link(steps_[send].rank, step.peer), step.message());
     }
     const MessageCost &cost_of_receive(std::uint32_t receive) {
         const Step &step = steps_[receive];
-        return costs_.get(layout_.link(step.peer, steps_[receive].rank), step.bytes());
+        return costs_.get(layout_.link(step.peer, steps_[receive].rank), step.message());
     }
 
     /// @param[in] op what decides between events of one time and phase

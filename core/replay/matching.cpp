@@ -46,7 +46,7 @@ LargeArray<Step> steps_of(const Schedule &schedule) {
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
         for (std::uint32_t i = schedule.first[r]; i < schedule.first[r + 1]; ++i) {
             const Operation &op = schedule.operations[i];
-            steps.push_back({Step::pack(op.kind(), op.bytes()), any, op.peer, r, any,
+            steps.push_back({Step::pack(op.kind(), op.value()), any, op.peer, r, any,
                              Release::of(schedule, i), schedule.lane(i)});
         }
     return steps;
@@ -57,7 +57,7 @@ void join(LargeArray<Step> &steps, std::uint32_t send, std::uint32_t receive) {
     steps[send].partner = receive;
     steps[receive].partner = send;
     steps[receive].peer = steps[send].rank;
-    steps[receive].packed = Step::pack(Kind::receive, steps[send].bytes());
+    steps[receive].packed = Step::pack(Kind::receive, steps[send].message());
 }
 
 } // namespace

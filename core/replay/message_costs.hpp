@@ -6,11 +6,13 @@
 #include <cstdint>
 
 #include "machine/machine.hpp"
+#include "replay/schedule.hpp"
 
 namespace rankwise::replay {
 
 /// What a message of one size costs on one link class: formats/loggops.md, "On a machine".
 struct MessageCost {
+    std::uint64_t message = 0; ///< as of `Step::message`
     std::uint64_t bytes = 0;
     std::uint32_t link = ~std::uint32_t{0};
     bool eager = true;
@@ -35,10 +37,11 @@ class MessageCosts {
   public:
     explicit MessageCosts(const machine::Machine &machine) : machine_(machine) {}
 
-    const MessageCost &get(std::uint8_t link, std::uint64_t bytes) {
-        MessageCost &entry = kept_[((bytes * 0x9E3779B97F4A7C15u >> 40) ^ link) % kept_.size()];
-        if (entry.bytes != bytes || entry.link != link)
-            entry = work_out(link, bytes);
+    /// @param[in] message as of `Step::message`
+    const MessageCost &get(std::uint8_t link, std::uint64_t message) {
+        MessageCost &entry = kept_[((message * 0x9E3779B97F4A7C15u >> 40) ^ link) % kept_.size()];
+        if (entry.message != message || entry.link != link)
+            entry = work_out(link, message);
         return entry;
     }
 
@@ -49,13 +52,15 @@ class MessageCosts {
         return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
     }
 
-    MessageCost work_out(std::uint8_t link, std::uint64_t bytes) const {
+    MessageCost work_out(std::uint8_t link, std::uint64_t message) const {
+        const std::uint64_t bytes = message & Operation::size_mask;
         const machine::LinkClass &l = machine_.link_classes[link];
         const machine::Segment &s = l.segment(bytes);
         MessageCost cost;
+        cost.message = message;
         cost.bytes = bytes;
         cost.link = link;
-        cost.eager = bytes <= l.eager_limit;
+        cost.eager = message == bytes && bytes <= l.eager_limit;
         cost.in_call = machine_.progress && l.in_call;
         cost.overlap = l.overlap;
         cost.network = l.network;

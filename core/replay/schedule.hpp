@@ -21,8 +21,10 @@ inline constexpr std::uint32_t any = 0xffffffffu;
 /// One operation of a rank in 16 bytes.
 class Operation {
   public:
-    static Operation send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
-        return {Kind::send, bytes, peer, tag};
+    /// @param[in] synchronous ends only when its receive has begun, however small (MPI_Ssend)
+    static Operation send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag,
+                          bool synchronous = false) {
+        return {Kind::send, (bytes & size_mask) | (synchronous ? synchronous_bit : 0), peer, tag};
     }
     static Operation receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
         return {Kind::receive, bytes, peer, tag};
@@ -30,13 +32,17 @@ class Operation {
     static Operation calc(Picoseconds time) { return {Kind::calc, static_cast<std::uint64_t>(time), 0, 0}; }
 
     Kind kind() const noexcept { return static_cast<Kind>(packed_ >> 62); }
-    std::uint64_t bytes() const noexcept { return packed_ & mask; }
+    std::uint64_t bytes() const noexcept { return packed_ & size_mask; }
+    /// Picoseconds of a computation; of a message its bytes, and whether it is synchronous.
+    std::uint64_t value() const noexcept { return packed_ & mask; }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed_ & mask); }
 
     std::uint32_t peer; ///< rank, or `any` for a receive
     std::uint32_t tag;  ///< or `any` for a receive
 
     static constexpr std::uint64_t mask = (std::uint64_t{1} << 62) - 1;
+    static constexpr std::uint64_t synchronous_bit = std::uint64_t{1} << 61; ///< of a send's value
+    static constexpr std::uint64_t size_mask = synchronous_bit - 1;
 
   private:
     Operation(Kind kind, std::uint64_t value, std::uint32_t to, std::uint32_t with)

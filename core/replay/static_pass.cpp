@@ -79,8 +79,8 @@ class Pass {
 
     Lanes &processor(const Step &step) { return processor_[step.rank * schedule_.cpus + step.lane.cpu]; }
 
-    const MessageCost &cost(std::size_t lane, std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
-        return costs_.get(layouts_[lane].link(from, to), bytes);
+    const MessageCost &cost(std::size_t lane, std::uint32_t from, std::uint32_t to, std::uint64_t message) {
+        return costs_.get(layouts_[lane].link(from, to), message);
     }
 
     void compute(std::uint32_t op) {
@@ -105,7 +105,7 @@ class Pass {
         const Lanes &slow = slowdown_[step.rank];
         Lanes begin{};
         for (std::size_t l = 0; l < layouts_.size(); ++l) {
-            const MessageCost &c = cost(l, step.rank, step.peer, step.bytes());
+            const MessageCost &c = cost(l, step.rank, step.peer, step.message());
             begin[l] = std::max(ready_[op][l], cpu[l]);
             ready_[op][l] = begin[l] + static_cast<double>(c.o_send) * slow[l];
             cpu[l] = ready_[op][l] + (c.eager ? static_cast<double>(c.on_core) * slow[l] : 0);
@@ -122,7 +122,7 @@ class Pass {
         const Lanes &posted = ready_[step.partner];
         Lanes end{};
         for (std::size_t l = 0; l < layouts_.size(); ++l) {
-            const MessageCost &c = cost(l, step.rank, step.peer, step.bytes());
+            const MessageCost &c = cost(l, step.rank, step.peer, step.message());
             const auto control = static_cast<double>(c.control), on_core = static_cast<double>(c.on_core),
                        span = static_cast<double>(c.span);
             double leaves = ready_[op][l];
@@ -163,7 +163,7 @@ class Pass {
         const Lanes &slow = slowdown_[step.rank], &arrives = ready_[step.partner];
         Lanes end{};
         for (std::size_t l = 0; l < layouts_.size(); ++l) {
-            const MessageCost &c = cost(l, step.peer, step.rank, step.bytes());
+            const MessageCost &c = cost(l, step.peer, step.rank, step.message());
             const double begin = std::max({ready_[op][l], arrives[l], cpu[l]});
             const double idle =
                 std::max(0.0, begin - std::max(arrives[l] - static_cast<double>(c.span), cpu[l]));

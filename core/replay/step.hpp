@@ -44,7 +44,13 @@ struct alignas(32) Step {
 
     Kind kind() const noexcept { return static_cast<Kind>(packed >> kind_shift); }
     /// Of the message; of a receive without a partner the most it takes.
-    std::uint64_t bytes() const noexcept { return packed & Operation::mask; }
+    std::uint64_t bytes() const noexcept { return packed & Operation::size_mask; }
+    /// What decides what a message costs: its bytes, and whether it is synchronous.
+    std::uint64_t message() const noexcept { return packed & Operation::mask; }
+    /// Whether the sender goes on without the receiver.
+    bool eager(std::uint64_t limit) const noexcept {
+        return (packed & Operation::synchronous_bit) == 0 && bytes() <= limit;
+    }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed & Operation::mask); }
 
     static std::uint64_t pack(Kind kind, std::uint64_t value) noexcept {

@@ -31,6 +31,24 @@ Collective collective_of(std::uint16_t kind) {
     return kind < trace::calls().size() ? trace::calls()[kind].collective : Collective::none;
 }
 
+/// How a send ends, which its name says.
+enum class Mode : std::uint8_t { standard, synchronous, buffered, flush };
+
+Mode mode_of(std::uint16_t kind) {
+    static const std::vector<Mode> modes = [] {
+        std::vector<Mode> of_kind;
+        for (const auto &call : trace::calls()) {
+            const auto is = [&](std::string_view name) { return call.name.starts_with(name); };
+            of_kind.push_back(is("MPI_Ssend") || is("MPI_Issend") ? Mode::synchronous
+                              : is("MPI_Bsend") || is("MPI_Ibsend") ? Mode::buffered
+                              : is("MPI_Buffer_detach") || is("MPI_Buffer_flush") ? Mode::flush
+                                                                                 : Mode::standard);
+        }
+        return of_kind;
+    }();
+    return kind < modes.size() ? modes[kind] : Mode::standard;
+}
+
 bool sizes_are_needed_of_all(std::uint16_t kind) {
     return collective_of(kind) == Collective::alltoallv || collective_of(kind) == Collective::alltoallw;
 }
@@ -202,8 +220,13 @@ class RankReader {
         compute(event);
         switch (event.call_class) {
         case CallClass::send:
-            if (known_peer(event.send.peer))
-                program_.then(sent(event.comm, event.send));
+            if (known_peer(event.send.peer)) {
+                const Operation send = sent(event.comm, event.send, event.kind);
+                if (mode_of(event.kind) == Mode::buffered)
+                    buffered_.push_back(program_.then_start(send));
+                else
+                    program_.then(send);
+            }
             break;
         case CallClass::recv:
             if (known_peer(event.recv.message.peer))
@@ -212,7 +235,7 @@ class RankReader {
         case CallClass::sendrecv: {
             std::vector<std::uint32_t> both;
             if (known_peer(event.send.peer))
-                both.push_back(program_.beside(sent(event.comm, event.send)));
+                both.push_back(program_.beside(sent(event.comm, event.send, event.kind)));
             if (known_peer(event.recv.message.peer))
                 both.push_back(program_.beside(received(event.comm, event.recv.message)));
             program_.wait_for(both);
@@ -266,6 +289,10 @@ class RankReader {
             omitted_["events that were not recorded"] += event.count;
             break;
         default:
+            if (mode_of(event.kind) == Mode::flush) {
+                program_.wait_for(buffered_);
+                buffered_.clear();
+            }
             break;
         }
     }
@@ -299,9 +326,9 @@ class RankReader {
         const Communicator *c = communicators_.find(rank_, comm);
         return tag == trace::any_tag ? any : tags_.number(c == nullptr ? any : c->number, tag);
     }
-    Operation sent(std::uint32_t comm, const trace::Message &message) {
+    Operation sent(std::uint32_t comm, const trace::Message &message, std::uint16_t call) {
         return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes,
-                               tag(comm, message.tag));
+                               tag(comm, message.tag), mode_of(call) == Mode::synchronous);
     }
     Operation received(std::uint32_t comm, const trace::Message &message) {
         const std::uint32_t peer =
@@ -343,7 +370,8 @@ class RankReader {
         case CallClass::isend:
         case CallClass::send_init:
             if (known_peer(request.send.peer))
-                request.operations.push_back(program_.then_start(sent(request.comm, request.send)));
+                (mode_of(request.call) == Mode::buffered ? buffered_ : request.operations)
+                    .push_back(program_.then_start(sent(request.comm, request.send, request.call)));
             break;
         case CallClass::irecv:
         case CallClass::recv_init:
@@ -354,7 +382,8 @@ class RankReader {
             if (known_peer(request.recv.message.peer))
                 request.operations.push_back(program_.beside(received(request.comm, request.recv.message)));
             if (known_peer(request.send.peer))
-                request.operations.push_back(program_.then_start(sent(request.comm, request.send)));
+                request.operations.push_back(
+                    program_.then_start(sent(request.comm, request.send, request.call)));
             break;
         case CallClass::icollective:
         case CallClass::collective_init:
@@ -462,6 +491,7 @@ class RankReader {
     std::unordered_map<std::int64_t, Request> requests_;
     std::unordered_map<std::uint32_t, std::uint32_t> alltoallvs_, with_neighbours_;
     std::vector<collectives::Step> steps_;
+    std::vector<std::uint32_t> buffered_; ///< sends, until the program takes their buffer back
     std::size_t sample_ = 0;
     double rest_ps_ = 0;
 };

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from raw_writer import FINALIZED, LOST, POLL, SCHED, TRACED, Rank, RawFile, u, z
 
@@ -113,6 +114,75 @@ def test_nonblocking_calls_go_on_beside_the_program_until_their_wait(goal_of):
     # THEN the computation waits for the send's overhead only, the wait for both
     assert operations(lines[0]) == ["recv 64b from 1 tag 0", "send 32b to 1 tag 0", "calc 500", "calc 0"]
     assert edges(lines[0]) == {"l2 irequires l1", "l3 requires l0", "l3 requires l1", "l3 requires l2"}
+
+
+def finish_ms(schedule, eager=64, how="loggops"):
+    """When each rank ends: messages take no time but that of waiting for each other."""
+    free = {"L_s": 0.0, "o_s": 0.0, "g_s": 0.0, "G_s_per_byte": 0.0, "O_s_per_byte": 0.0}
+    if how == "loggops":
+        result = schedule.replay_loggops(**free, S_bytes=eager)
+    else:
+        segment = {"up_to_bytes": None, "o_receive_s": 0.0, **free}
+        link = {"segments": [segment], "eager_limit_bytes": eager, "in_call": False, "overlap": True}
+        interface = {"per_message_s": 0.0, "s_per_byte": 0.0}
+        ranks = np.arange(2, dtype=np.uint32)
+        layout = {
+            **{"node": ranks * 0, "place": ranks, "places": 2, "processor": ranks, "capacity": ranks * 0 + 1},
+            **{"place_link": np.zeros(4, dtype=np.uint8), "network_link": 0, "self_link": 0},
+        }
+        shared = {"tx": interface, "rx": interface, "core_sharing": "none"}
+        switches = {"progress": True, "handshake": True}
+        result = schedule.replay_on_machine(
+            links=[link | {"network": False}], **shared, **switches, layout=layout
+        )
+    return [round(each * 1e3, 6) for each in result.finish_s]
+
+
+@pytest.mark.parametrize("how", ["loggops", "machine"])
+@pytest.mark.parametrize(
+    ("call", "size", "waits"),
+    [
+        *(("MPI_Send", 8, False), ("MPI_Send", 100, True)),
+        *(("MPI_Ssend", 8, True), ("MPI_Ssend", 0, True), ("MPI_Ssend_c", 100, True)),
+        *(("MPI_Bsend", 8, False), ("MPI_Bsend", 100, False)),
+    ],
+)
+def test_synchronous_sends_wait_for_their_receive_and_buffered_ones_never(goal_of, how, call, size, waits):
+    a, b = ranks_of(2)
+    # GIVEN an eager limit of 64 bytes, and a receive 5 ms late
+    a.send(1, size, call=call)
+    a.send(1, 1, gap=MS, tag=1)
+    b.recv(0, size, gap=5 * MS)
+    b.recv(0, 1, tag=1)
+    source, _ = goal_of([a, b])
+    # THEN the millisecond after the send begins when the receive has, or at once
+    assert finish_ms(source.schedule, how=how)[1] == (6 if waits else 5)
+    assert source.schedule.bytes == size + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "waits"), [("MPI_Isend", False), ("MPI_Issend", True), ("MPI_Ibsend", False)]
+)
+def test_the_wait_of_a_nonblocking_send_is_that_of_its_mode(goal_of, call, waits):
+    a, b = ranks_of(2)
+    a.send(1, 8, call=call)
+    a.waitall(1, gap=MS)
+    a.send(1, 1, gap=MS, tag=1)
+    b.recv(0, 8, gap=5 * MS)
+    b.recv(0, 1, tag=1)
+    source, _ = goal_of([a, b])
+    assert finish_ms(source.schedule)[1] == (6 if waits else 5)
+
+
+def test_taking_the_buffer_back_waits_for_what_is_in_it(goal_of):
+    a, b = ranks_of(2)
+    a.send(1, 100, call="MPI_Bsend")
+    a.event("MPI_Buffer_detach", MS, 10)
+    a.send(1, 1, gap=MS, tag=1)
+    b.recv(0, 100, gap=5 * MS)
+    b.recv(0, 1, tag=1)
+    source, _ = goal_of([a, b])
+    assert finish_ms(source.schedule)[1] == 6
 
 
 def test_wildcards_take_what_they_took(goal_of):
