@@ -35,7 +35,7 @@ def test_commands_are_offered(complete):
 
 
 def test_options_of_the_command_are_offered(complete):
-    assert complete("rankwise", "record", "--tr") == ["--trace"]
+    assert complete("rankwise", "record", "--tr") == ["--trace", "--trace-calls"]
     assert complete("rankwise", "doctor", "--tr") == []
 
 

@@ -257,7 +257,7 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]
         )
-    terminal.table(["placement", "predicted", "interval", "", "over network", "busiest interface"], rows)
+    terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
     reference = next((each for each in candidates if each.name == "current"), candidates[0])
     terminal.result(f"\nagainst {reference.name}:")
     for sentence in reasons(best.prediction, reference.prediction, reference.name):

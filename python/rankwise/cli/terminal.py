@@ -99,7 +99,13 @@ class Terminal:
 
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
         for at, column in enumerate(columns):
-            table.add_column(Text(column), justify="right" if at else "left", no_wrap=bool(at))
+            table.add_column(
+                Text(column),
+                justify="right" if at else "left",
+                no_wrap=bool(at),
+                overflow="fold",
+                vertical="bottom",
+            )
         for row in rows:
             table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
         coloured = wants_colour(sys.stdout, self.color)
