@@ -254,3 +254,12 @@ def test_call_sites_keep_what_their_files_do_not_say(tmp_path):
         (None, 0x7F0000000000, 1, None, None, None),
         ("/nowhere/app", 0x40, 3, None, None, None),
     ]
+
+
+def test_ranks_that_end_inside_finalize_are_whole_and_said(tmp_path):
+    # GIVEN two ranks of which one is killed in MPI_Finalize, as Open MPI does when another exits with a status
+    ranks = [Rank(0, 2, in_call=("MPI_Finalize", 10**9)), Rank(1, 2)]
+    context = Recording.open(write_recording(tmp_path / "finalize.rw", ranks)).context
+    # THEN nothing of it is missing, and where it ended is said
+    assert context["partial_ranks"] == []
+    assert context["problems"] == ["MPI_Finalize did not return on 1 of 2 ranks (0); all before it is here"]

@@ -64,6 +64,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
             *file_problems,
             *run_problems,
             *_thread_problems(job.threads),
+            *_ended_in_finalize(job),
             *placement_problems(job, run),
         ],
         "recorder": _recorder(job),
@@ -157,8 +158,6 @@ def _partial(job: Job) -> list[dict]:
             reasons.append("MPI_Abort was called")
         elif not thread.has(FINALIZED):
             reasons.append("MPI_Finalize was not reached" + _hung_in(thread))
-        elif thread.in_call == "MPI_Finalize":
-            reasons.append("MPI_Finalize did not return")
         if thread.has(STORAGE_FULL):
             reasons.append("the file system had no space")
         reasons += thread.record.problems
@@ -168,6 +167,17 @@ def _partial(job: Job) -> list[dict]:
                 entry |= {"in_call": thread.in_call, "since_s": thread.in_call_since_s}
             found.append(entry)
     return found
+
+
+def _ended_in_finalize(job: Job) -> list[str]:
+    """Ranks that did not come back from MPI_Finalize: all they sent is recorded, so they are not partial."""
+    ranks = [thread.rank["world_rank"] for thread in job.first_threads if thread.in_call == "MPI_Finalize"]
+    if not ranks:
+        return []
+    some = ", ".join(map(str, ranks[:4])) + (", ..." if len(ranks) > 4 else "")
+    return [
+        f"MPI_Finalize did not return on {len(ranks)} of {len(job.first_threads)} ranks ({some}); all before it is here"
+    ]
 
 
 def _hung_in(thread: Thread) -> str:
