@@ -142,9 +142,9 @@ def test_the_page_has_what_came_out(tmp_path):
     # GIVEN two placements measured at 1 and 2 s, predicted at 1.1 and 1.8 s
     state = State.create(tmp_path / "v", OPTIONS, {"kernel": "6.1", "rankwise": "0"})
     placements = [
-        Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5, 0.2),
-        Predicted("cyclic", NOWHERE, 1.8, 1.7, 1.9, 9000, 0.5, 0.2),
-        Predicted("worst", NOWHERE, 3.0, 2.9, 3.1, 9000, 0.5, 0.2),
+        Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5),
+        Predicted("cyclic", NOWHERE, 1.8, 1.7, 1.9, 9000, 0.5),
+        Predicted("worst", NOWHERE, 3.0, 2.9, 3.1, 9000, 0.5),
     ]
     state.plan.cases.append(CasePlan("one", "The first", 1.0, {"probes": 3}, placements))
     for repetition in range(3):

@@ -93,7 +93,7 @@ NOWHERE = PlacementFile(
 
 
 def predicted(name, time_s, network_bytes):
-    return Predicted(name, NOWHERE, time_s, time_s - 0.1, time_s + 0.1, network_bytes, 0.5, 0.2)
+    return Predicted(name, NOWHERE, time_s, time_s - 0.1, time_s + 0.1, network_bytes, 0.5)
 
 
 def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():

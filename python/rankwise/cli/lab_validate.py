@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
-_DEFAULTS = {"nodes": 4, "cores": 4, "rate": "100mbit", "seed": 1}
-_FULL = {"placements": 8, "repetitions": 5}
+_DEFAULTS = {"nodes": 4, "cores": 4, "rate": "200mbit", "seed": 1}
+_FULL = {"placements": 8, "repetitions": 6}
 _QUICK = {"placements": 4, "repetitions": 3}
 
 
@@ -28,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
     plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
-    plan.add_argument("--rate", metavar="RATE", help="of each interface; default 100mbit")
+    plan.add_argument("--rate", metavar="RATE", help="of each interface; default 200mbit")
     plan.add_argument(
         "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
     )
     plan.add_argument("--cases", metavar="A,B,...", help="lammps, cg, ft, mg, halo; default all of them")
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
-    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
+    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 6, 3 with --quick")
     plan.add_argument(
         "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
     )
@@ -186,7 +186,7 @@ def _tell(terminal: Terminal, document: Document) -> None:
         return
     for case in document.cases:
         terminal.result(f"{case.name}: {case.title}")
-        terminal.table(("placement", "measured", "95 %", "predicted", "interval", "error"), _rows(case))
+        terminal.table(("placement", "measured", "interval", "predicted", "interval", "error"), _rows(case))
         terminal.result("")
     rows = [_summary("predicted", document.predicted), _summary("network bytes only", document.bytes_only)]
     terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of a validation, with sizes that take one to three seconds a run in a lab at 100mbit."""
+"""The programs of a validation, with sizes that take one to three seconds a run in a lab at 200mbit."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ Times are from when the last rank has left `MPI_Init` to when the last rank ente
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
 this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 2000 random ones.
-Sizes of the programs were chosen so that a run takes a second or so and the network a good part of it, not for the
-result.
+Sizes of the programs were chosen so that a run takes about a second and the network a good part of it (column
+*network*), not for the result.
 """
 
 _READING = """## How to read it
@@ -58,7 +58,7 @@ _READING = """## How to read it
 * **covered** counts measured medians inside the predicted interval.
 * **network bytes only** is what mapping tools without a machine model go by. For its order nothing but bytes between
   nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the rate of all
-  interfaces together.
+  interfaces together: for placements with about as many bytes as the traced one its error is small by construction.
 
 ## When not to trust a prediction
 

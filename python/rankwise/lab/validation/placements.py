@@ -7,12 +7,12 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.placement.placement import Placement
-from rankwise.placement.search import Judge, PlacementSearch
+from rankwise.placement.search import Judge, PlacementSearch, Screen
 
 # In order of what is dropped last.
 NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
 _FEWEST = 3
-_TRIED, _JUDGED, _SEARCH_S = 2000, 8, 5.0
+_TRIED, _JUDGED, _SEARCH_S = 2000, 8, 10.0
 
 
 def check_count(count: int) -> None:
@@ -24,7 +24,14 @@ def check_count(count: int) -> None:
         )
 
 
-def choose(search: PlacementSearch, judge: Judge, count: int, seed: int) -> dict[str, Placement]:
+def choose(
+    search: PlacementSearch,
+    judge: Judge,
+    count: int,
+    seed: int,
+    screen: Screen | None = None,
+    current: Placement | None = None,
+) -> dict[str, Placement]:
     """Placements by name.
 
     Args:
@@ -32,6 +39,8 @@ def choose(search: PlacementSearch, judge: Judge, count: int, seed: int) -> dict
         judge: Predicts a placement's time.
         count: How many of `NAMES`.
         seed: Of random placements and searches.
+        screen: About the predicted times of many placements, for the search.
+        current: Where the program was recorded.
 
     Returns:
         The first `count` of `NAMES`, without those that the number of ranks does not allow. `optimised` is what
@@ -48,7 +57,9 @@ def choose(search: PlacementSearch, judge: Judge, count: int, seed: int) -> dict
         if name.startswith("random-"):
             chosen[name] = search.placement(randoms[int(name.removeprefix("random-")) - 1], name)
         elif name == "optimised":
-            chosen[name] = search.run(judge, seed=seed, budget_s=_SEARCH_S)[-1].placement
+            chosen[name] = search.run(judge, current, seed=seed, budget_s=_SEARCH_S, screen=screen)[
+                -1
+            ].placement
         elif name == "worst":
             scored = sorted(
                 (search.candidate(name, slot) for slot in randoms), key=lambda each: -each.surrogate_s

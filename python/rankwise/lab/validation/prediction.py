@@ -34,7 +34,14 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
     predictor = Predictor(source.schedule, machine, topology, draws=DRAWS, seed=options.seed)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
     predicted = []
-    for name, placement in choose(search, predictor.predict, options.placements, options.seed).items():
+    for name, placement in choose(
+        search,
+        predictor.predict,
+        options.placements,
+        options.seed,
+        screen=predictor.screen_s,
+        current=source.recorded,
+    ).items():
         prediction = predictor.predict_with_interval(placement)
         predicted.append(
             Predicted(
@@ -45,7 +52,6 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
                 high_s=prediction.interval.high_s,
                 network_bytes=network_bytes(prediction),
                 busiest_interface_s=busiest_interface_s(prediction),
-                mean_computation_s=float(prediction.computation_s.mean()),
             )
         )
     return msgspec.structs.replace(case, predicted=predicted, omitted=source.omitted)

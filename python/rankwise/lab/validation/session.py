@@ -31,6 +31,7 @@ from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
+from rankwise.replay.uncertainty import has_intervals
 
 LAB_NAME = "validate"
 MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
@@ -63,13 +64,19 @@ def context() -> dict[str, str | int]:
 
 def check_machine(path: Path, options: Options) -> None:
     """Raise unless a machine file describes the nodes of this lab."""
-    node = load(path).node
+    machine = load(path)
+    node = machine.node
     cores = from_synthetic(node.topology).cores if node.topology else None
     if (node.count, cores) != (options.nodes, options.cores):
         raise RankwiseError(
             f"`{path}` describes {node.count} nodes of {cores or 'an unknown number of'} cores, the lab has "
             f"{options.nodes} of {options.cores}",
             "leave `--machine` out to measure the lab, or choose `--nodes` and `--cores` to fit",
+        )
+    if not has_intervals(machine):
+        raise RankwiseError(
+            f"no number of `{path}` has a confidence interval, so predictions would have none",
+            "leave `--machine` out to measure the lab",
         )
 
 

@@ -66,7 +66,6 @@ class Predicted(msgspec.Struct, frozen=True):
         high_s: Upper end.
         network_bytes: Bytes of all messages between nodes.
         busiest_interface_s: Time of the busiest interface in one direction.
-        mean_computation_s: Mean over ranks.
     """
 
     name: str
@@ -76,7 +75,6 @@ class Predicted(msgspec.Struct, frozen=True):
     high_s: float
     network_bytes: int
     busiest_interface_s: float
-    mean_computation_s: float
 
 
 class CasePlan(msgspec.Struct, frozen=True):
