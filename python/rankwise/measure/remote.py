@@ -15,6 +15,7 @@ from rankwise.machine.topology import NodeTopology, from_saved_files
 from rankwise.measure import launch as launching
 from rankwise.measure.samples import Launch
 from rankwise.record import session
+from rankwise.record.library import What
 
 # raw/HOST.NODE.topology.tar
 SUFFIX = re.compile(r"\.[0-9a-f]{8}\.topology\.tar$")
@@ -37,7 +38,7 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
     with tempfile.TemporaryDirectory(prefix="census-", dir=home) as scratch:
         path = Path(scratch, "census.rw")
         try:
-            recording = session.prepare([*words, str(program), "census"], str(path), False, False, None)
+            recording = session.prepare([*words, str(program), "census"], str(path), False, What(), None)
             environment = recording.launch.environment_of_first(os.environ)
             launching.run(recording.launch.words, Launch(), patience_s, environment=environment)
             saved = sorted(path.glob("raw/*.topology.tar"))
