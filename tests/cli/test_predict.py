@@ -308,7 +308,20 @@ def test_one_prediction_is_explained_and_its_timeline_written(goal, tmp_path, ca
     assert max(map(len, out.splitlines()[1:])) <= 80  # the first line has the machine's full name
 
 
-def test_a_timeline_of_several_predictions_is_refused(goal, tmp_path, capsys):
-    words = [goal, "--machine", MACHINE, "--allocation", "blocked", "--allocation", "cyclic"]
-    assert main(["predict", *words, "--perfetto", str(tmp_path / "t.json")]) == 2
-    assert "`--perfetto` needs one prediction" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--allocation", "blocked", "--allocation", "cyclic"],
+        ["--machine", MACHINE],
+        ["--placement", "a.json", "--placement", "b.json"],
+        ["--nodes", "2x2", "--sweep", "network.L=1us..2us"],
+    ],
+)
+def test_a_timeline_of_several_predictions_is_refused_before_anything_is_written(
+    goal, tmp_path, capsys, words
+):
+    written = [tmp_path / "t.json", tmp_path / "x.goal"]
+    files = ["--perfetto", str(written[0]), "--goal", str(written[1])]
+    assert main(["predict", goal, "--machine", MACHINE, *words, *files]) == 2
+    assert "error: `--perfetto` needs one prediction" in capsys.readouterr().err
+    assert not any(each.exists() for each in written)

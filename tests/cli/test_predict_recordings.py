@@ -56,5 +56,7 @@ def test_without_trace_there_is_a_coarse_estimate_and_it_says_so(tmp_path, capsy
     assert main(words) == 0
     assert "blocked 2x1: 1" in capsys.readouterr().out
     # AND what needs the order of calls is refused
-    assert main([*words, "--goal", str(tmp_path / "x.goal")]) == 1
-    assert "has no trace, which `--goal` needs" in capsys.readouterr().err
+    for option in ("--goal", "--perfetto"):
+        assert main([*words, option, str(tmp_path / "x.out")]) == 1
+        assert f"has no trace, which `{option}` needs" in capsys.readouterr().err
+    assert not (tmp_path / "x.out").exists()

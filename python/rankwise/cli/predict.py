@@ -123,6 +123,13 @@ def _check(args: argparse.Namespace) -> None:
         raise RankwiseError(
             "`--plot` draws what `--sweep` finds", "add `--sweep network.L=1us..100us`", status=2
         )
+    several = max(map(len, (args.machine, args.placement, args.allocation))) > 1
+    if args.perfetto and (args.sweep or several):
+        raise RankwiseError(
+            "`--perfetto` needs one prediction",
+            "name one machine and one placement, and leave `--sweep` out",
+            status=2,
+        )
     for path in filter(None, (args.goal, args.plot, args.perfetto)):
         if os.path.exists(path) and not args.force:
             raise RankwiseError(f"`{path}` is there already", "use `--force` to replace it")
@@ -135,7 +142,7 @@ def _check(args: argparse.Namespace) -> None:
 def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
     """A recording without trace: say how coarse that is, refuse what needs the order of calls."""
     again = "record it again with its trace: `rankwise record --trace -- ...`"
-    for option in ("loggops", "goal"):
+    for option in ("loggops", "goal", "perfetto"):
         if getattr(args, option):
             raise RankwiseError(f"`{args.input}` has no trace, which `--{option}` needs", again)
     terminal.warning(
@@ -211,10 +218,6 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
             ]
     if len(outcomes) == 1 and not sweep and source.kind != "counts" and (args.perfetto or not args.no_losses):
         outcomes = [_explained(args, terminal, cases[0], outcomes[0])]
-    elif args.perfetto:
-        raise RankwiseError(
-            "`--perfetto` needs one prediction", "name one machine and one placement", status=2
-        )
     swept = (sweep, _swept(terminal, sweep, cases, switches)) if sweep else None
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
