@@ -230,6 +230,7 @@ def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
         (["{goal}", "--set", "network.L=1"], 1, "is not a value with its unit"),
         (["{goal}", "--set", "nic.capacity=0GB/s"], 1, "a capacity of 0 lets nothing pass"),
         (["{goal}", "--loggops", "L=1"], 2, "`--loggops` and `--machine` exclude each other"),
+        (["{goal}", "--replays", "-3"], 2, "`-3` is not a whole number from 0"),
         (["{goal}", "--plot", "x.svg"], 2, "`--plot` draws what `--sweep` finds"),
         (
             ["{goal}", "--sweep", "network.L=1us..2us", "--plot", "x.gif"],

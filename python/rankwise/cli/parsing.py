@@ -162,7 +162,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def add_replays(parser: argparse.ArgumentParser) -> None:
     """Add `--replays`."""
     help = "replays for the interval of a prediction, the machine's numbers drawn from theirs; default 20, 0: none"
-    parser.add_argument("--replays", type=int, default=20, metavar="N", help=help)
+    parser.add_argument("--replays", type=_count, default=20, metavar="N", help=help)
 
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -185,6 +185,13 @@ def duration(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"`{text}` is no time to do anything in, for example `30s`")
     return value
+
+
+def _count(text: str) -> int:
+    """A whole number from 0; for `type=` of an option."""
+    if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0")
+    return int(text)
 
 
 def flops_per_s(text: str) -> float:

@@ -27,7 +27,7 @@ SCHEMA = "rankwise.place/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, add_replays, seconds
+    from rankwise.cli.parsing import add_json, add_output, add_replays, duration
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format`")
     parser.add_argument(
         "--budget",
-        type=seconds,
+        type=duration,
         metavar="TIME",
         help="for the search, as 30s; default 10s, graphs until it ends",
     )
