@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
 
-HELP = "predict the time of a traced program on a machine, for any placement"
+HELP = "predict the time of a program on a machine, for any placement"
 _PARTS = ("interfaces", "shared_cores", "progress", "handshake")
 _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json, add_replays, flops_per_s
 
-    read = "a recording made with --trace, GOAL (text or binary), or a time-independent trace of SimGrid"
+    read = (
+        "a recording (with --trace, else a coarse estimate), GOAL text or binary, a trace of SimGrid or OTF2"
+    )
     parser.add_argument("input", metavar="REC|FILE", help=read)
     repeat = "may be given again to compare"
     parser.add_argument(
