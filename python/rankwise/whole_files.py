@@ -7,8 +7,36 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
 from rankwise.errors import RankwiseError
+
+
+def check_free(
+    path: str | os.PathLike[str],
+    force: bool,
+    hint: str = "use `--force` to replace it, or `-o` for another file",
+) -> None:
+    """Refuse, before any work, a file that could not be written in the end.
+
+    Args:
+        path: The file.
+        force: What is there may be replaced.
+        hint: What to do if it is there.
+
+    Raises:
+        RankwiseError: It is there already, it is a directory, or there is no directory for it.
+    """
+    path = Path(path)
+    if os.path.lexists(path) and not force:
+        raise RankwiseError(f"`{path}` is there already", hint)
+    if path.is_dir():
+        raise RankwiseError(f"`{path}` is a directory", f"name a file, for example `{path / 'out'}`")
+    if not path.parent.is_dir():
+        raise RankwiseError(
+            f"`{path}` cannot be written: there is no directory `{path.parent}`",
+            f"make it with `mkdir -p {quote(str(path.parent))}`, or name another file",
+        )
 
 
 @contextmanager

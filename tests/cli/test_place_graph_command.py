@@ -68,6 +68,11 @@ def test_the_result_is_no_worse_than_the_current_placement(capsys):
         (["--graph", "none", *MACHINE], 1, "graph `none` cannot be read: no such file or directory"),
         (["--graph", "ring.graph", *MACHINE, "--grid", "3x3"], 1, "the grid `3x3` has 9 points"),
         (["--graph", "ring.graph", *MACHINE, "-o", "ring.graph"], 1, "`ring.graph` is there already"),
+        (
+            ["--graph", "ring.graph", *MACHINE, "-o", "a/b"],
+            1,
+            "`a/b` cannot be written: there is no directory `a`",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(capsys, words, status, sentence):

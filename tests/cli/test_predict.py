@@ -309,6 +309,20 @@ def test_one_prediction_is_explained_and_its_timeline_written(goal, tmp_path, ca
     assert max(map(len, out.splitlines()[1:])) <= 80  # the first line has the machine's full name
 
 
+@pytest.mark.parametrize("option", ["--goal", "--perfetto", "--plot"])
+def test_what_cannot_be_written_is_refused_before_the_work(goal, tmp_path, capsys, option):
+    # GIVEN a directory that does not exist for one file, and a good name for another
+    words = [goal, "--machine", MACHINE, "--nodes", "2x2", option, str(tmp_path / "away" / "x.svg")]
+    words += ["--sweep", "network.L=1us..2us"] if option == "--plot" else []
+    also = tmp_path / "y.goal"
+    words += ["--goal", str(also)] if option != "--goal" else []
+    assert main(["predict", *words]) == 1
+    # THEN the sentence says which, nothing was written and nothing made
+    out, err = capsys.readouterr()
+    assert out == "" and f"x.svg` cannot be written: there is no directory `{tmp_path / 'away'}`" in err
+    assert [each.name for each in tmp_path.iterdir()] == ["ring.goal"]
+
+
 @pytest.mark.parametrize(
     "words",
     [

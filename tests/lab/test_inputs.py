@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rankwise.cli import main
 from rankwise.errors import RankwiseError
 from rankwise.lab import state
 from rankwise.lab.cores import map_cores
@@ -161,3 +162,21 @@ def test_a_launcher_whose_ranks_would_not_end_is_refused():
     with pytest.raises(RankwiseError, match=r"MPICH 4\.0\.2 does not run in a lab"):
         check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.0.2", "MPICH"))
     check_launcher(Launcher("hydra", "mpiexec", "/usr/bin/mpiexec", "4.1", "MPICH"))
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("away/run.json", "`away/run.json` cannot be written: there is no directory `away`"),
+        ("run.json", "`run.json` is there already"),
+        (".", "`.` is a directory"),
+    ],
+)
+def test_a_file_that_a_run_could_not_leave_is_refused_before_it(
+    tmp_path, monkeypatch, capsys, path, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.json").write_text("mine")
+    force = ["--force"] if path == "." else []
+    assert main(["lab", "run", "-o", path, *force, "--", "true"]) == 125
+    assert capsys.readouterr().err.startswith(f"error: {sentence}")

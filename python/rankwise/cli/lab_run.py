@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
+from rankwise.whole_files import check_free
 
 if TYPE_CHECKING:
     from rankwise.lab.run import LabRun, RunResult
@@ -56,8 +56,8 @@ def _prepare(args: argparse.Namespace, state) -> LabRun:
             "`--trace` needs a recording to be kept in",
             hint="add `--record DIR`, for example `--record app.rw`",
         )
-    if args.output and os.path.lexists(args.output) and not args.force:
-        raise RankwiseError(f"`{args.output}` exists", hint="add `--force` to replace it")
+    if args.output:
+        check_free(args.output, args.force)
     state.remove_dead()
     lab = state.load(args.name)
     if args.placement:

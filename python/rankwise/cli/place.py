@@ -201,17 +201,11 @@ def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: To
 def _output(args: argparse.Namespace) -> Path:
     from pathlib import Path
 
+    from rankwise.whole_files import check_free
+
     recording = Path(args.input)
     output = Path(args.output) if args.output else recording.with_name(recording.stem + ".placement.json")
-    if output.exists() and not args.force:
-        raise RankwiseError(
-            f"`{output}` is there already", "use `--force` to replace it, or `-o` for another file"
-        )
-    if not output.parent.is_dir():
-        raise RankwiseError(
-            f"`{output}` cannot be written: there is no directory `{output.parent}`",
-            "choose another file with `-o`",
-        )
+    check_free(output, args.force)
     return output
 
 

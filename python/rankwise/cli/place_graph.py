@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         place_graph,
         save_cores,
     )
+    from rankwise.whole_files import check_free
 
     terminal = Terminal(args)
     for option in ("hierarchy", "distances"):
@@ -52,10 +53,7 @@ def run(args: argparse.Namespace) -> int:
                 status=2,
             )
     output = Path(args.output) if args.output else Path(args.graph).with_suffix(".cores")
-    if output.exists() and not args.force:
-        raise RankwiseError(
-            f"`{output}` is there already", "use `--force` to replace it, or `-o` for another file"
-        )
+    check_free(output, args.force)
     graph = load_graph(args.graph)
     hierarchy = Hierarchy.parse(args.hierarchy, args.distances, graph.vertices)
     grid = parse_grid(args.grid, graph.vertices) if args.grid else ()

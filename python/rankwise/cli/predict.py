@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -101,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Refuse what does not go together, before anything is read."""
+    from rankwise.whole_files import check_free
+
     of_machines = ("machine", "placement", "nodes", "allocation", "set", "sweep", "without", "perfetto")
     machine_options = [name for name in of_machines if getattr(args, name)]
     if args.loggops and machine_options:
@@ -133,8 +134,7 @@ def _check(args: argparse.Namespace) -> None:
             status=2,
         )
     for path in filter(None, (args.goal, args.plot, args.perfetto)):
-        if os.path.exists(path) and not args.force:
-            raise RankwiseError(f"`{path}` is there already", "use `--force` to replace it")
+        check_free(path, args.force, "use `--force` to replace it")
     if args.plot:
         from rankwise.cli.predict_plot import check
 
