@@ -3,15 +3,18 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
+from rankwise.cli import main
 from rankwise.errors import RankwiseError
 from rankwise.replay.plain import LogGOPS, predict_plain
 from rankwise.replay.source import load
 
 otf2 = pytest.importorskip("otf2", reason="the otf2 package is not installed")
 
+MACHINE = Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml"
 TICKS = 10**6  # a second
 
 
@@ -198,3 +201,13 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatc
     with pytest.raises(RankwiseError) as error:
         load(tmp_path)
     assert "pip install 'rankwise[otf2]'" in error.value.hint
+
+
+def test_no_placement_is_searched_for_a_trace(tmp_path, capsys):
+    with Trace(tmp_path / "app", 2) as trace:
+        for rank in range(2):
+            trace.compute(rank, 100)
+    words = ["place", str(tmp_path / "app"), "--machine", str(MACHINE), "-o", str(tmp_path / "best.json")]
+    assert main(words) == 1
+    assert f"error: `{tmp_path / 'app'}` is a trace of OTF2" in capsys.readouterr().err
+    assert not (tmp_path / "best.json").exists()

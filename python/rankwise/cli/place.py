@@ -132,6 +132,12 @@ def _run(args: argparse.Namespace) -> int:
             "record a program: `rankwise record --trace -- ...`",
         )
     source = load_source(args.input)
+    if source.kind != "recording":
+        raise RankwiseError(
+            f"`{args.input}` is a trace of OTF2, and a placement is searched for a recording",
+            "record the program: `rankwise record --trace -- ...`; "
+            "`rankwise predict` compares placements of a trace",
+        )
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
