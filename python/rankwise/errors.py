@@ -11,7 +11,7 @@ class RankwiseError(Exception):
         message: One sentence, lower case, values in backticks, no final full stop.
         hint: A way out, best a command to paste; `None` if there is none.
         status: Exit status of the command, 1 unless the command line itself is wrong (2) or `record`, `run` or
-            `tune` failed before the program started (125, 126, 127).
+            `lab run` failed before the program started (125, 126, 127).
         causes: Further sentences, printed as `cause:` lines.
     """
 

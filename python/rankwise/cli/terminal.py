@@ -63,11 +63,6 @@ class Terminal:
         if not self.quiet and not self.as_json:
             print(text, file=sys.stderr)
 
-    def detail(self, text: str) -> None:
-        """Narration that is only wanted with `-v`."""
-        if self.verbose and not self.as_json:
-            print(text, file=sys.stderr)
-
     def warning(self, message: str, identifier: str, hint: str | None = None) -> None:
         """A warning on stderr, `warning: MESSAGE  [IDENTIFIER]` and a hint; silent only with `-qq`."""
         if self.quiet > 1:

@@ -34,11 +34,6 @@ class Hierarchy:
         """Cores of the machine."""
         return math.prod(self.parts)
 
-    @property
-    def node_cores(self) -> int:
-        """Cores of a node, the widest block below the machine."""
-        return math.prod(self.parts[:-1])
-
     @classmethod
     def parse(cls, parts: str, distances: str, ranks: int) -> Hierarchy:
         """A hierarchy such as `8:4:2:N` with distances such as `1:3:10:50`.

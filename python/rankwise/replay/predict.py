@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`predict(schedule, machine, placement)`: the one function that says how long a program would run."""
+"""How long a program would run on a machine with its ranks placed: every command asks here."""
 
 from __future__ import annotations
 
@@ -197,13 +197,6 @@ class Predictor:
     def makespan_s(self, placement: Placement) -> float:
         """Predicted time alone: what a search judges placements by."""
         return self.predict(placement).makespan_s
-
-
-def predict(
-    schedule: _core.replay.Schedule, machine: Machine, placement: Placement, **keywords
-) -> Prediction:
-    """One prediction; keywords are those of `Predictor`."""
-    return Predictor(schedule, machine, **keywords).predict(placement)
 
 
 def check_ranks(placement: Placement, ranks: int) -> None:

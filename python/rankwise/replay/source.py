@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rankwise.replay.counts import Counts
 
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
-KINDS = ("recording", "goal", "goal-binary", "simgrid", "otf2", "counts")
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Source:
     Attributes:
         schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
             trace its `Counts`.
-        kind: One of `KINDS`; `counts` is a recording without trace.
+        kind: As in `rankwise.replay.document.Input`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.

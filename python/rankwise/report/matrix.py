@@ -50,10 +50,3 @@ def coarser(matrix: CommMatrix, most_groups: int) -> CommMatrix:
         messages=joined.messages,
         bytes=joined.bytes,
     )
-
-
-def group_name(matrix: CommMatrix, group: int, ranks: int) -> str:
-    """`7`, or `16-31` for a group of several ranks."""
-    first = group * matrix.ranks_per_group
-    last = min(first + matrix.ranks_per_group, ranks) - 1
-    return str(first) if first == last else f"{first}-{last}"
