@@ -14,6 +14,14 @@ work=$(mktemp -d)
 export PATH="$bin:$PATH"
 lab=""
 leave() {
+    local status=$?
+    if [ "$status" -ne 0 ]; then
+        for log in "$work"/*.log; do
+            [ -s "$log" ] || continue
+            printf '\nThe last lines of %s:\n' "${log##*/}" >&2
+            tail -n 20 "$log" >&2
+        done
+    fi
     [ -z "$lab" ] || rankwise lab down --name "$lab" >/dev/null 2>&1 || true
     rm -rf "$work"
 }
@@ -33,6 +41,9 @@ say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj -log none"
 say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit"
 if rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit; then
     lab=demo
+elif rankwise lab status --name demo >/dev/null 2>&1; then
+    echo "Measuring, placing and running with the placement are left out: they need a lab of their own."
+    echo "End the other first: rankwise lab down --name demo"
 else
     echo "No lab on this machine, so measuring, placing and running with the placement are left out."
 fi
@@ -68,7 +79,7 @@ cg=$(rankwise workloads cg)
 story cg cyclic "$cg" --class S --iterations 12
 story lammps cyclic lmp -in in.lj -log none
 printf '\nBefore and with the placement, runs in turn, beside the prediction made from one recording:\n'
-printf '\nCG of the NAS benchmarks, 16 ranks, recorded cyclic\n'
+printf '\nCG of the NAS benchmarks, class S, 12 iterations, 16 ranks, recorded cyclic\n'
 cat cg.gain
 printf '\nLAMMPS Lennard-Jones, 16 ranks, recorded cyclic\n'
 cat lammps.gain
