@@ -23,7 +23,7 @@ _QUICK = {"placements": 4, "repetitions": 3}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
-    from rankwise.cli.parsing import add_json, add_output, seconds
+    from rankwise.cli.parsing import add_json, add_output, seconds, share
 
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tolerate = (
         "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
     )
-    parser.add_argument("--tolerate", type=float, metavar="SHARE", help=tolerate)
+    parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
     also = "show this finished validation in FILE too; repeatable"
     parser.add_argument("--also", action="append", default=[], metavar="DIR", help=also)
     add_output(parser, "write the page, with its plots beside it", metavar="FILE.md")

@@ -187,6 +187,17 @@ def duration(text: str) -> float:
     return value
 
 
+def share(text: str) -> float:
+    """A part of a whole, more than none and at most 1; for `type=` of an option."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no share, more than 0 and at most 1, for example `0.05`")
+    return value
+
+
 def _count(text: str) -> int:
     """A whole number from 0; for `type=` of an option."""
     if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
