@@ -4,6 +4,7 @@
 from argparse import ArgumentTypeError
 
 import pytest
+
 from rankwise.cli.parsing import share
 
 

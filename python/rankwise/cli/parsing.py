@@ -194,7 +194,9 @@ def share(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is no share, more than 0 and at most 1, for example `0.05`")
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is no share, more than 0 and at most 1, for example `0.05`"
+        )
     return value
 
 
