@@ -65,6 +65,11 @@ struct Interface {
 /// What the ranks of one core do while they wait inside MPI.
 enum class CoreSharing : std::uint8_t { none, yield, spin };
 
+/// Bandwidth that jobs share in equal parts of what they ask for: of a memory, or of a cache.
+struct Bandwidth {
+    double capacity = 0; ///< bytes per picosecond
+};
+
 /// The numbers of a machine file that the replay uses.
 struct Machine {
     std::vector<LinkClass> link_classes;
@@ -72,6 +77,10 @@ struct Machine {
     CoreSharing core_sharing = CoreSharing::none;
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data
+    std::vector<Bandwidth> bandwidths;
+
+    /// The plain model: LogGOPS by channel, interfaces and cores.
+    bool only_interfaces_and_cores() const { return bandwidths.empty(); }
 };
 
 /// Where the ranks are, and which link class connects two places.

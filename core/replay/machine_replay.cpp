@@ -9,6 +9,7 @@
 #include "replay/deadlock.hpp"
 #include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
+#include "replay/more_resources.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
 #include "replay/recorders.hpp"
@@ -70,7 +71,9 @@ enum : std::uint32_t {
 };
 
 /// @tparam Recorder what is told about the replay, see NoRecorder
-template <class Recorder> class Engine {
+/// @tparam More state of the Resources beyond interfaces and cores, asked only under
+/// `if constexpr (More::any)`: a machine without them pays nothing for those that have them
+template <class Recorder, class More> class Engine {
   public:
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
            const Layout &layout, Recorder recorder)
@@ -78,7 +81,7 @@ template <class Recorder> class Engine {
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
           shared_(schedule, machine, layout), time_shared_(shared_.empty() ? 0 : schedule.ranks()),
-          recorder_(std::move(recorder)) {
+          recorder_(std::move(recorder)), more_(schedule, machine, layout) {
         recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
@@ -514,6 +517,7 @@ template <class Recorder> class Engine {
     std::vector<std::uint32_t> releasing_;
     Picoseconds now_ = 0;
     [[no_unique_address]] Recorder recorder_;
+    [[no_unique_address]] More more_;
 };
 
 } // namespace
@@ -529,12 +533,20 @@ LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matc
 namespace {
 
 template <class Recorder>
+Prediction replay_steps(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
+                        const Layout &layout, Recorder recorder) {
+    if (machine.only_interfaces_and_cores())
+        return Engine<Recorder, NoMoreResources>(schedule, steps, machine, layout, recorder).run();
+    return Engine<Recorder, MoreResources>(schedule, steps, machine, layout, recorder).run();
+}
+
+template <class Recorder>
 Prediction replay(const Schedule &schedule, const Matching &matching, const Machine &machine,
                   const Layout &layout, Recorder recorder) {
     if (!schedule.wildcards)
-        return Engine(schedule, matching.steps, machine, layout, recorder).run();
+        return replay_steps(schedule, matching.steps, machine, layout, recorder);
     const LargeArray<Step> steps = steps_on_machine(schedule, matching, machine, layout);
-    return Engine(schedule, steps, machine, layout, recorder).run();
+    return replay_steps(schedule, steps, machine, layout, recorder);
 }
 
 } // namespace
