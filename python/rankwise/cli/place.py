@@ -168,9 +168,9 @@ def _run(args: argparse.Namespace) -> int:
     save(candidates[-1].placement, output)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        terminal.json(_document(args, output, candidates) | {"launch": words})
+        terminal.json(_document(args, output, candidates, topology) | {"launch": words})
     else:
-        _show(terminal, candidates)
+        _show(terminal, candidates, topology)
         if words:
             terminal.result(f"\n{words}")
             if " -rankmap " in words:
@@ -239,8 +239,8 @@ def _current(
     return recorded
 
 
-def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
-    from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
+def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology) -> None:
+    from rankwise.placement.reasons import busiest_interface_s, compared_with, network_bytes, reasons
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     best = candidates[-1]
@@ -258,20 +258,55 @@ def _show(terminal: Terminal, candidates: list[Candidate]) -> None:
             ]
         )
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
-    reference = next((each for each in candidates if each.name == "current"), candidates[0])
-    terminal.result(f"\nagainst {reference.name}:")
-    for sentence in reasons(best.prediction, reference.prediction, reference.name):
+    terminal.result("")
+    _show_sharing(terminal, candidates, topology)
+    known = {each.name: each.prediction for each in candidates[:-1]}
+    reference = compared_with(known, best.prediction)
+    terminal.result(f"\nthe best against {reference}:")
+    for sentence in reasons(best.prediction, known[reference], reference, topology):
         terminal.result(f"  {sentence}")
 
 
-def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate]) -> dict:
+def _show_sharing(terminal: Terminal, candidates: list[Candidate], topology: Topology) -> None:
+    """Bytes on the network beside even distribution, and how many ranks share things at most."""
+    from rankwise.placement.reasons import network_share
+    from rankwise.placement.sharing import sharing
+
+    found = [sharing(each.placement, topology) for each in candidates]
+    caches = list(dict.fromkeys(name for each in found for name in each.caches))
+    head = ["most ranks on/in one", "network\nshare", "if even", "node", "memory", *caches]
+    rows = []
+    for candidate, shared in zip(candidates, found, strict=True):
+        shares = (network_share(candidate.prediction), shared.even_share)
+        counts = (shared.node, shared.memory, *(shared.caches.get(name) for name in caches))
+        rows.append(
+            [
+                candidate.name,
+                *(None if share is None else f"{share:.0%}" for share in shares),
+                *(None if count is None else count.most for count in counts),
+            ]
+        )
+    terminal.table(head, rows)
+
+
+def _document(
+    args: argparse.Namespace, output: Path, candidates: list[Candidate], topology: Topology
+) -> dict:
     from dataclasses import asdict
 
     from rankwise.placement.file import to_dict
-    from rankwise.placement.reasons import busiest_interface_s, network_bytes, reasons
+    from rankwise.placement.reasons import (
+        busiest_interface_s,
+        compared_with,
+        network_bytes,
+        network_share,
+        reasons,
+    )
+    from rankwise.placement.sharing import sharing
 
-    reference = next((each for each in candidates if each.name == "current"), candidates[0])
     best = candidates[-1]
+    known = {each.name: each.prediction for each in candidates[:-1]}
+    reference = compared_with(known, best.prediction)
     return {
         "schema": SCHEMA,
         "input": args.input,
@@ -283,12 +318,14 @@ def _document(args: argparse.Namespace, output: Path, candidates: list[Candidate
                 "makespan_s": each.makespan_s,
                 "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
                 "network_bytes": network_bytes(each.prediction),
+                "network_share": network_share(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
+                "sharing": asdict(sharing(each.placement, topology)),
                 "search_objective_s": each.surrogate_s,
                 "placement": to_dict(each.placement),
             }
             for each in candidates
         ],
-        "compared_with": reference.name,
-        "reasons": reasons(best.prediction, reference.prediction, reference.name),
+        "compared_with": reference,
+        "reasons": reasons(best.prediction, known[reference], reference, topology),
     }

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankwise.machine.channels import SELF
+from rankwise.placement.sharing import Sharing, sharing
 from rankwise.quantities import seconds_text
 
 if TYPE_CHECKING:
+    from rankwise.machine.topology import Topology
     from rankwise.replay.predict import Prediction
 
 # Shares of the compared placement's makespan below this are not worth a sentence.
@@ -21,18 +24,25 @@ def network_bytes(prediction: Prediction) -> int:
     return int(prediction.interfaces["tx"]["bytes"].sum())
 
 
+def network_share(prediction: Prediction) -> float | None:
+    """Share of the bytes between different ranks that leave their node; `None` if there are no bytes."""
+    total = sum(volume for channel, (_, volume) in prediction.channels.items() if channel != SELF)
+    return network_bytes(prediction) / total if total else None
+
+
 def busiest_interface_s(prediction: Prediction) -> float:
     """Time of the busiest network interface, one direction."""
     return float(max(prediction.interfaces[way]["busy_s"].max(initial=0.0) for way in ("tx", "rx")))
 
 
-def reasons(best: Prediction, other: Prediction, name: str) -> list[str]:
+def reasons(best: Prediction, other: Prediction, name: str, topology: Topology) -> list[str]:
     """Sentences on what `best` saves or costs against `other`, the largest difference first.
 
     Args:
         best: The placement chosen.
         other: What it is compared with.
         name: Of the other.
+        topology: The nodes.
     """
     if best.makespan_s >= other.makespan_s:
         return [f"nothing that was tried is better than {name}"]
@@ -53,9 +63,36 @@ def reasons(best: Prediction, other: Prediction, name: str) -> list[str]:
     if then and now != then:
         direction = "fewer" if now < then else "more"
         sentences.append(f"{abs(1 - now / then):.0%} {direction} bytes cross the network")
+    sentences += _shared(sharing(best.placement, topology), sharing(other.placement, topology))
     moved = int(np.sum(best.placement.node != other.placement.node))
     sentences.append(f"{moved} of {best.placement.ranks} ranks are on another node than with {name}")
     return sentences
+
+
+def compared_with(predictions: dict[str, Prediction], best: Prediction) -> str:
+    """The name of what the best is compared with: where the program ran, else the first of the simple ones.
+
+    Where that is as good as the best, it is the next best instead, so that there is a difference to explain.
+    """
+    reference = "current" if "current" in predictions else next(iter(predictions))
+    if predictions[reference].makespan_s > best.makespan_s:
+        return reference
+    worse = {name: each for name, each in predictions.items() if each.makespan_s > best.makespan_s}
+    return min(worse, key=lambda name: worse[name].makespan_s, default=reference)
+
+
+def _shared(now: Sharing, then: Sharing) -> list[str]:
+    things = [("memory", now.memory, then.memory)]
+    things += [(f"{name} cache", now.caches.get(name), then.caches.get(name)) for name in now.caches]
+    return [
+        f"a {what} has up to {_ranks(new.most)} instead of {_ranks(old.most)}"
+        for what, new, old in things
+        if new and old and new.most != old.most
+    ]
+
+
+def _ranks(count: int) -> str:
+    return f"{count} rank{'s' * (count != 1)}"
 
 
 def _change(now: float, then: float) -> str:
