@@ -7,7 +7,8 @@ For every function: its number RW_CALL_Name, RW_PARAMETER_COUNT_Name, RW_PARAMET
 RW_WAITS_Name, which is 1 if it may last until others do something. For every class of function a list macro
 RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the blocking
 function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c; Put for Rput), `large` is 1
-where counts are MPI_Count. Some functions of the classes "rma", "partitioned" and "comm" have a finer class here.
+where counts are MPI_Count. Some functions of the classes "rma", "partitioned", "comm" and "other" have a finer class
+here.
 """
 
 import re
@@ -26,12 +27,15 @@ FINER = {
     "psend_init": r"psend_init",
     "precv_init": r"precv_init",
     "pready": r"pready(_range|_list)?",
+    "pcontrol": r"pcontrol",
 }
+# Of a variadic function's arguments (MPI_Pcontrol), those that come in registers with one before them.
+VARIADIC = ", ".join(f"void *argument_{number}" for number in range(1, 6))
 
 
 def finer(name: str, kind: str) -> str:
     """The class that decides about the wrapper."""
-    if kind not in ("rma", "partitioned", "comm"):
+    if kind not in ("rma", "partitioned", "comm", "other"):
         return kind
     found = [
         c for c, pattern in FINER.items() if re.fullmatch(pattern, name.removesuffix("_c"), re.IGNORECASE)
@@ -86,6 +90,7 @@ def main() -> None:
         function, kind, parameters = line.split("\t")
         name = function.removeprefix("MPI_")
         kind = finer(name, kind)
+        parameters = parameters.replace("...", VARIADIC)
         arguments = arguments_of(parameters)
         large = int(name.endswith("_c"))
         entry = f"X({name}, {number}, {base_of(name, kind)}, {large}, {len(arguments)})"

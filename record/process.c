@@ -56,6 +56,18 @@ static void note_window(struct rw_rank *rank) {
     rank->flags |= RW_TRACE_CUT;
 }
 
+/* RANKWISE_PHASE=NAME or LEVEL: what is traced is between calls of MPI_Pcontrol (wrap_phase.c). */
+static void note_phase(struct rw_rank *rank) {
+    const char *value = getenv("RANKWISE_PHASE");
+    char *end = NULL;
+    if (!rw_process.traced || !value || !value[0])
+        return;
+    rw_process.phase = value;
+    rw_process.phase_level = (int)strtol(value, &end, 10);
+    rw_process.phase_bytes = *end ? strlen(value) + 1 : 0;
+    rank->flags |= RW_TRACE_CUT;
+}
+
 void rw_process_prepare(const struct rw_library *library) {
     struct rw_rank *rank = &rw_process.rank;
     struct utsname system;
@@ -69,6 +81,7 @@ void rw_process_prepare(const struct rw_library *library) {
     rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT : RW_TRACE_QUANTISED;
     rank->trace_unit_shift = RW_UNIT_SHIFT;
     note_window(rank);
+    note_phase(rank);
     copy_text(rank->mpi_library, sizeof rank->mpi_library, library->path);
     copy_text(rank->mpi_version, sizeof rank->mpi_version, library->version);
     name_job(rank->job, sizeof rank->job);

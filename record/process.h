@@ -14,6 +14,9 @@ struct rw_process {
     int timed;
     int traced;
     uint64_t first_call, last_call; /* of each thread to be traced, counted from 1; 0: all */
+    const char *phase;              /* only this phase is to be traced (wrap_phase.c); NULL: all */
+    int phase_level;                /* its level, where it has one instead of a name */
+    uint64_t phase_bytes;           /* of the name with the zero behind it; 0: it has a level */
     int exact;    /* times in the trace are not rounded */
     int sited;    /* places of calls are kept */
     int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */

@@ -217,7 +217,7 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->progress = (struct rw_progress *)(totals + RW_CALL_COUNT);
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
-    thread->traced = rw_process.traced && rw_process.first_call <= 1;
+    thread->traced = rw_process.traced && rw_process.first_call <= 1 && (!rw_process.phase || thread->in_phase);
     if (rw_process.first_call) {
         thread->windowed = 1;
         thread->sample_due = thread->next_sample;

@@ -95,6 +95,7 @@ struct rw_thread {
     /* Only a range of calls is traced: every call ends in rw_sample() then, and the next sample is due here. */
     int windowed;
     uint64_t calls_seen, sample_due;
+    int in_phase; /* the one that is traced */
 
     uint64_t sample_interval; /* ticks */
     uint64_t schedstat_cpu_ns, schedstat_wait_ns; /* as last read */

@@ -12,6 +12,7 @@ import pytest
 from fake_launchers import fake_launcher
 
 from rankwise.record import manifest
+from rankwise.record.library import What, variables
 
 HERE = Path(__file__).resolve().parent
 # Runs what comes after `-n N`, like a launcher of one rank, with what `-genv` gives.
@@ -390,3 +391,24 @@ def test_a_static_program_without_mpi_is_125_and_is_not_run(record, tmp_path):
     status, out, err = record("--", "./rank")
     assert (status, out) == (125, "")
     assert err.startswith("error: `./rank` is statically linked; it cannot be recorded by preloading\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--phase", "a", "--trace-calls", "1..2"],
+            "`--trace-calls` and `--phase` are two ways to cut a trace",
+        ),
+        (["--phase", "a", "--counts"], "`--phase` traces, `--counts` does not time"),
+        (["--phase", ""], "`--phase` names no phase"),
+    ],
+)
+def test_ways_to_cut_a_trace_that_exclude_each_other_are_refused(record, options, said):
+    status, out, err = record(*options, "--", "mpiexec", "-n", "1", "true")
+    assert (status, out) == (125, "") and said in err
+
+
+def test_the_ranks_are_told_the_phase_to_trace():
+    told = variables(Path("/tmp/x.rw"), What(trace=True, phase="solve"), None)
+    assert told["RANKWISE_TRACE"] == "1" and told["RANKWISE_PHASE"] == "solve"

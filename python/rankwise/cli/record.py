@@ -36,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace-calls", metavar="FIRST..LAST", help="trace only these calls of each rank, counted from 1"
     )
+    parser.add_argument(
+        "--phase",
+        metavar="NAME",
+        help="trace only between MPI_Pcontrol(1, NAME) and (-1, NAME); a number: from this level to another one",
+    )
     parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
     parser.add_argument(
         "--link",
@@ -84,15 +89,29 @@ def _what(args: argparse.Namespace) -> What:
     from rankwise.record.library import What
 
     window = _range(args.trace_calls) if args.trace_calls else None
-    if args.counts and window:
+    parts = [f"`{name}`" for name, asked in (("--trace-calls", window), ("--phase", args.phase)) if asked]
+    if args.phase == "":
         raise RankwiseError(
-            "`--trace-calls` traces, `--counts` does not time", hint="leave one out", status=2
+            "`--phase` names no phase", hint="for example `--phase solve`", status=FAILURE_STATUS
         )
-    if args.exact_times and not (args.trace or window):
-        raise RankwiseError("`--exact-times` is for traces", hint="add `--trace`", status=2)
-    trace = args.trace or window is not None
+    if len(parts) > 1:
+        raise RankwiseError(
+            f"{' and '.join(parts)} are two ways to cut a trace", hint="leave one out", status=FAILURE_STATUS
+        )
+    if args.counts and parts:
+        raise RankwiseError(
+            f"{parts[0]} traces, `--counts` does not time", hint="leave one out", status=FAILURE_STATUS
+        )
+    trace = args.trace or bool(parts)
+    if args.exact_times and not trace:
+        raise RankwiseError("`--exact-times` is for traces", hint="add `--trace`", status=FAILURE_STATUS)
     return What(
-        trace=trace, exact=args.exact_times, trace_calls=window, counts=args.counts, call_sites=args.callsites
+        trace=trace,
+        exact=args.exact_times,
+        trace_calls=window,
+        phase=args.phase,
+        counts=args.counts,
+        call_sites=args.callsites,
     )
 
 
@@ -100,5 +119,5 @@ def _range(text: str) -> tuple[int, int]:
     first, dots, last = text.partition("..")
     if not (dots and first.isdecimal() and last.isdecimal() and 0 < int(first) <= int(last) < 2**63):
         hint = "write the first and the last call, for example `--trace-calls 1000..2000`"
-        raise RankwiseError(f"`{text}` is no range of calls", hint=hint, status=2)
+        raise RankwiseError(f"`{text}` is no range of calls", hint=hint, status=FAILURE_STATUS)
     return int(first), int(last)

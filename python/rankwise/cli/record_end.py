@@ -104,6 +104,8 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
     elif context["other_jobs"]:
         others = len(context["other_jobs"])
         found.append(f"other MPI jobs of this run, smaller ones, are left out: {others}")
+    if context["trace"]["ranks"] and not context["trace"]["bytes"]:
+        found.append("the trace is empty: the calls or the phase asked for did not occur")
     missing = len(context["missing_ranks"])
     if missing:
         found.append(f"partial: {missing} of {world_size} ranks left nothing")

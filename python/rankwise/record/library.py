@@ -37,6 +37,7 @@ class What:
         trace: Keep every call in program order too.
         exact: The trace has exact times, not rounded ones.
         trace_calls: First and last call of each rank to be traced, counted from 1 after MPI_Init.
+        phase: Name or level of the phase to be traced, by the program's calls of MPI_Pcontrol.
         counts: Count calls without timing them.
         call_sites: Keep the places in the program that calls came from.
     """
@@ -44,6 +45,7 @@ class What:
     trace: bool = False
     exact: bool = False
     trace_calls: tuple[int, int] | None = None
+    phase: str | None = None
     counts: bool = False
     call_sites: bool = False
 
@@ -65,6 +67,8 @@ def variables(
         chosen["RANKWISE_TRACE"] = "exact" if what.exact else "1"
     if what.trace_calls:
         chosen["RANKWISE_TRACE_CALLS"] = f"{what.trace_calls[0]}..{what.trace_calls[1]}"
+    if what.phase:
+        chosen["RANKWISE_PHASE"] = what.phase
     asked = {"COUNTS": what.counts, "SITES": what.call_sites}
     chosen |= {f"RANKWISE_{name}": "1" for name, wanted in asked.items() if wanted}
     if mpi_library:

@@ -202,7 +202,10 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
         (TRACE_CUT, "trace", "only a part of the calls was traced, as was asked for"),
         (LAZY_COMMS, "communicators", "some were first seen in use, not when they were made"),
     ):
-        ranks = len({thread.rank["world_rank"] for thread in job.threads if thread.has(flag)})
+        flagged = [thread for thread in job.threads if thread.has(flag)]
+        ranks = len({thread.rank["world_rank"] for thread in flagged})
+        if flag == TRACE_CUT and not any(thread.record.trace_bytes for thread in flagged):
+            why = "the calls or the phase asked for did not occur: it is empty"
         if ranks:
             missing.append({"what": what, "count": None, "why": f"{why} (on {ranks} ranks)"})
     notes = Counter(thread.rank["note"] for thread in job.threads if thread.rank["note"])
