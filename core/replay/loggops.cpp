@@ -40,15 +40,11 @@ class Costs {
     static Picoseconds per_byte(std::uint64_t bytes, double cost) {
         return std::llround((static_cast<double>(bytes) - 1.0) * cost);
     }
-    /// A message of 0 bytes never puts a clock back.
-    static Picoseconds at_least_0(Picoseconds cost) { return std::max<Picoseconds>(cost, 0); }
-
     Cost work_out(std::uint64_t bytes) const {
         const Picoseconds O = per_byte(bytes, p_.O), G = per_byte(bytes, p_.G);
         // For 0 bytes LogGOPSim compares unsigned numbers, where -x is large and -0 is not.
         const Picoseconds larger = bytes == 0 && (O == 0 || G == 0) ? std::min(O, G) : std::max(O, G);
-        return {bytes, at_least_0(p_.o + O), at_least_0(p_.g + G), at_least_0(p_.o + larger),
-                at_least_0(p_.g + G)};
+        return {bytes, p_.o + O, p_.g + G, p_.o + larger, p_.g + G};
     }
 
     const LogGOPS &p_;
@@ -144,6 +140,9 @@ class Engine {
             __builtin_prefetch(&streams_[step.stream]);
     }
 
+    /// A clock that is taken from now on. A message of 0 bytes may put it back, but not to before the begin.
+    Picoseconds after(Picoseconds cost) const { return std::max<Picoseconds>(now_ + cost, 0); }
+
     void wait(List &list, std::uint32_t op, Picoseconds until, std::uint32_t flag) {
         if (!list.empty() && order(op) > order(list.tail)) {
             list.append(progress_, op);
@@ -200,8 +199,8 @@ class Engine {
         if (!turn(list, op, std::max(cpu(rank, lane), tx(rank, lane)), 0))
             return;
         const Cost &cost = costs_.get(steps_[op].bytes());
-        cpu(rank, lane) = now_ + cost.sender;
-        tx(rank, lane) = now_ + cost.tx;
+        cpu(rank, lane) = after(cost.sender);
+        tx(rank, lane) = after(cost.tx);
         wake_next(list, std::max(cpu(rank, lane), tx(rank, lane)), 0);
         progress_.begin(op);
         give_order(op);
@@ -226,8 +225,8 @@ class Engine {
             return;
         }
         const Cost &cost = costs_.get(steps_[op].bytes());
-        cpu(rank, lane) = now_ + cost.receiver;
-        rx(rank, lane) = now_ + cost.rx;
+        cpu(rank, lane) = after(cost.receiver);
+        rx(rank, lane) = after(cost.rx);
         if (waited)
             wake_next(list, std::max(cpu(rank, lane), rx(rank, lane)), message_flag);
         const std::uint32_t receive = schedule_.wildcards ? take_posted(op) : find_posted(op);
@@ -359,10 +358,7 @@ class Engine {
         if (freed.empty())
             return;
         if (freed.size() > 1)
-            std::stable_sort(freed.begin(), freed.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return steps_[a].rank != steps_[b].rank ? steps_[a].rank < steps_[b].rank
-                                                        : steps_[a].kind() < steps_[b].kind();
-            });
+            sort_freed();
         for (const std::uint32_t op : freed) {
             const std::uint32_t rank = steps_[op].rank;
             const Lane lane = steps_[op].lane;
@@ -378,6 +374,23 @@ class Engine {
                 wait(computations(rank, lane), op, cpu(rank, lane), 0);
         }
         freed.clear();
+    }
+
+    /// By rank, and each rank's by kind as LogGOPSim does it, with `std::sort`: where more than 16 are freed
+    /// in one step it leaves operations of one kind in an order of its own, which decides who sends first.
+    void sort_freed() {
+        std::vector<std::uint32_t> &freed = progress_.freed;
+        const auto rank = [&](std::uint32_t op) { return steps_[op].rank; };
+        if (!std::ranges::is_sorted(freed, {}, rank))
+            std::ranges::stable_sort(freed, {}, rank);
+        for (auto first = freed.begin(); first != freed.end();) {
+            const auto last = std::find_if(
+                first, freed.end(), [&, r = rank(*first)](std::uint32_t op) { return rank(op) != r; });
+            std::sort(first, last, [&](std::uint32_t a, std::uint32_t b) {
+                return steps_[a].kind() < steps_[b].kind();
+            });
+            first = last;
+        }
     }
 
     void check_left_over() const {

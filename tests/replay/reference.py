@@ -42,6 +42,38 @@ class Stuck(Exception):
     """Not all operations ended, or messages were left over."""
 
 
+def median_of(a, b, c, keys):
+    """Which of three positions has the middle key; among equal keys as P1 says."""
+    if keys[a] < keys[b]:
+        return b if keys[b] < keys[c] else c if keys[a] < keys[c] else a
+    return a if keys[a] < keys[c] else c if keys[b] < keys[c] else b
+
+
+def in_sort_order(items, key):
+    """The items in the order that P1's sort leaves them in; up to 16 of them as `sorted`."""
+    items, parts = list(items), [(0, len(items))]
+    while parts:
+        first, last = parts.pop()
+        if last - first <= 16:
+            continue
+        middle, keys = first + (last - first) // 2, [key(item) for item in items]
+        median = median_of(first + 1, middle, last - 1, keys)
+        items[first], items[median] = items[median], items[first]
+        pivot, low, high = key(items[first]), first + 1, last
+        while True:
+            while key(items[low]) < pivot:
+                low += 1
+            high -= 1
+            while pivot < key(items[high]):
+                high -= 1
+            if low >= high:
+                break
+            items[low], items[high] = items[high], items[low]
+            low += 1
+        parts += [(first, low), (low, last)]
+    return sorted(items, key=key)
+
+
 class Reference:
     def __init__(self, ranks: list[list[Op]], parameters: Parameters):
         self.ranks, self.p = ranks, parameters
@@ -84,7 +116,11 @@ class Reference:
         heapq.heappush(self.queue, (time, order, what, r, i))
 
     def release(self):
-        for r, i in sorted(self.freed, key=lambda e: (e[0], KINDS[self.ranks[e[0]][e[1]].kind])):
+        freed = []
+        for rank in sorted({r for r, _ in self.freed}):
+            own = [(r, i) for r, i in self.freed if r == rank]
+            freed += in_sort_order(own, lambda e: KINDS[self.ranks[e[0]][e[1]].kind])
+        for r, i in freed:
             op = self.ranks[r][i]
             ready = self.cpu[r][op.cpu]
             if op.kind == "send":
@@ -120,8 +156,8 @@ class Reference:
         if free > time:
             return self.push(free, "send", r, i, order)
         self.start(r, i)
-        self.cpu[r][op.cpu] = time + max(0, p.o + (op.value - 1) * p.O)
-        self.tx[r][op.nic] = time + max(0, p.g + (op.value - 1) * p.G)
+        self.cpu[r][op.cpu] = max(0, time + p.o + (op.value - 1) * p.O)
+        self.tx[r][op.nic] = max(0, time + p.g + (op.value - 1) * p.G)
         self.push(time + p.o + p.L, "message", r, i)
         if op.value <= p.S:
             self.end(r, i)
@@ -134,8 +170,8 @@ class Reference:
         # Two unsigned 64-bit numbers are compared, which matters for 0 bytes.
         per_byte = max((op.value - 1) * p.O % 2**64, (op.value - 1) * p.G % 2**64)
         per_byte = (per_byte + 2**63) % 2**64 - 2**63
-        self.cpu[to][op.cpu] = time + max(0, p.o + per_byte)
-        self.rx[to][op.nic] = time + max(0, p.g + (op.value - 1) * p.G)
+        self.cpu[to][op.cpu] = max(0, time + p.o + per_byte)
+        self.rx[to][op.nic] = max(0, time + p.g + (op.value - 1) * p.G)
         for j in self.posted[to]:
             if self.fits(to, j, r, op):
                 self.posted[to].remove(j)
