@@ -24,8 +24,8 @@ using Sizes = std::vector<std::uint64_t>;
 
 std::vector<std::uint32_t> collective(ProgramBuilder &builder, std::uint32_t rank, const std::string &name,
                                       std::uint32_t comm, std::uint32_t root, std::uint64_t bytes,
-                                      std::uint32_t element_bytes, std::uint64_t total_bytes, const Sizes &sizes,
-                                      const Sizes &receive_sizes, bool nonblocking) {
+                                      std::uint32_t element_bytes, std::uint64_t total_bytes,
+                                      const Sizes &sizes, const Sizes &receive_sizes, bool nonblocking) {
     coll::Operation operation;
     operation.collective = collective_of(name);
     operation.root = root;
@@ -45,7 +45,8 @@ void bind_programs(nb::module_ &module) {
     nb::class_<ProgramBuilder>(room, "ProgramBuilder")
         .def(
             "__init__",
-            [](ProgramBuilder *self, std::uint32_t ranks, const std::string &library, const std::string &origin) {
+            [](ProgramBuilder *self, std::uint32_t ranks, const std::string &library,
+               const std::string &origin) {
                 if (ranks == 0 || ranks >= (1u << 30))
                     throw rankwise::Error("a program of `" + std::to_string(ranks) + "` ranks");
                 new (self) ProgramBuilder(ranks, library_of(library), origin);
@@ -54,9 +55,11 @@ void bind_programs(nb::module_ &module) {
         .def("communicator", &ProgramBuilder::communicator, "members"_a)
         .def("at", &ProgramBuilder::at, "rank"_a, "origin"_a)
         .def("compute", &ProgramBuilder::compute, "rank"_a, "picoseconds"_a)
-        .def("send", &ProgramBuilder::send, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
+        .def("send", &ProgramBuilder::send, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a,
+             "synchronous"_a = false)
         .def("receive", &ProgramBuilder::receive, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
-        .def("isend", &ProgramBuilder::isend, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
+        .def("isend", &ProgramBuilder::isend, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a,
+             "synchronous"_a = false)
         .def("ireceive", &ProgramBuilder::ireceive, "rank"_a, "peer"_a, "bytes"_a, "comm"_a, "tag"_a)
         .def("resolve", &ProgramBuilder::resolve, "rank"_a, "request"_a, "peer"_a, "comm"_a, "tag"_a)
         .def(
@@ -65,8 +68,8 @@ void bind_programs(nb::module_ &module) {
                 self.wait(rank, requests);
             },
             "rank"_a, "requests"_a)
-        .def("collective", &collective, "rank"_a, "name"_a, nb::kw_only(), "comm"_a = 0, "root"_a = 0, "bytes"_a = 0,
-             "element_bytes"_a = 1, "total_bytes"_a = 0, "sizes"_a = Sizes{}, "receive_sizes"_a = Sizes{},
-             "nonblocking"_a = false)
+        .def("collective", &collective, "rank"_a, "name"_a, nb::kw_only(), "comm"_a = 0, "root"_a = 0,
+             "bytes"_a = 0, "element_bytes"_a = 1, "total_bytes"_a = 0, "sizes"_a = Sizes{},
+             "receive_sizes"_a = Sizes{}, "nonblocking"_a = false)
         .def("finish", [](ProgramBuilder &self) { return std::make_shared<MatchedSchedule>(self.finish()); });
 }

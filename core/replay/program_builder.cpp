@@ -21,7 +21,8 @@ ProgramBuilder::ProgramBuilder(std::uint32_t ranks, collectives::Library library
 
 RankProgram &ProgramBuilder::program(std::uint32_t rank) {
     if (rank >= programs_.size())
-        throw Error("rank `" + std::to_string(rank) + "`, but there are `" + std::to_string(programs_.size()) + "`");
+        throw Error("rank `" + std::to_string(rank) + "`, but there are `" +
+                    std::to_string(programs_.size()) + "`");
     return programs_[rank];
 }
 
@@ -39,14 +40,15 @@ std::uint32_t ProgramBuilder::communicator(std::vector<std::uint32_t> members) {
 }
 
 Operation ProgramBuilder::message(bool is_send, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
-                                  std::int32_t tag) {
+                                  std::int32_t tag, bool synchronous) {
     if (is_send || peer != any)
         program(peer);
     members(comm);
     if (bytes > Operation::mask / 4)
         throw Error("a message of `" + std::to_string(bytes) + "` bytes");
     const std::uint32_t number = tags_.number(comm, tag);
-    return is_send ? Operation::send(peer, bytes, number) : Operation::receive(peer, bytes, number);
+    return is_send ? Operation::send(peer, bytes, number, synchronous)
+                   : Operation::receive(peer, bytes, number);
 }
 
 void ProgramBuilder::compute(std::uint32_t rank, Picoseconds time) {
@@ -57,8 +59,8 @@ void ProgramBuilder::compute(std::uint32_t rank, Picoseconds time) {
 }
 
 void ProgramBuilder::send(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
-                          std::int32_t tag) {
-    program(rank).then(message(true, peer, bytes, comm, tag));
+                          std::int32_t tag, bool synchronous) {
+    program(rank).then(message(true, peer, bytes, comm, tag, synchronous));
 }
 
 void ProgramBuilder::receive(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
@@ -66,9 +68,9 @@ void ProgramBuilder::receive(std::uint32_t rank, std::uint32_t peer, std::uint64
     program(rank).then(message(false, peer, bytes, comm, tag));
 }
 
-std::uint32_t ProgramBuilder::isend(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
-                                    std::int32_t tag) {
-    return program(rank).then_start(message(true, peer, bytes, comm, tag));
+std::uint32_t ProgramBuilder::isend(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes,
+                                    std::uint32_t comm, std::int32_t tag, bool synchronous) {
+    return program(rank).then_start(message(true, peer, bytes, comm, tag, synchronous));
 }
 
 std::uint32_t ProgramBuilder::ireceive(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes,
@@ -81,8 +83,8 @@ void ProgramBuilder::check_request(std::uint32_t rank, std::uint32_t request) co
         throw Error("rank `" + std::to_string(rank) + "` waits for a request it does not have");
 }
 
-void ProgramBuilder::resolve(std::uint32_t rank, std::uint32_t request, std::uint32_t peer, std::uint32_t comm,
-                             std::int32_t tag) {
+void ProgramBuilder::resolve(std::uint32_t rank, std::uint32_t request, std::uint32_t peer,
+                             std::uint32_t comm, std::int32_t tag) {
     RankProgram &own = program(rank);
     program(peer);
     members(comm);
@@ -113,8 +115,8 @@ std::vector<std::uint32_t> ProgramBuilder::collective(std::uint32_t rank, std::u
         return sizes.empty() || sizes.size() == operation.size;
     };
     if (!fits(operation.sizes) || !fits(operation.receive_sizes))
-        throw Error("sizes of `" + std::to_string(operation.sizes.size()) + "` blocks in a communicator of `" +
-                    std::to_string(operation.size) + "` ranks");
+        throw Error("sizes of `" + std::to_string(operation.sizes.size()) +
+                    "` blocks in a communicator of `" + std::to_string(operation.size) + "` ranks");
     collectives::expand(collectives::select(library_, operation), operation, steps_);
     return write_collective(own, steps_, group, tags_.collective(comm));
 }

@@ -33,13 +33,16 @@ class ProgramBuilder {
     void at(std::uint32_t rank, std::uint32_t origin) { program(rank).event = origin; }
 
     void compute(std::uint32_t rank, Picoseconds time);
-    void send(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm, std::int32_t tag);
+    /// @param[in] synchronous ends only when its receive has begun (MPI_Ssend)
+    void send(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
+              std::int32_t tag, bool synchronous = false);
     /// @param[in] peer `any` takes from any source
     void receive(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
                  std::int32_t tag);
+    /// @param[in] synchronous ends only when its receive has begun (MPI_Issend)
     /// @return a request, for `wait`
     std::uint32_t isend(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
-                        std::int32_t tag);
+                        std::int32_t tag, bool synchronous = false);
     /// @return a request, for `wait`
     std::uint32_t ireceive(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
                            std::int32_t tag);
@@ -51,7 +54,8 @@ class ProgramBuilder {
 
     /// @brief One rank's call of a collective, `operation.rank` and `operation.size` excepted.
     /// @return requests; the program goes on at once, so a blocking collective waits for them
-    std::vector<std::uint32_t> collective(std::uint32_t rank, std::uint32_t comm, collectives::Operation operation);
+    std::vector<std::uint32_t> collective(std::uint32_t rank, std::uint32_t comm,
+                                          collectives::Operation operation);
 
     /// @throws Error as ScheduleBuilder::finish
     Schedule finish() { return builder_.finish(); }
@@ -60,7 +64,8 @@ class ProgramBuilder {
     RankProgram &program(std::uint32_t rank);
     void check_request(std::uint32_t rank, std::uint32_t request) const;
     const std::vector<std::uint32_t> &members(std::uint32_t comm) const;
-    Operation message(bool is_send, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm, std::int32_t tag);
+    Operation message(bool is_send, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
+                      std::int32_t tag, bool synchronous = false);
 
     ScheduleBuilder builder_;
     std::vector<RankProgram> programs_;

@@ -164,18 +164,26 @@ class Reader:
             raise ValueError(f"rank `{peer}` of `{self.ranks}`")
         return peer, tag, size(arguments[1 if older else 2], each)
 
-    def send(self, rank: int, arguments: list[str]) -> None:
+    def send(self, rank: int, arguments: list[str], synchronous: bool = False) -> None:
         """A blocking send; a negative rank is MPI_PROC_NULL."""
         peer, tag, length = self._message(rank, arguments)
         if peer >= 0:
-            self.builder.send(rank, peer, length, 0, tag)
+            self.builder.send(rank, peer, length, 0, tag, synchronous)
 
-    def isend(self, rank: int, arguments: list[str]) -> None:
+    def ssend(self, rank: int, arguments: list[str]) -> None:
+        """A send that waits for its receive."""
+        self.send(rank, arguments, synchronous=True)
+
+    def isend(self, rank: int, arguments: list[str], synchronous: bool = False) -> None:
         """A nonblocking send."""
         peer, tag, length = self._message(rank, arguments)
         if peer >= 0:
-            request = self.builder.isend(rank, peer, length, 0, tag)
+            request = self.builder.isend(rank, peer, length, 0, tag, synchronous)
             self._requests[rank][rank, peer, tag].append([request])
+
+    def issend(self, rank: int, arguments: list[str]) -> None:
+        """A nonblocking send that waits for its receive."""
+        self.isend(rank, arguments, synchronous=True)
 
     def receive(self, rank: int, arguments: list[str]) -> None:
         """A blocking receive."""
@@ -310,9 +318,9 @@ _ACTIONS = {
     "comm_split": Reader.communicator,
     "comm_dup": Reader.communicator,
     "send": Reader.send,
-    "ssend": Reader.send,
+    "ssend": Reader.ssend,
     "isend": Reader.isend,
-    "issend": Reader.isend,
+    "issend": Reader.issend,
     "recv": Reader.receive,
     "irecv": Reader.ireceive,
     "sendrecv": Reader.send_receive,
