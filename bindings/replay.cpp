@@ -22,6 +22,7 @@
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
 #include "replay/trace_schedule.hpp"
+#include "replay/waiting.hpp"
 #include "rooms.hpp"
 #include "timeline.hpp"
 #include "trace/node_file.hpp"
@@ -174,22 +175,27 @@ struct RecordedReplay {
     Timeline timeline;
     std::vector<PathSegment> path;
     std::vector<Waiting> waiting_of;
+    std::shared_ptr<const MatchedSchedule> of;
+    rankwise::LargeArray<Step> known; ///< of a schedule with wildcards, once they are settled
+
+    const rankwise::LargeArray<Step> &steps() const {
+        return of->schedule.wildcards ? known : of->matching.steps;
+    }
 };
 
-RecordedReplay replay_recorded(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
-                               const nb::dict &rx, const std::string &core_sharing, bool progress,
-                               bool handshake, const nb::dict &layout_dict) {
+RecordedReplay replay_recorded(std::shared_ptr<const MatchedSchedule> s, const nb::list &links,
+                               const nb::dict &tx, const nb::dict &rx, const std::string &core_sharing,
+                               bool progress, bool handshake, const nb::dict &layout_dict) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
-    const auto layout = layout_from(s.schedule, machine, layout_dict);
+    const auto layout = layout_from(s->schedule, machine, layout_dict);
     nb::gil_scoped_release unlocked;
     RecordedReplay out;
-    out.prediction = replay_on_machine(s.schedule, s.matching, machine, layout, out.timeline);
-    rankwise::LargeArray<Step> known;
-    if (s.schedule.wildcards)
-        known = steps_on_machine(s.schedule, s.matching, machine, layout);
-    const auto &steps = s.schedule.wildcards ? known : s.matching.steps;
-    out.path = critical_path(steps, machine, layout, out.timeline);
-    out.waiting_of = waiting(steps, s.schedule.ranks(), out.timeline);
+    out.prediction = replay_on_machine(s->schedule, s->matching, machine, layout, out.timeline);
+    if (s->schedule.wildcards)
+        out.known = steps_on_machine(s->schedule, s->matching, machine, layout);
+    out.of = std::move(s);
+    out.path = critical_path(out.steps(), machine, layout, out.timeline);
+    out.waiting_of = waiting(out.steps(), machine, layout, out.prediction, out.timeline);
     return out;
 }
 
@@ -203,14 +209,16 @@ template <class Items, class Field> nb::object field_s(const Items &items, Field
 }
 
 nb::dict path_dict(const RecordedReplay &r) {
-    std::vector<std::uint32_t> operations;
+    std::vector<std::uint32_t> operations, ranks;
     std::vector<std::uint8_t> why;
     for (const PathSegment &segment : r.path) {
         operations.push_back(segment.op);
+        ranks.push_back(r.steps()[segment.op].rank);
         why.push_back(static_cast<std::uint8_t>(segment.cause));
     }
     nb::dict out;
     out["operation"] = to_numpy(std::move(operations));
+    out["rank"] = to_numpy(std::move(ranks));
     out["cause"] = to_numpy(std::move(why));
     out["from_s"] = field_s(r.path, &PathSegment::from);
     out["to_s"] = field_s(r.path, &PathSegment::to);
@@ -219,13 +227,28 @@ nb::dict path_dict(const RecordedReplay &r) {
 
 nb::dict waiting_dict(const RecordedReplay &r) {
     nb::dict out;
-    out["late_sender_s"] = field_s(r.waiting_of, &Waiting::late_sender);
-    out["late_receiver_s"] = field_s(r.waiting_of, &Waiting::late_receiver);
-    out["link_queue_s"] = field_s(r.waiting_of, &Waiting::link_queue);
-    out["tx_queue_s"] = field_s(r.waiting_of, &Waiting::tx_queue);
-    out["rx_queue_s"] = field_s(r.waiting_of, &Waiting::rx_queue);
-    out["transfer_s"] = field_s(r.waiting_of, &Waiting::transfer);
+    for (std::size_t cause = 0; cause < waits_for_names.size(); ++cause) {
+        std::vector<double> times;
+        times.reserve(r.waiting_of.size());
+        for (const Waiting &of_rank : r.waiting_of)
+            times.push_back(static_cast<double>(of_rank[cause]) / 1e12);
+        out[waits_for_names[cause]] = to_numpy(std::move(times));
+    }
     return out;
+}
+
+nb::dict parts_dict(const Prediction &prediction) {
+    nb::dict out;
+    for (const RankPart &part : rank_parts)
+        out[part.name] = seconds(prediction, part.time);
+    return out;
+}
+
+nb::tuple names(const auto &all) {
+    nb::list out;
+    for (const char *name : all)
+        out.append(name);
+    return nb::tuple(out);
 }
 
 std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_rank,
@@ -278,39 +301,30 @@ from_trace(const std::vector<const rankwise::trace::ThreadRecord *> &ranks, cons
 void bind_replay(nb::module_ &module) {
     auto room = module.def_submodule("replay");
 
-    nb::class_<Prediction>(room, "Prediction")
+    auto prediction = nb::class_<Prediction>(room, "Prediction");
+    prediction
         .def_prop_ro("makespan_s",
                      [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
         .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p, &RankTime::finish); })
-        .def_prop_ro("computation_s", [](const Prediction &p) { return seconds(p, &RankTime::computation); })
-        .def_prop_ro("overhead_s", [](const Prediction &p) { return seconds(p, &RankTime::overhead); })
-        .def_prop_ro("time_shared_s", [](const Prediction &p) { return seconds(p, &RankTime::time_shared); })
-        .def_prop_ro("waiting_s", [](const Prediction &p) { return seconds(p, &RankTime::waiting); })
+        .def_prop_ro("parts_s", &parts_dict)
         .def_prop_ro("tx", [](const Prediction &p) { return interface_loads(p.tx); })
         .def_prop_ro("rx", [](const Prediction &p) { return interface_loads(p.rx); })
         .def_prop_ro("channel_messages",
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
         .def_prop_ro("channel_bytes",
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::bytes); });
+    for (const RankPart &part : rank_parts)
+        prediction.def_prop_ro((std::string(part.name) + "_s").c_str(),
+                               [time = part.time](const Prediction &p) { return seconds(p, time); });
 
     nb::class_<RecordedReplay>(room, "RecordedReplay")
         .def_ro("prediction", &RecordedReplay::prediction)
-        .def_prop_ro(
-            "ready_s",
-            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::ready); })
-        .def_prop_ro(
-            "begin_s",
-            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::begin); })
-        .def_prop_ro(
-            "end_s",
-            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::end); })
-        .def_prop_ro(
-            "arrives_s",
-            [](const RecordedReplay &r) { return field_s(r.timeline.operations, &OperationTimes::arrives); })
+        .def_prop_ro("timeline",
+                     [](const RecordedReplay &r) { return timeline_columns(r.steps(), r.timeline); })
         .def_prop_ro("critical_path", &path_dict)
         .def_prop_ro("waiting", &waiting_dict);
-    room.attr("CAUSES") = nb::make_tuple("computation", "overhead", "core_sharing", "latency", "bytes",
-                                         "link_queue", "tx_queue", "rx_queue", "handshake");
+    room.attr("CAUSES") = names(cause_names);
+    room.attr("WAITS_FOR") = names(waits_for_names);
 
     nb::class_<MatchedSchedule>(room, "Schedule")
         .def_static(
@@ -367,25 +381,6 @@ void bind_replay(nb::module_ &module) {
                 const auto layout = layout_from(s.schedule, machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
-            },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
-        .def(
-            "timeline_on_machine",
-            [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict) {
-                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake);
-                const auto layout = layout_from(s.schedule, machine, layout_dict);
-                Timeline timeline;
-                std::vector<std::uint32_t> partner;
-                {
-                    nb::gil_scoped_release unlocked;
-                    replay_on_machine(s.schedule, s.matching, machine, layout, timeline);
-                    if (s.schedule.wildcards)
-                        partner = partners_of(steps_on_machine(s.schedule, s.matching, machine, layout));
-                    else
-                        partner = partners_of(s.matching.steps);
-                }
-                return timeline_columns(s.schedule, partner, timeline);
             },
             "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a)
         .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,

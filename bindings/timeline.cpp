@@ -22,28 +22,20 @@ template <class T, class Elements, class Get> nb::object column(const Elements &
 
 } // namespace
 
-nb::dict timeline_columns(const Schedule &schedule, const std::vector<std::uint32_t> &partner,
-                          const Timeline &timeline) {
+nb::dict timeline_columns(const rankwise::LargeArray<Step> &steps, const Timeline &timeline) {
     nb::dict out;
-    std::vector<std::uint32_t> rank(schedule.operations.size());
-    for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
-        std::fill(rank.begin() + schedule.first[r], rank.begin() + schedule.first[r + 1], r);
-    out["rank"] = to_numpy(std::move(rank));
-    const auto &operations = schedule.operations;
-    out["kind"] = column<std::uint8_t>(operations, [](const Operation &op) { return op.kind(); });
-    out["peer"] = column<std::uint32_t>(operations, [](const Operation &op) { return op.peer; });
-    out["bytes"] = column<std::uint64_t>(operations, [](const Operation &op) { return op.bytes(); });
-    out["partner"] = to_numpy(std::vector<std::uint32_t>(partner));
+    out["rank"] = column<std::uint32_t>(steps, [](const Step &step) { return step.rank; });
+    out["kind"] = column<std::uint8_t>(steps, [](const Step &step) { return step.kind(); });
+    out["bytes"] = column<std::uint64_t>(
+        steps, [](const Step &step) { return step.kind() == Kind::calc ? 0 : step.bytes(); });
+    out["partner"] = column<std::uint32_t>(steps, [](const Step &step) { return step.partner; });
     using Times = OperationTimes;
-    const std::pair<const char *, Picoseconds Times::*> times[] = {
-        {"ready", &Times::ready}, {"begin", &Times::begin}, {"end", &Times::end},
-        {"sent", &Times::sent},   {"on_link", &Times::on_link}, {"on_tx", &Times::on_tx},
-        {"at_rx", &Times::at_rx}, {"on_rx", &Times::on_rx}, {"arrives", &Times::arrives}};
+    const std::pair<const char *, Picoseconds Times::*> times[] = {{"ready", &Times::ready},
+                                                                   {"begin", &Times::begin},
+                                                                   {"end", &Times::end},
+                                                                   {"arrives", &Times::arrives}};
     for (const auto &[name, field] : times)
         out[name] = column<std::int64_t>(timeline.operations, [&](const Times &each) { return each.*field; });
-    out["released_by"] =
-        column<std::uint32_t>(timeline.operations, [](const Times &each) { return each.released_by; });
-    out["after"] = column<std::uint32_t>(timeline.operations, [](const Times &each) { return each.after; });
     out["gap_op"] = column<std::uint32_t>(timeline.gaps, [](const Timeline::Gap &gap) { return gap.op; });
     out["gap_from"] = column<std::int64_t>(timeline.gaps, [](const Timeline::Gap &gap) { return gap.from; });
     out["gap_to"] = column<std::int64_t>(timeline.gaps, [](const Timeline::Gap &gap) { return gap.to; });

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <nanobind/nanobind.h>
 
-#include "replay/schedule.hpp"
+#include "large_array.hpp"
+#include "replay/step.hpp"
 #include "replay/timeline.hpp"
 
-/// @brief A schedule and what a replay did with it at what time, as numpy columns.
+/// @brief What a replay did at what time, as numpy columns.
 ///
-/// One entry an operation: `rank`, `kind`, `peer`, `bytes` (of a computation its picoseconds), `partner`, `released_by`,
-/// `after` (operations, 4294967295 for none), and `ready`, `begin`, `end`, `sent`, `on_link`, `on_tx`, `at_rx`, `on_rx`,
-/// `arrives` in picoseconds. One entry a gap: `gap_op`, `gap_from`, `gap_to`.
-nanobind::dict timeline_columns(const rankwise::replay::Schedule &schedule,
-                                const std::vector<std::uint32_t> &partner,
+/// One entry an operation: `rank`, `kind`, `bytes` (0 of a computation), `partner` (4294967295 for none), and
+/// `ready`, `begin`, `end`, `arrives` in picoseconds. One entry a gap: `gap_op`, `gap_from`, `gap_to`.
+///
+/// @param[in] steps those that were replayed
+nanobind::dict timeline_columns(const rankwise::LargeArray<rankwise::replay::Step> &steps,
                                 const rankwise::replay::Timeline &timeline);

@@ -64,7 +64,7 @@ class Walk {
         back_to(begin, cause);
     }
     const MessageCost &cost_of(const Step &send) {
-        return costs_.get(layout_.link(send.rank, send.peer), send.bytes());
+        return costs_.get(layout_.link(send.rank, send.peer), send.message());
     }
 
     /// What came before the operation's first job.
@@ -168,59 +168,11 @@ class Walk {
     Picoseconds time_ = 0;
 };
 
-/// What a gap went into: its parts up to one moment after the other.
-class Split {
-  public:
-    explicit Split(const Timeline::Gap &gap) : at_(gap.from), to_(gap.to) {}
-    void until(Picoseconds time, Picoseconds &part) {
-        const Picoseconds end = std::clamp(time, at_, to_);
-        part += end - at_;
-        at_ = end;
-    }
-    void rest(Picoseconds &part) { until(to_, part); }
-
-  private:
-    Picoseconds at_, to_;
-};
-
 } // namespace
 
 std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
                                        const machine::Layout &layout, const Timeline &timeline) {
     return Walk(steps, machine, layout, timeline).run();
-}
-
-std::vector<Waiting> waiting(const LargeArray<Step> &steps, std::uint32_t ranks, const Timeline &timeline) {
-    std::vector<Waiting> out(ranks);
-    const std::vector<OperationTimes> &times = timeline.operations;
-    for (const Timeline::Gap &gap : timeline.gaps) {
-        Waiting &of_rank = out[steps[gap.op].rank];
-        Split split(gap);
-        // What ended the gap: the operation itself, or one that it had to wait for and that needed no
-        // processor.
-        std::uint32_t op = gap.op;
-        if (steps[op].kind() != Kind::receive && gap.to == times[op].begin && times[op].released_by != any)
-            op = times[op].released_by;
-        const std::uint32_t partner = steps[op].partner;
-        if (steps[op].kind() == Kind::receive) {
-            const OperationTimes &send = times[partner];
-            split.until(send.begin, of_rank.late_sender);
-            if (gap.to >= times[op].arrives) {
-                split.until(send.sent, of_rank.transfer);
-                split.until(send.on_link, of_rank.link_queue);
-                split.until(send.on_tx, of_rank.tx_queue);
-                split.until(times[op].at_rx, of_rank.transfer);
-                split.until(times[op].on_rx, of_rank.rx_queue);
-            }
-        } else if (steps[op].kind() == Kind::send) {
-            split.until(times[partner].ready, of_rank.late_receiver);
-            split.until(times[op].sent, of_rank.transfer);
-            split.until(times[op].on_link, of_rank.link_queue);
-            split.until(times[op].on_tx, of_rank.tx_queue);
-        }
-        split.rest(of_rank.transfer);
-    }
-    return out;
 }
 
 } // namespace rankwise::replay

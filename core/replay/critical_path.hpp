@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -22,7 +23,8 @@ enum class Cause : std::uint8_t {
     rx_queue,   ///< and of its receiver's node
     handshake   ///< request and answer of a rendezvous travel
 };
-inline constexpr std::size_t causes = 9;
+inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "latency",  "bytes",
+                                           "link_queue",  "tx_queue", "rx_queue",     "handshake"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {
@@ -41,17 +43,5 @@ struct PathSegment {
 /// @return segments without gaps, the earliest first; those of no length are left out
 std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
                                        const machine::Layout &layout, const Timeline &timeline);
-
-/// What the processors of a rank waited for when they had nothing to do, before the rank's last operation
-/// ended.
-struct Waiting {
-    Picoseconds late_sender = 0;   ///< for a send to begin
-    Picoseconds late_receiver = 0; ///< for the receive of a rendezvous to be posted
-    Picoseconds link_queue = 0, tx_queue = 0, rx_queue = 0;
-    Picoseconds transfer = 0; ///< for latency, bytes, request and answer
-};
-
-/// @return of each rank
-std::vector<Waiting> waiting(const LargeArray<Step> &steps, std::uint32_t ranks, const Timeline &timeline);
 
 } // namespace rankwise::replay

@@ -80,7 +80,7 @@ template <class Recorder, class More> class Engine {
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
-          shared_(schedule, machine, layout), time_shared_(shared_.empty() ? 0 : schedule.ranks()),
+          shared_(schedule, machine, layout), core_sharing_(shared_.empty() ? 0 : schedule.ranks()),
           recorder_(std::move(recorder)), more_(schedule, machine, layout) {
         recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
@@ -279,7 +279,7 @@ template <class Recorder, class More> class Engine {
         Processor &p = processors_[processor];
         const std::uint32_t op = p.running;
         if (!shared_.empty())
-            time_shared_[processor / lanes_] += now_ - p.started - p.work;
+            core_sharing_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
         const Job ended = job(op);
         if (ended == Job::send) {
@@ -488,9 +488,9 @@ template <class Recorder, class More> class Engine {
             for (std::uint32_t c = 0; c < cpus_; ++c)
                 time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
             time.finish = first_processor(r).finish;
-            time.time_shared = shared_.empty() ? 0 : time_shared_[r];
+            time.core_sharing = shared_.empty() ? 0 : core_sharing_[r];
             const auto processors = std::max<Picoseconds>(1, std::count(used.begin(), used.end(), 1));
-            time.waiting = processors * time.finish - time.computation - time.overhead - time.time_shared;
+            time.waiting = processors * time.finish - time.computation - time.overhead - time.core_sharing;
         }
         for (std::uint32_t node = 0; node < tx_.size(); ++node) {
             result.tx.push_back(tx_[node].load);
@@ -511,7 +511,7 @@ template <class Recorder, class More> class Engine {
     std::vector<Passage> tx_, rx_;       ///< of each node
     LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
     SharedCores shared_;
-    std::vector<Picoseconds> time_shared_;
+    std::vector<Picoseconds> core_sharing_;
     RadixQueue queue_;
     std::vector<ChannelLoad> channels_;
     std::vector<std::uint32_t> releasing_;

@@ -12,10 +12,20 @@ namespace rankwise::replay {
 struct RankTime {
     Picoseconds finish = 0;
     Picoseconds computation = 0;
-    Picoseconds overhead = 0;    ///< processor time of its messages
-    Picoseconds time_shared = 0; ///< longer than alone, because other ranks use the same core
+    Picoseconds overhead = 0;     ///< processor time of its messages
+    Picoseconds core_sharing = 0; ///< longer than alone, because other ranks use the same core
     Picoseconds waiting = 0;
 };
+
+/// What a rank's time consists of, for those who show all of it.
+struct RankPart {
+    const char *name;
+    Picoseconds RankTime::*time;
+};
+inline constexpr RankPart rank_parts[] = {{"computation", &RankTime::computation},
+                                          {"overhead", &RankTime::overhead},
+                                          {"core_sharing", &RankTime::core_sharing},
+                                          {"waiting", &RankTime::waiting}};
 
 /// What passed one direction of one node's network interface.
 struct InterfaceLoad {

@@ -37,7 +37,7 @@ def predicted(capsys, *words):
 
 def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     document = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2")
-    assert document["schema"] == "rankwise.prediction/1"
+    assert document["schema"] == "rankwise.prediction/2"
     assert msgspec.to_builtins(msgspec.convert(document, Document)) == document
     assert document["input"] | {"path": ""} == {
         "path": "", "kind": "goal", "ranks": 4, "operations": 12, "messages": 4, "bytes": 400000,
@@ -47,7 +47,7 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     assert len(machine["sha256"]) == 64
     assert document["model"] == {
         "interfaces": True,
-        "shared_cores": True,
+        "core_sharing": True,
         "progress": True,
         "handshake": True,
     }
@@ -130,11 +130,11 @@ def test_a_changed_number_changes_the_time_and_is_named(goal, capsys):
 
 def test_parts_of_the_model_can_be_left_out(goal, capsys):
     document = predicted(
-        capsys, goal, "--machine", MACHINE, "--without", "shared-cores", "--without", "handshake"
+        capsys, goal, "--machine", MACHINE, "--without", "core-sharing", "--without", "handshake"
     )
     assert document["model"] == {
         "interfaces": True,
-        "shared_cores": False,
+        "core_sharing": False,
         "progress": True,
         "handshake": False,
     }

@@ -20,9 +20,7 @@ def prediction(makespan_s, seats, network_bytes, busy_s, waiting_s=0.0):
     return SimpleNamespace(
         makespan_s=makespan_s,
         placement=Placement.explicit(TOPOLOGY, [(node, [core]) for node, core in seats]),
-        waiting_s=zero + waiting_s,
-        overhead_s=zero,
-        time_shared_s=zero,
+        parts_s={"waiting": zero + waiting_s, "overhead": zero, "core_sharing": zero},
         interfaces={"tx": way, "rx": way},
         channels={"self": (1, 1000), "package": (1, 400 - network_bytes), "network": (1, network_bytes)},
     )

@@ -11,7 +11,7 @@ from rankwise.placement.simple import allocate
 from rankwise.replay.counts import Counts, CountsPredictor
 from rankwise.replay.layout import topology_of
 from rankwise.replay.losses import losses
-from rankwise.replay.predict import Switches
+from rankwise.replay.switches import Switches
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 
@@ -40,7 +40,7 @@ def test_computation_overheads_and_the_larger_direction():
     what = counts([(0, 1, 100, 100100), (1, 0, 50, 50050)])
     _, prediction = predict(what, machine(NETWORK))
     overhead, wire = 150e-6, 100 * (10e-6 + 1000e-9)
-    assert prediction.overhead_s == pytest.approx([overhead, overhead])
+    assert prediction.parts_s["overhead"] == pytest.approx([overhead, overhead])
     assert prediction.waiting_s == pytest.approx([wire, wire])
     assert prediction.finish_s == pytest.approx([1e-3 + overhead + wire, 2e-3 + overhead + wire])
     assert prediction.makespan_s == prediction.finish_s[1]
@@ -69,7 +69,7 @@ def test_ranks_on_one_core_share_it():
     topology = topology_of(where, ".")
     both = Placement.explicit(topology, [(0, [0]), (0, [0])])
     assert CountsPredictor(what, where, topology).predict(both).finish_s == pytest.approx([2e-3, 4e-3])
-    alone = CountsPredictor(what, where, topology, switches=Switches(shared_cores=False))
+    alone = CountsPredictor(what, where, topology, switches=Switches(core_sharing=False))
     assert alone.makespan_s(both) == pytest.approx(2e-3)
 
 

@@ -9,7 +9,8 @@ from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
 from rankwise.replay.losses import count, losses
-from rankwise.replay.predict import Predictor, Switches
+from rankwise.replay.predict import Predictor
+from rankwise.replay.switches import Switches
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 ONE_MESSAGE = "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"

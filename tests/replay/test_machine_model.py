@@ -156,7 +156,7 @@ def test_ranks_of_one_core_share_its_time(ranks_on_core):
     ranks = [[Op("calc", 6000)] for _ in range(ranks_on_core)]
     result = on_machine(ranks, place([0] * ranks_on_core), "yield", [0] * ranks_on_core)
     assert times(result) == [6000 * ranks_on_core] * ranks_on_core
-    shared = [round(t * 1e9) for t in result.time_shared_s]
+    shared = [round(t * 1e9) for t in result.core_sharing_s]
     assert shared == [6000 * (ranks_on_core - 1)] * ranks_on_core
 
 
@@ -199,7 +199,7 @@ def test_the_parts_of_a_rank_add_up_to_its_finish():
         [Op("recv", KB, 0), Op("calc", 7, requires=[0]), Op("send", 10, 0, requires=[1])],
     ]
     result = on_machine(ranks, place([0, 1], network, tx_byte=1, rx_byte=1), "yield", [0, 0])
-    parts = result.computation_s + result.overhead_s + result.time_shared_s + result.waiting_s
+    parts = result.computation_s + result.overhead_s + result.core_sharing_s + result.waiting_s
     assert parts == pytest.approx(result.finish_s)
     assert [round(t * 1e9) for t in result.computation_s] == [1000, 7]
     assert min(result.waiting_s) > 0

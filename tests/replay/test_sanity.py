@@ -12,7 +12,6 @@ from schedules import schedules
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.placement.placement import Placement
-from rankwise.replay.document import PARTS
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 
@@ -116,8 +115,9 @@ def test_names_of_ranks_do_not_matter(data):
                 op.peer = names[op.peer]
         renamed[name], seats_now[name] = ops[rank], seats[rank]
     after = predicted(renamed, where, seats_now)
-    for part in ("finish", *PARTS):
-        assert getattr(after, f"{part}_s")[list(names)].tolist() == getattr(before, f"{part}_s").tolist()
+    assert after.finish_s[list(names)].tolist() == before.finish_s.tolist()
+    for part, times in before.parts_s.items():
+        assert after.parts_s[part][list(names)].tolist() == times.tolist()
 
 
 @SOME
@@ -144,9 +144,8 @@ def test_the_parts_of_each_rank_are_its_whole(data):
     ops = data.draw(schedules())
     where = machine(data.draw(links()), data.draw(links()), nic_bytes_per_s=1e9)
     prediction = predicted(ops, where, data.draw(placed(len(ops), alone=False)))
-    parts = sum(getattr(prediction, f"{part}_s") for part in PARTS)
-    assert parts == pytest.approx(prediction.finish_s, abs=1e-12)
-    assert all((getattr(prediction, f"{part}_s") >= 0).all() for part in PARTS)
+    assert sum(prediction.parts_s.values()) == pytest.approx(prediction.finish_s, abs=1e-12)
+    assert all((times >= 0).all() for times in prediction.parts_s.values())
     assert prediction.makespan_s == prediction.finish_s.max()
 
 
@@ -160,7 +159,7 @@ def test_one_rank_takes_the_sum_of_its_computations(times):
     topology = topology_of(where, ".")
     prediction = Predictor(schedule, where, topology).predict(Placement.explicit(topology, [(0, [0])]))
     assert prediction.makespan_s == pytest.approx(sum(times) * NS, rel=1e-12)
-    assert prediction.computation_s[0] == prediction.finish_s[0]
+    assert prediction.parts_s["computation"][0] == prediction.finish_s[0]
 
 
 @SOME

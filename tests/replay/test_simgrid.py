@@ -158,8 +158,8 @@ def test_the_trace_that_smpirun_writes():
         for line in (TRACES / "simgrid" / "rank-2.txt").read_text().splitlines()
         if " compute " in line
     )
-    assert prediction.computation_s[2] == pytest.approx(written / 1e6)
-    assert prediction.makespan_s > prediction.computation_s.max()
+    assert prediction.parts_s["computation"][2] == pytest.approx(written / 1e6)
+    assert prediction.makespan_s > prediction.parts_s["computation"].max()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from rankwise.replay import perfetto
 from rankwise.replay.critical_path import critical_path
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.timeline import CAUSES, timeline_of
+from rankwise.replay.source import load
+from rankwise.replay.timeline import Timeline
 
 NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
@@ -31,31 +32,31 @@ def replayed(text, where, seats):
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     predictor = Predictor(schedule, where, topology)
     prediction = predictor.predict(placement)
-    return prediction, timeline_of(predictor, placement), placement
+    return prediction, predictor.recorded(placement), placement
 
 
 def causes(text, where, seats):
-    prediction, timeline, _ = replayed(text, where, seats)
-    found = timeline.waiting(prediction.waiting_s)
-    assert sum(found.values()) == pytest.approx(prediction.waiting_s, abs=1e-12)
+    prediction, replay, _ = replayed(text, where, seats)
+    found = replay.waiting
+    assert sum(found.values()) == pytest.approx(prediction.waiting_s, abs=1e-15)
     return [
-        {cause: found[cause][rank] for cause in CAUSES if found[cause][rank]} for rank in range(len(seats))
+        {cause: times[rank] for cause, times in found.items() if times[rank]} for rank in range(len(seats))
     ]
 
 
 def test_a_late_sender():
     (first, second) = causes(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
     assert first == {}
-    # THEN until it computed and handed its message over; then latency and 1000 bytes
-    assert second == pytest.approx({"late_sender": 11e-6, "transfer": 10e-6})
+    # THEN until it has computed and begins to send; then the sender's overhead, latency and 1000 bytes
+    assert second == pytest.approx({"late_sender": 10e-6, "transfer": 11e-6})
 
 
 def test_a_late_receiver():
     (first, second) = causes(LATE_RECEIVER, machine(NETWORK | {"S": 0}), [(0, 0), (1, 0)])
     # THEN from o until the receive was posted; then its answer travels L/3, and 1000 bytes leave
     assert first == pytest.approx({"late_receiver": 19e-6, "transfer": 4e-6})
-    # AND the receiver waits for the handshake as for a sender that is late
-    assert second == pytest.approx({"late_sender": 3e-6, "transfer": 4e-6})
+    # AND the receiver, whose own receive came last, for the answer and the data
+    assert second == pytest.approx({"transfer": 7e-6})
 
 
 def test_a_queue_at_an_interface():
@@ -65,7 +66,36 @@ def test_a_queue_at_an_interface():
     )
     found = causes(text, machine(nic_bytes_per_s=1e9), [(0, 0), (0, 1), (1, 0), (2, 0)])
     assert found[2] == pytest.approx({"transfer": 10e-6})
-    assert found[3] == pytest.approx({"queue": 10e-6, "transfer": 10e-6})
+    assert found[3] == pytest.approx({"tx_queue": 10e-6, "transfer": 10e-6})
+
+
+def test_a_rendezvous_that_waits_until_the_other_rank_is_inside_mpi():
+    network = NETWORK | {"S": 0, "progress": "in-call"}
+    # GIVEN a receiver that posts its receive and computes 50 us, while the sender waits
+    receiver = "r: recv 1001b from 0\nc: calc 50000\nc irequires r"
+    (first, _) = causes(TWO.format("send 1001b to 1", receiver), machine(network), [(0, 0), (1, 0)])
+    # THEN its request is there 1 + 3 us after the begin, the answer leaves after 50 us; then 3 us and 1000 bytes
+    assert first == pytest.approx({"transfer": 3e-6 + 4e-6, "no_progress": 50e-6 - 4e-6})
+    # GIVEN a sender that has begun to send and computes 50 us, while the receiver waits
+    sender = "s: send 1001b to 1\nc: calc 50000\nc irequires s"
+    (_, second) = causes(TWO.format(sender, "recv 1001b from 0"), machine(network), [(0, 0), (1, 0)])
+    # THEN the answer is back after 1 + 3 + 3 us, the data leave after 1 + 50, then 3 us and 1000 bytes
+    assert second == pytest.approx({"transfer": 7e-6 + 4e-6, "no_progress": 51e-6 - 7e-6})
+
+
+def test_a_synchronous_send_waits_for_its_receive_however_small(tmp_path):
+    # GIVEN 8 bytes to be received after 20 us, far below any limit, sent by MPI_Ssend
+    (tmp_path / "ssend.txt").write_text(
+        "0 init\n0 ssend 1 3 8 1\n0 finalize\n1 init\n1 compute 20000\n1 recv 0 3 8 1\n1 finalize\n"
+    )
+    schedule = load(tmp_path / "ssend.txt", flops_per_s=1e9).schedule
+    where = machine(NETWORK)
+    topology = topology_of(where, ".")
+    placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
+    replay = Predictor(schedule, where, topology).recorded(placement)
+    # THEN the sender waits, and the path goes through what the receiver computed
+    assert replay.waiting["late_receiver"][0] == pytest.approx(19e-6)
+    assert critical_path(replay).cause_s["computation"] == pytest.approx(20e-6)
 
 
 def path_of(text, where, seats):
@@ -73,7 +103,7 @@ def path_of(text, where, seats):
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     predictor = Predictor(schedule, where, topology)
-    return critical_path(predictor, placement, timeline_of(predictor, placement))
+    return critical_path(predictor.recorded(placement))
 
 
 def test_the_critical_path_of_one_message():
@@ -113,19 +143,18 @@ def test_causes_and_path_add_up_in_any_program(data):
     )
     where = machine(values, values, nic_bytes_per_s=1e9)
     try:
-        prediction, timeline, _ = replayed(goal(ops), where, seats)
+        prediction, replay, _ = replayed(goal(ops), where, seats)
     except RankwiseError:
         assume(False)
-    found = timeline.waiting(prediction.waiting_s)
-    assert all((each >= 0).all() for each in found.values())
-    assert sum(found.values()) == pytest.approx(prediction.waiting_s, abs=1e-11)
-    path = path_of(goal(ops), where, seats)
+    assert all((each >= 0).all() for each in replay.waiting.values())
+    assert sum(replay.waiting.values()) == pytest.approx(prediction.waiting_s, abs=1e-15)
+    path = critical_path(replay)
     assert sum(path.cause_s.values()) == pytest.approx(prediction.makespan_s, abs=1e-12)
 
 
 def test_the_file_has_a_track_a_rank_in_its_node(tmp_path):
-    prediction, timeline, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
-    written = perfetto.write(tmp_path / "t.json", timeline, placement)
+    prediction, replay, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    written = perfetto.write(tmp_path / "t.json", Timeline.of(replay), placement)
     assert (written.slices, written.left_out) == (4, 0)
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     names = {(e["pid"], e["args"]["name"]) for e in events if e["ph"] == "M" and "name" in e["args"]}
@@ -138,7 +167,7 @@ def test_the_file_has_a_track_a_rank_in_its_node(tmp_path):
 
 
 def test_a_long_timeline_keeps_its_longest_slices(tmp_path):
-    _, timeline, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
-    written = perfetto.write(tmp_path / "t.json", timeline, placement, most=2)
+    _, replay, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
+    written = perfetto.write(tmp_path / "t.json", Timeline.of(replay), placement, most=2)
     assert (written.slices, written.left_out) == (2, 2)
     assert written.shortest_s == pytest.approx(10e-6)

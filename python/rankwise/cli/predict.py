@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
     from rankwise.replay.document import MachineUsed, Outcome
-    from rankwise.replay.predict import Predictor, Switches
+    from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
+    from rankwise.replay.switches import Switches
 
 HELP = "predict the time of a program on a machine, for any placement"
-_PARTS = ("interfaces", "shared_cores", "progress", "handshake")
 _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from dataclasses import fields
+
     from rankwise.cli.parsing import add_json, add_replays, flops_per_s
+    from rankwise.replay.switches import Switches
 
     read = (
         "a recording (with --trace, else a coarse estimate), GOAL text or binary, a trace of SimGrid or OTF2"
@@ -54,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="FILE", help="draw what --sweep finds: .svg, .png or .pdf")
     perfetto = "write when each rank did what, for ui.perfetto.dev (Chrome trace JSON)"
     parser.add_argument("--perfetto", metavar="FILE", help=perfetto)
-    without = "leave out a part of the model: " + ", ".join(part.replace("_", "-") for part in _PARTS)
-    choices = [part.replace("_", "-") for part in _PARTS]
+    choices = [part.name.replace("_", "-") for part in fields(Switches)]
+    without = "leave out a part of the model: " + ", ".join(choices)
     parser.add_argument(
         "--without", action="append", default=[], choices=choices, metavar="PART", help=without
     )
@@ -158,7 +161,7 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
     from rankwise.cli.predict_show import show_plain
     from rankwise.replay.document import document
     from rankwise.replay.plain import LogGOPS, gains, predict_plain
-    from rankwise.replay.predict import Switches
+    from rankwise.replay.switches import Switches
 
     prediction = predict_plain(source.schedule, LogGOPS.parse(args.loggops))
     found = {} if args.no_losses else gains(source.schedule, prediction)
@@ -184,11 +187,10 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     from rankwise.cli.predict_show import show, show_sweep
     from rankwise.replay.document import Outcome, document
     from rankwise.replay.losses import count, losses
-    from rankwise.replay.predict import Switches
     from rankwise.replay.sweep import Sweep
+    from rankwise.replay.switches import Switches
 
-    without = {part.replace("-", "_") for part in args.without}
-    switches = Switches(**{part: part not in without for part in _PARTS})
+    switches = Switches(**{part.replace("-", "_"): False for part in args.without})
     cases = [_case(path, name, args, source, switches) for path, name in _named_machines(args.machine)]
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
     outcomes: list[Outcome] = []
@@ -253,19 +255,18 @@ def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcom
     from rankwise.quantities import count_text, seconds_text
     from rankwise.replay import perfetto
     from rankwise.replay.critical_path import critical_path
-    from rankwise.replay.timeline import timeline_of
+    from rankwise.replay.timeline import Timeline
 
-    prediction = outcome.prediction
-    timeline = timeline_of(case.predictor, prediction.placement)
+    placement = outcome.prediction.placement
+    replay = case.predictor.recorded(placement)
     if args.perfetto:
-        written = perfetto.write(Path(args.perfetto), timeline, prediction.placement)
+        written = perfetto.write(Path(args.perfetto), Timeline.of(replay), placement)
         terminal.wrote(args.perfetto)
         if written.left_out:
             terminal.note(
                 f"{count_text(written.left_out)} slices shorter than {seconds_text(written.shortest_s)} are not in it"
             )
-    path = critical_path(case.predictor, prediction.placement, timeline)
-    return replace(outcome, waiting=timeline.waiting(prediction.waiting_s), path=path)
+    return replace(outcome, waiting=replay.waiting, path=critical_path(replay))
 
 
 def _named_machines(paths: list[str]) -> list[tuple[str, str]]:

@@ -39,11 +39,10 @@ def show_plain(
 ) -> None:
     """Plain LogGOPS: the time, its parts, and what each parameter costs."""
     from rankwise.quantities import seconds_text
-    from rankwise.replay.document import PLAIN_PARTS
 
     _head(terminal, source, "")
     terminal.result(f"plain LogGOPS: {seconds_text(prediction.makespan_s)}\n")
-    _parts(terminal, prediction, PLAIN_PARTS)
+    _over_ranks(terminal, "a rank's time", prediction.parts_s)
     rows = [
         [key, seconds_text(gain), _share(gain, prediction.makespan_s)]
         for key, gain in sorted(gains.items(), key=lambda item: -item[1])
@@ -99,13 +98,13 @@ def _head(terminal: Terminal, source: Source, where: str) -> None:
 
 def _one(terminal: Terminal, outcome: Outcome) -> None:
     from rankwise.quantities import bytes_text, count_text, seconds_text
-    from rankwise.replay.document import PARTS
 
     prediction = outcome.prediction
     terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{_sure(prediction)}\n")
-    _parts(terminal, prediction, PARTS)
+    _over_ranks(terminal, "a rank's time", prediction.parts_s)
     if outcome.waiting and prediction.waiting_s.any():
-        _waiting(terminal, outcome.waiting)
+        terminal.result("")
+        _over_ranks(terminal, "a rank waits for", outcome.waiting)
     if outcome.losses is not None:
         _losses(terminal, outcome.losses, prediction.makespan_s)
     if outcome.path:
@@ -129,35 +128,29 @@ def _sure(prediction: Prediction) -> str:
     return f", {interval_text(found)} ({found.confidence:.0%} of {found.replays} replays)" if found else ""
 
 
-def _parts(terminal: Terminal, prediction: Prediction | PlainPrediction, parts: Sequence[str]) -> None:
+def _over_ranks(terminal: Terminal, head: str, times_s: Mapping[str, np.ndarray]) -> None:
+    """Least, mean and largest over ranks of what is not 0 for all of them."""
     from rankwise.quantities import seconds_text
     from rankwise.replay.document import OverRanks
 
     rows = []
-    for part in parts:
-        over = OverRanks.of(getattr(prediction, f"{part}_s"))
-        rows.append([part.replace("_", "-"), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
-    terminal.table(["a rank's time", "min", "mean", "max"], rows)
-
-
-def _waiting(terminal: Terminal, waiting: Mapping[str, np.ndarray]) -> None:
-    from rankwise.quantities import seconds_text
-    from rankwise.replay.document import OverRanks
-
-    rows = []
-    for cause, times in waiting.items():
+    for name, times in times_s.items():
         if times.any():
             over = OverRanks.of(times)
-            rows.append([cause.replace("_", " "), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
-    terminal.result("")
-    terminal.table(["a rank waits for", "min", "mean", "max"], rows)
+            rows.append([_words(name), *map(seconds_text, (over.min_s, over.mean_s, over.max_s))])
+    terminal.table([head, "min", "mean", "max"], rows)
+
+
+def _words(name: str) -> str:
+    """A part or cause, for people."""
+    return name.replace("_", " ")
 
 
 def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
     from rankwise.quantities import count_text, seconds_text
 
     rows = [
-        [cause.replace("_", " "), seconds_text(time), _share(time, makespan_s)]
+        [_words(cause), seconds_text(time), _share(time, makespan_s)]
         for cause, time in path.cause_s.items()
         if time > _WORTH_SAYING * makespan_s
     ]
@@ -217,17 +210,16 @@ def _extremes(prediction: Prediction | PlainPrediction) -> list[int]:
 
 def _ranks(terminal: Terminal, prediction: Prediction) -> None:
     from rankwise.quantities import seconds_text
-    from rankwise.replay.document import PARTS
 
     names = prediction.placement.node_names
     rows = []
-    shown = _extremes(prediction)
-    for rank in shown:
-        parts = [float(getattr(prediction, f"{part}_s")[rank]) for part in PARTS]
+    parts_s = {part: times for part, times in prediction.parts_s.items() if times.any()}
+    for rank in _extremes(prediction):
+        parts = [float(times[rank]) for times in parts_s.values()]
         node = names[int(prediction.placement.node[rank])]
         rows.append([str(rank), node, *map(seconds_text, parts)])
     terminal.result("")
-    terminal.table(["rank", "node", *(part.replace("_", "-") for part in PARTS)], rows)
+    terminal.table(["rank", "node", *map(_words, parts_s)], rows)
     _cut(terminal, prediction.placement.ranks, len(rows), "ranks")
 
 
@@ -270,11 +262,10 @@ def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: 
     for outcome in ordered:
         prediction = outcome.prediction
         over = prediction.makespan_s / best - 1 if best > 0 else 0.0
-        parts = [
-            prediction.computation_s,
-            prediction.overhead_s + prediction.time_shared_s,
-            prediction.waiting_s,
-        ]
+        parts_s = prediction.parts_s
+        # What the program does itself and what it waits for; all between is overhead here.
+        parts = [parts_s["computation"], prediction.waiting_s]
+        parts.insert(1, sum(parts_s.values()) - sum(parts))
         rows.append(
             [_label(outcome, several_machines)]
             + [seconds_text(prediction.makespan_s)]

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 # Shares of the compared placement's makespan below this are not worth a sentence.
 _WORTH_SAYING = 0.01
+_SAID = {
+    "waiting": "a rank waits",
+    "overhead": "a rank sends and receives",
+    "core_sharing": "a rank loses to others on its core",
+}
 
 
 def network_bytes(prediction: Prediction) -> int:
@@ -48,11 +53,12 @@ def reasons(best: Prediction, other: Prediction, name: str, topology: Topology) 
         return [f"nothing that was tried is better than {name}"]
     scale = other.makespan_s
     parts = {
-        "a rank waits": (best.waiting_s.mean(), other.waiting_s.mean()),
-        "a rank sends and receives": (best.overhead_s.mean(), other.overhead_s.mean()),
-        "a rank loses to others on its core": (best.time_shared_s.mean(), other.time_shared_s.mean()),
-        "the busiest network interface is at work": (busiest_interface_s(best), busiest_interface_s(other)),
+        _SAID.get(part, f"a rank loses to {part.replace('_', ' ')}"): (now.mean(), other.parts_s[part].mean())
+        for part, now in best.parts_s.items()
+        if part != "computation"
     }
+    interfaces = (busiest_interface_s(best), busiest_interface_s(other))
+    parts["the busiest network interface is at work"] = interfaces
     found = [
         (abs(now - then), f"{what} {_change(float(now), float(then))}")
         for what, (now, then) in parts.items()

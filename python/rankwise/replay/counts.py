@@ -22,7 +22,8 @@ from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, topology_of
-from rankwise.replay.predict import Prediction, Switches, check_ranks, resources, topology_for
+from rankwise.replay.predict import Prediction, check_ranks, resources, topology_for
+from rankwise.replay.switches import Switches
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,12 @@ class CountsPredictor:
             placement=placement,
             makespan_s=float(finish.max()),
             finish_s=finish,
-            computation_s=counts.computation_s,
-            overhead_s=overhead,
-            time_shared_s=shared,
-            waiting_s=finish - works,
+            parts_s={
+                "computation": counts.computation_s,
+                "overhead": overhead,
+                "core_sharing": shared,
+                "waiting": finish - works,
+            },
             interfaces=interfaces,
             channels=loads,
             not_modelled=self.not_modelled,

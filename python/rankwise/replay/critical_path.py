@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise import _core
-from rankwise.placement.placement import Placement
-from rankwise.replay.predict import Predictor
-from rankwise.replay.timeline import Timeline
 
 ON_PROCESSOR = ("computation", "overhead", "core_sharing")
 ON_THE_WAY = ("latency", "bytes")
@@ -31,25 +28,14 @@ class CriticalPath:
     messages: int
 
 
-def critical_path(predictor: Predictor, placement: Placement, timeline: Timeline) -> CriticalPath:
-    """Replay once more, and sum up the path.
-
-    Args:
-        predictor: Of the program and the machine.
-        placement: Where the ranks are.
-        timeline: Of the same replay.
-
-    Raises:
-        RankwiseError: As `Predictor.predict`.
-    """
-    path = predictor.recorded(placement).critical_path
+def critical_path(replay: _core.replay.RecordedReplay) -> CriticalPath:
+    """Sum up the path of what `Predictor.recorded` gives."""
+    path = replay.critical_path
     causes = _core.replay.CAUSES
     lasts = path["to_s"] - path["from_s"]
     by_cause = np.bincount(path["cause"], lasts, len(causes))
     on_processor = np.isin(path["cause"], [causes.index(name) for name in ON_PROCESSOR])
-    by_rank = np.bincount(
-        timeline.rank[path["operation"][on_processor]], lasts[on_processor], placement.ranks
-    )
+    by_rank = np.bincount(path["rank"][on_processor], lasts[on_processor])
     on_the_way = np.isin(path["cause"], [causes.index(name) for name in ON_THE_WAY])
     return CriticalPath(
         {causes[at]: float(by_cause[at]) for at in _largest_first(by_cause)},

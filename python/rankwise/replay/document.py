@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result of `rankwise predict` as JSON: schema `rankwise.prediction/1`, kept in formats/prediction.schema.json."""
+"""The result of `rankwise predict` as JSON: schema `rankwise.prediction/2`, kept in formats/prediction.schema.json."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import numpy as np
 from rankwise.replay.critical_path import CriticalPath
 from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
-from rankwise.replay.predict import Prediction, Switches
+from rankwise.replay.predict import Prediction
 from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
+from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval
 
-SCHEMA = "rankwise.prediction/1"
-PARTS = ("computation", "overhead", "time_shared", "waiting")
-PLAIN_PARTS = ("computation", "overhead", "waiting")
+SCHEMA = "rankwise.prediction/2"
 
 
 class Omitted(msgspec.Struct):
@@ -159,7 +158,7 @@ class SweepOutcome(msgspec.Struct):
 class Document(msgspec.Struct):
     """The whole result. `model` says which parts of the model were on; with `--loggops` there is only `plain`."""
 
-    schema: Literal["rankwise.prediction/1"]
+    schema: Literal["rankwise.prediction/2"]
     input: Input
     machines: list[MachineUsed]
     model: dict[str, bool]
@@ -226,7 +225,7 @@ def json_schema() -> dict:
 
 def _outcome(outcome: Outcome) -> PlacementOutcome:
     prediction = outcome.prediction
-    parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PARTS)}
+    parts = {"finish": prediction.finish_s, **prediction.parts_s}
     found = outcome.losses
     return PlacementOutcome(
         name=outcome.name,
@@ -261,7 +260,7 @@ def interval_entry(interval: Interval | None) -> IntervalEntry | None:
 
 
 def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome:
-    parts = {part: getattr(prediction, f"{part}_s") for part in ("finish", *PLAIN_PARTS)}
+    parts = {"finish": prediction.finish_s, **prediction.parts_s}
     return PlainOutcome(
         parameters=asdict(prediction.parameters),
         makespan_s=prediction.makespan_s,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from rankwise.machine.file import Estimate, LinkClass, Machine
-from rankwise.replay.predict import INTERFACES, Prediction, Predictor, Switches
+from rankwise.replay.predict import INTERFACES, Prediction, Predictor
+from rankwise.replay.switches import Switches
 
 _FREE = Estimate(0.0, "assumed", source="what if it were free")
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -89,9 +90,9 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         for names in [[name] for name in interfaces] + [interfaces] * (len(interfaces) > 1):
             yield _WhatIf("resource", "+".join(names), "all", _without(machine, names), switches)
     cores = [r.name for r in machine.resources if r.kind == "core" and r.name not in predictor.not_modelled]
-    if switches.shared_cores and float(prediction.time_shared_s.sum()) > 0:
+    if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         name = cores[0] if cores else "core"
-        yield _WhatIf("resource", name, "all", machine, replace(switches, shared_cores=False))
+        yield _WhatIf("resource", name, "all", machine, replace(switches, core_sharing=False))
     for link in machine.link_classes:
         if prediction.channels[link.channel][0] == 0:
             continue

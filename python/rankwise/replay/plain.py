@@ -88,17 +88,18 @@ class PlainPrediction:
         parameters: Those that were used.
         makespan_s: When the last rank ends.
         finish_s: When each rank ends.
-        computation_s: Of each rank.
-        overhead_s: Processor time of each rank's messages.
-        waiting_s: The rest of each rank's time; these three of a rank with one processor add up to `finish_s`.
+        parts_s: What each rank's time consists of, by part (as `Prediction.parts_s`).
     """
 
     parameters: LogGOPS
     makespan_s: float
     finish_s: np.ndarray
-    computation_s: np.ndarray
-    overhead_s: np.ndarray
-    waiting_s: np.ndarray
+    parts_s: dict[str, np.ndarray]
+
+    @property
+    def waiting_s(self) -> np.ndarray:
+        """Of each rank."""
+        return self.parts_s["waiting"]
 
 
 def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> PlainPrediction:
@@ -111,14 +112,8 @@ def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> Plain
     if parameters.S_bytes is None:
         arguments["S_bytes"] = _UNLIMITED
     result = schedule.replay_loggops(**arguments)
-    return PlainPrediction(
-        parameters,
-        result.makespan_s,
-        result.finish_s,
-        result.computation_s,
-        result.overhead_s,
-        result.waiting_s,
-    )
+    parts_s = {part: times for part, times in result.parts_s.items() if part != "core_sharing"}
+    return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s)
 
 
 def gains(schedule: _core.replay.Schedule, prediction: PlainPrediction) -> dict[str, float]:

@@ -15,26 +15,10 @@ from rankwise.machine.file import Machine, Resource
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
+from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
 
 INTERFACES = ("nic_tx", "nic_rx")
-
-
-@dataclass(frozen=True)
-class Switches:
-    """Parts of the model that can be left out, each by itself.
-
-    Attributes:
-        interfaces: Messages queue at the interfaces of their nodes.
-        shared_cores: Ranks on one core share its time.
-        progress: Rendezvous advance only inside MPI calls where the link class says so.
-        handshake: A rendezvous waits for the receiver's answer.
-    """
-
-    interfaces: bool = True
-    shared_cores: bool = True
-    progress: bool = True
-    handshake: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,12 +28,10 @@ class Prediction:
     Attributes:
         placement: Where the ranks were.
         makespan_s: When the last rank ends.
-        finish_s: When each rank ends; `computation_s`, `overhead_s`, `time_shared_s` and `waiting_s` of a rank with
-            one processor add up to it.
-        computation_s: Of each rank.
-        overhead_s: Processor time of each rank's messages.
-        time_shared_s: How much longer each rank computed because others use its core.
-        waiting_s: The rest of each rank's time.
+        finish_s: When each rank ends.
+        parts_s: What each rank's time consists of, by part; those of a rank with one processor add up to `finish_s`.
+            `computation`; `overhead`, the processor time of its messages; `core_sharing`, how much longer it took
+            because others use its core; `waiting`, the rest.
         interfaces: For `tx` and `rx`, arrays over nodes: `messages`, `bytes`, `busy_s`, `queued_s` (the sum of what
             each message waited for others).
         channels: Messages and bytes by the channel whose link class they used.
@@ -60,14 +42,16 @@ class Prediction:
     placement: Placement
     makespan_s: float
     finish_s: np.ndarray
-    computation_s: np.ndarray
-    overhead_s: np.ndarray
-    time_shared_s: np.ndarray
-    waiting_s: np.ndarray
+    parts_s: dict[str, np.ndarray]
     interfaces: dict[str, dict[str, np.ndarray]]
     channels: dict[str, tuple[int, int]]
     not_modelled: tuple[str, ...]
     interval: Interval | None = None
+
+    @property
+    def waiting_s(self) -> np.ndarray:
+        """Of each rank."""
+        return self.parts_s["waiting"]
 
 
 class Predictor:
@@ -130,10 +114,7 @@ class Predictor:
             placement=placement,
             makespan_s=result.makespan_s,
             finish_s=result.finish_s,
-            computation_s=result.computation_s,
-            overhead_s=result.overhead_s,
-            time_shared_s=result.time_shared_s,
-            waiting_s=result.waiting_s,
+            parts_s=result.parts_s,
             interfaces={"tx": result.tx, "rx": result.rx},
             channels=dict(zip(names, loads, strict=True)),
             not_modelled=self.not_modelled,
@@ -183,12 +164,8 @@ class Predictor:
         return topology_for(placement, self.topology)
 
     def recorded(self, placement: Placement) -> _core.replay.RecordedReplay:
-        """Replay, and keep the critical path."""
+        """Replay, and keep what happened when: waiting by cause, critical path, timeline."""
         return self.schedule.replay_recorded(**self._model(), layout=self._layout(placement))
-
-    def timeline_columns(self, placement: Placement) -> dict[str, np.ndarray]:
-        """Replay, and give what happened when: columns of `rankwise.replay.timeline.Timeline`."""
-        return self.schedule.timeline_on_machine(**self._model(), layout=self._layout(placement))
 
     def variant(self, machine: Machine, switches: Switches) -> Predictor:
         """The same schedule on a machine that differs in its numbers."""
@@ -230,7 +207,7 @@ def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tu
             waiting = resource.waiting or "yield"
         else:
             others.append(resource.name)
-    cores = waiting if switches.shared_cores else "none"
+    cores = waiting if switches.core_sharing else "none"
     return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)
 
 

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of the model that can be left out; kept by itself because the help of commands lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Parts of the model that can be left out, each by itself.
+
+    Attributes:
+        interfaces: Messages queue at the interfaces of their nodes.
+        core_sharing: Ranks on one core share its time.
+        progress: Rendezvous advance only inside MPI calls where the link class says so.
+        handshake: A rendezvous waits for the receiver's answer.
+    """
+
+    interfaces: bool = True
+    core_sharing: bool = True
+    progress: bool = True
+    handshake: bool = True
