@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Intervals of predictions: what is drawn, and what comes of it in a case with a known answer."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Resource, 
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.simple import allocate
 from rankwise.replay.predict import Predictor
+from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.uncertainty import interval_of, resampled
 
 NOTHING = Estimate(0.0, "assumed", source="none")
@@ -69,6 +71,45 @@ def test_the_interval_of_one_message_is_that_of_its_latency():
     assert prediction.interval.low_s == pytest.approx(9e-3, rel=0.05)
     assert prediction.interval.high_s == pytest.approx(14e-3, rel=0.05)
     assert (prediction.interval.confidence, prediction.interval.replays) == (0.95, 400)
+
+
+def recorded(seconds, predicted_s):
+    return RecordedRun(seconds, predicted_s, np.array([seconds]), np.array([predicted_s]))
+
+
+@pytest.mark.parametrize(("recorded_s", "error"), [(8e-3, 0.25), (12.5e-3, -0.2)])
+def test_the_error_of_the_recorded_run_widens_the_interval_on_both_sides_and_moves_nothing(recorded_s, error):
+    # GIVEN a run that was predicted 10 ms, and took 8 or 12.5 ms: 1.25 times as fast or as slow
+    run = recorded(recorded_s, 10e-3)
+    assert run.error == pytest.approx(error)
+    placement, _ = allocate(2, 2, 1, from_synthetic("package:1 core:1"))
+    known = predictor(machine(Estimate(10e-3, "measured", 9e-3, 14e-3)), draws=20)
+    without = known.predict_with_interval(placement)
+    known.run = run
+    widened = known.predict_with_interval(placement)
+    # THEN the interval of the numbers is still told, and the whole is 1.25 times further out
+    assert widened.makespan_s == without.makespan_s
+    numbers = (widened.interval.numbers_low_s, widened.interval.numbers_high_s)
+    assert numbers == (without.interval.low_s, without.interval.high_s)
+    assert (widened.interval.low_s, widened.interval.high_s) == pytest.approx(
+        (numbers[0] / 1.25, numbers[1] * 1.25)
+    )
+    assert (without.interval.model_error, widened.interval.model_error) == (None, run.error)
+
+
+def test_a_machine_without_intervals_has_that_of_the_recorded_run():
+    published = Estimate(10e-3, "published", source="a paper")
+    given = msgspec.structs.replace(machine(published), resources=[])
+    placement, _ = allocate(2, 2, 1, from_synthetic("package:1 core:1"))
+    for draws, count in ((20, 0), (0, None)):
+        known = predictor(given, draws=draws)
+        known.run = recorded(8e-3, 10e-3)
+        interval = known.predict_with_interval(placement).interval
+        assert (interval and interval.replays) == count
+    known = predictor(given, draws=20)
+    known.run = recorded(8e-3, 10e-3)
+    prediction = known.predict_with_interval(placement)
+    assert prediction.interval.low_s == pytest.approx(prediction.makespan_s / 1.25)
 
 
 def test_the_same_seed_gives_the_same_interval_and_no_draws_none():

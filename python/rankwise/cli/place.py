@@ -115,6 +115,7 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predict import Predictor
+    from rankwise.replay.recorded_run import recorded_run
     from rankwise.replay.source import load as load_source
 
     terminal = Terminal(args)
@@ -141,6 +142,7 @@ def _run(args: argparse.Namespace) -> int:
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
+    predictor.run = recorded_run(source, predictor)
     ranks = source.schedule.ranks
     search = PlacementSearch(
         Recording.open(args.input).messages,

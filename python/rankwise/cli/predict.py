@@ -235,7 +235,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if swept:
         show_sweep(terminal, source, *swept, [_label(each, cases) for each in outcomes])
     else:
-        show(terminal, source, outcomes)
+        show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
     not_modelled = sorted({name for case in cases for name in case.predictor.not_modelled})
     if not_modelled:
         terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
@@ -285,22 +285,28 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
     from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predict import Predictor
+    from rankwise.replay.recorded_run import recorded_run
 
-    machine = apply(load(path), args.set)
+    measured = load(path)
+    machine = apply(measured, args.set)
     topology = topology_of(machine, Path(path).parent)
     if source.kind == "counts":
         predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
     else:
         draws = 0 if args.sweep else args.replays
         predictor = Predictor(source.schedule, machine, topology, switches=switches, draws=draws)
+        # What is changed by hand is another machine than the one that the program ran on.
+        predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
     return _Case(name, machine, topology, predictor, _placements(args, source, topology))
 
 
 def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:
     from rankwise.machine.file import fingerprint
-    from rankwise.replay.document import MachineUsed
+    from rankwise.replay.document import MachineUsed, run_entry
 
-    return MachineUsed(case.name, path, fingerprint(path), list(settings), list(case.predictor.not_modelled))
+    not_modelled = list(case.predictor.not_modelled)
+    run = run_entry(case.predictor.run)
+    return MachineUsed(case.name, path, fingerprint(path), list(settings), not_modelled, run)
 
 
 def _label(outcome: Outcome, cases: list[_Case]) -> str:
@@ -330,11 +336,12 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, parse_nodes
+    from rankwise.replay.recorded_run import fits
 
     if args.placement:
         return {path: load(path) for path in args.placement}
     ranks, node, recorded = source.schedule.ranks, topology.nodes[0], source.recorded
-    if not args.nodes and not args.allocation and _fits(recorded, topology):
+    if not args.nodes and not args.allocation and fits(recorded, topology):
         return {"recorded": recorded}
     if args.nodes:
         nodes, each = parse_nodes(args.nodes)
@@ -355,10 +362,3 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
         f"{how} {nodes}x{each}": allocate(ranks, nodes, each, node, how)[0]
         for how in args.allocation or ["blocked"]
     }
-
-
-def _fits(recorded: Placement | None, topology: Topology) -> bool:
-    """Whether the ranks ran on nodes like the machine's."""
-    if recorded is None or len(recorded.node_names) > len(topology.nodes):
-        return False
-    return set(recorded.topology_sha256) == {topology.nodes[0].sha256}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankwise.replay.losses import Loss
     from rankwise.replay.plain import PlainPrediction
     from rankwise.replay.predict import Prediction
+    from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
 
@@ -24,14 +25,20 @@ _RANKS_SHOWN = 3  # busiest and idlest, each
 _NODES_SHOWN = 8
 
 
-def show(terminal: Terminal, source: Source, outcomes: Sequence[Outcome]) -> None:
-    """One prediction in full, or several in a table, fastest first."""
+def show(
+    terminal: Terminal, source: Source, outcomes: Sequence[Outcome], runs: Mapping[str, RecordedRun | None]
+) -> None:
+    """One prediction in full, or several in a table, fastest first; `runs` has the recorded run by machine."""
     machines = list(dict.fromkeys(outcome.machine for outcome in outcomes))
     _head(terminal, source, f" on {machines[0]}" if len(machines) == 1 else "")
     if len(outcomes) == 1:
-        _one(terminal, outcomes[0])
-    else:
-        _compare(terminal, outcomes, len(machines) > 1)
+        _one(terminal, outcomes[0], runs.get(outcomes[0].machine))
+        return
+    _compare(terminal, outcomes, len(machines) > 1)
+    for machine, run in runs.items():
+        if run:
+            where = f" on {machine}" if len(machines) > 1 else ""
+            terminal.result(f"\nrecorded run{where}: {_run(run)}")
 
 
 def show_plain(
@@ -96,11 +103,13 @@ def _head(terminal: Terminal, source: Source, where: str) -> None:
     )
 
 
-def _one(terminal: Terminal, outcome: Outcome) -> None:
-    from rankwise.quantities import bytes_text, count_text, seconds_text
+def _one(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
+    from rankwise.quantities import bytes_text, count_text, interval_text, seconds_text
 
     prediction = outcome.prediction
-    terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{_sure(prediction)}\n")
+    interval = f", {interval_text(prediction.interval)}" if prediction.interval else ""
+    terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{interval}\n")
+    _how_sure(terminal, outcome, run)
     _over_ranks(terminal, "a rank's time", prediction.parts_s)
     if outcome.waiting and prediction.waiting_s.any():
         terminal.result("")
@@ -121,11 +130,28 @@ def _one(terminal: Terminal, outcome: Outcome) -> None:
     _interfaces(terminal, prediction)
 
 
-def _sure(prediction: Prediction) -> str:
-    from rankwise.quantities import interval_text
+def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
+    """What the interval is made of."""
+    from rankwise.quantities import seconds_text
 
-    found = prediction.interval
-    return f", {interval_text(found)} ({found.confidence:.0%} of {found.replays} replays)" if found else ""
+    lines = []
+    found = outcome.prediction.interval
+    if found and found.replays:
+        ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
+        lines.append(f"machine's numbers: {ends} ({found.confidence:.0%} of {found.replays} replays)")
+    if run:
+        lines.append(f"recorded run: {_run(run)}")
+    if lines:
+        terminal.result("\n".join(lines) + "\n")
+
+
+def _run(run: RecordedRun) -> str:
+    from rankwise.quantities import seconds_text
+
+    return (
+        f"{seconds_text(run.recorded_s)}, predicted {seconds_text(run.predicted_s)}, {_percent(run.error)} "
+        f"(ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
+    )
 
 
 def _over_ranks(terminal: Terminal, head: str, times_s: Mapping[str, np.ndarray]) -> None:
@@ -246,6 +272,10 @@ def _interfaces(terminal: Terminal, prediction: Prediction) -> None:
 def _cut(terminal: Terminal, there: int, shown: int, what: str) -> None:
     if shown < there:
         terminal.result(f"and {there - shown} more {what}; `--json` has all")
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:+.1f} %"
 
 
 def _share(part: float, whole: float) -> str:

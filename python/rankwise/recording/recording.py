@@ -146,6 +146,11 @@ class Recording:
             names,
         )
 
+    @property
+    def in_lab(self) -> bool:
+        """Whether it was made in a lab, whose nodes are one host."""
+        return bool((self.context["run"] or {}).get("lab"))
+
     def clocks(self) -> list[HostClock]:
         """How the clocks of the hosts relate, from an exact trace's messages, and how far that may be wrong.
 

@@ -85,6 +85,7 @@ class CountsPredictor:
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
+        self.run = None  # an estimate is no replay of the run
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
 
     def variant(self, machine: Machine, switches: Switches) -> CountsPredictor:

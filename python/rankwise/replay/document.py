@@ -14,6 +14,7 @@ from rankwise.replay.critical_path import CriticalPath
 from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
 from rankwise.replay.predict import Prediction
+from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
@@ -46,14 +47,31 @@ class Input(msgspec.Struct):
     omitted: list[Omitted]
 
 
+class RunEntry(msgspec.Struct):
+    """The run that was recorded, and what was predicted of it; `error` is predicted over recorded, less 1.
+
+    Times are from when the last rank has left MPI_Init to when the last rank, or each, enters MPI_Finalize.
+    """
+
+    recorded_s: float
+    predicted_s: float
+    error: float
+    rank_recorded_s: list[float]
+    rank_predicted_s: list[float]
+
+
 class MachineUsed(msgspec.Struct):
-    """A machine file, its SHA-256, what `--set` changed, and its resources that the replay leaves out."""
+    """A machine file, its SHA-256, what `--set` changed, and its resources that the replay leaves out.
+
+    `recorded_run` is null where the input does not say where it ran and how long it took, or ran on other nodes.
+    """
 
     name: str
     file: str
     sha256: str
     settings: list[str]
     resources_not_modelled: list[str]
+    recorded_run: RunEntry | None
 
 
 class OverRanks(msgspec.Struct):
@@ -105,20 +123,28 @@ class PathEntry(msgspec.Struct):
 
 
 class IntervalEntry(msgspec.Struct):
-    """Where the makespan lies as far as the machine's numbers are known: the central `confidence` of `replays`."""
+    """Where the makespan lies.
+
+    `numbers_low_s` and `numbers_high_s` enclose the central `confidence` of `replays` with the machine's numbers drawn
+    anew. `low_s` and `high_s` are these, further apart by the size of `model_error`: predicted over recorded, less 1,
+    of the recorded run (null if that is not known).
+    """
 
     low_s: float
     high_s: float
+    numbers_low_s: float
+    numbers_high_s: float
     confidence: float
     replays: int
+    model_error: float | None
 
 
 class PlacementOutcome(msgspec.Struct):
     """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank).
 
-    `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval`
-    also where no number of the machine has one. `waiting_s` splits each rank's waiting by cause; it and `critical_path`
-    are null where several predictions are compared.
+    `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval` also where
+    neither a number of the machine has one nor a recorded run is known. `waiting_s` splits each rank's waiting by
+    cause; it and `critical_path` are null where several predictions are compared.
     """
 
     name: str
@@ -252,6 +278,19 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
 
 def _path(path: CriticalPath) -> PathEntry:
     return PathEntry(path.cause_s, {str(rank): time for rank, time in path.rank_s.items()}, path.messages)
+
+
+def run_entry(run: RecordedRun | None) -> RunEntry | None:
+    """The recorded run as JSON has it."""
+    if run is None:
+        return None
+    return RunEntry(
+        run.recorded_s,
+        run.predicted_s,
+        run.error,
+        run.rank_recorded_s.tolist(),
+        run.rank_predicted_s.tolist(),
+    )
 
 
 def interval_entry(interval: Interval | None) -> IntervalEntry | None:

@@ -15,6 +15,7 @@ from rankwise.machine.file import Machine, Resource
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
+from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
 
@@ -65,6 +66,9 @@ class Predictor:
         switches: What is modelled.
         draws: Replays with the machine's numbers drawn from their intervals, for the interval of each prediction.
         seed: Of these draws, which are the same for all placements.
+
+    Attributes:
+        run: The recorded run beside its prediction (`recorded_run`), if it is known: widens all intervals.
     """
 
     def __init__(
@@ -83,6 +87,8 @@ class Predictor:
         self.switches = switches or Switches()
         self._links = links(machine)
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
+        self.run: RecordedRun | None = None
+        self._draws = draws
         rng = np.random.default_rng(seed)
         self._drawn = [
             Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
@@ -90,15 +96,15 @@ class Predictor:
         ]
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
-        """As `predict`, and the interval from `draws` further replays.
+        """As `predict`, and the interval from `draws` further replays and the error of the recorded run.
 
-        There is none without draws, and where no number of the machine has an interval.
+        There is none without draws, and where neither a number of the machine has an interval nor a run is known.
         """
         prediction = self.predict(placement)
-        if not self._drawn:
+        if not self._draws or not (self._drawn or self.run):
             return prediction
         times = np.array([each.makespan_s(placement) for each in self._drawn])
-        interval = interval_of(times, prediction.makespan_s, self.machine.confidence)
+        interval = interval_of(times, prediction.makespan_s, self.machine.confidence, self.run)
         return replace(prediction, interval=interval)
 
     def predict(self, placement: Placement) -> Prediction:

@@ -16,6 +16,7 @@ from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
+    from rankwise.recording.span import Span
     from rankwise.replay.counts import Counts
 
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
@@ -32,6 +33,7 @@ class Source:
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
+        span: How long that took, if it is known and the schedule has all of it.
     """
 
     schedule: _core.replay.Schedule | Counts
@@ -39,6 +41,7 @@ class Source:
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
+    span: Span | None = None
 
 
 def load(
@@ -164,8 +167,9 @@ def _has_trace(path: Path) -> bool:
 def _from_recording(path: Path, library: str | None) -> Source:
     from rankwise.recording.expansion import library_of
     from rankwise.recording.job import choose_job
-    from rankwise.recording.raw import read
+    from rankwise.recording.raw import TRACE_CUT, read
     from rankwise.recording.recording import Recording
+    from rankwise.recording.span import span_of
 
     job = choose_job(read(path))
     if job.missing_ranks:
@@ -180,4 +184,7 @@ def _from_recording(path: Path, library: str | None) -> Source:
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
-    return Source(schedule, "recording", omitted, library, Recording.open(path).placement)
+    recording = Recording.open(path)
+    whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
+    span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
+    return Source(schedule, "recording", omitted, library, recording.placement, span)

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from rankwise.machine.file import Estimate, Machine, Resource, Segment
+
+if TYPE_CHECKING:
+    from rankwise.replay.recorded_run import RecordedRun
 
 SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s")
@@ -17,19 +21,26 @@ RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s")
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of predicted times.
+    """An interval of predicted times: from the machine's numbers, and by how much the model is known to be off.
 
     Attributes:
         low_s: Lower end.
         high_s: Upper end.
-        confidence: Level of the machine file's intervals, which is that of the drawn times between the ends.
-        replays: How many were drawn.
+        numbers_low_s: Lower end of what comes of the numbers alone.
+        numbers_high_s: Its upper end.
+        confidence: Level of the machine file's intervals, which is that of the drawn times between these two.
+        replays: How many were drawn; 0: no number has an interval.
+        model_error: Predicted over recorded less 1 of the recorded run, whose size widens the interval on both sides;
+            `None` if that is not known.
     """
 
     low_s: float
     high_s: float
+    numbers_low_s: float
+    numbers_high_s: float
     confidence: float
     replays: int
+    model_error: float | None = None
 
 
 def has_intervals(machine: Machine) -> bool:
@@ -63,12 +74,21 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     return msgspec.structs.replace(machine, link_classes=links, resources=resources)
 
 
-def interval_of(times_s: np.ndarray, predicted_s: float, confidence: float) -> Interval:
-    """Central quantiles of the drawn times, widened to hold the prediction itself."""
-    low, high = np.quantile(times_s, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(
-        min(float(low), predicted_s), max(float(high), predicted_s), confidence, replays=len(times_s)
+def interval_of(
+    times_s: np.ndarray, predicted_s: float, confidence: float, run: RecordedRun | None = None
+) -> Interval:
+    """Central quantiles of the drawn times, widened to hold the prediction itself and the error of the recorded run.
+
+    The prediction is not moved: program, library and model are the same at other placements, but by how much and in
+    which direction they make the prediction wrong there is not known.
+    """
+    ends = (
+        np.quantile(times_s, [(1 - confidence) / 2, (1 + confidence) / 2]) if len(times_s) else [predicted_s]
     )
+    low, high = min(float(ends[0]), predicted_s), max(float(ends[-1]), predicted_s)
+    factor = run.factor if run else 1.0
+    error = run.error if run else None
+    return Interval(low / factor, high * factor, low, high, confidence, len(times_s), error)
 
 
 def _drawn(what: Segment | Resource, draws: dict[str, float], quantile: float) -> Segment | Resource:

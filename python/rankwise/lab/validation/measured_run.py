@@ -17,6 +17,7 @@ from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import FINALIZED, read
+from rankwise.recording.span import span_of
 
 _PATIENCE_AFTER_SIGNAL_S = 5.0
 
@@ -78,13 +79,14 @@ def time_of(path: Path) -> float:
 
     What a schedule describes, which begins with all ranks at once. Ranks of a lab share one clock.
     """
-    ranks = [thread for thread in choose_job(read(path)).first_threads]
+    ranks = choose_job(read(path)).first_threads
     partial = [thread.rank["world_rank"] for thread in ranks if not thread.has(FINALIZED)]
     if partial or len(ranks) < ranks[0].rank["world_size"]:
         raise RunFailedError(f"recorded in part only{f' by rank {partial[0]}' if partial else ''}")
-    begun = max(thread.rank["init_ticks"] for thread in ranks)
-    ended = max(thread.rank["finalize_ticks"] for thread in ranks)
-    return ranks[0].seconds(ended - begun)
+    span = span_of(ranks, one_clock=True)
+    if span is None:
+        raise RunFailedError("recorded without a clock")
+    return span.time_s
 
 
 def _stop(process: subprocess.Popen) -> None:

@@ -49,8 +49,9 @@ _READING = """## How to read it
 
 * **measured** is the median of the runs; its interval comes from order statistics and assumes no distribution.
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
-  intervals. It holds what is known of the machine's numbers. It does not hold what the model leaves out,
-  nor how much a program's computation varies from run to run, so it is too narrow where these count.
+  intervals, and is wider on both sides by the error of the prediction for the traced run itself. That error is known
+  before any other run and moves no prediction. How much more the model is wrong at other placements, and how much a
+  program's computation varies from run to run, is not in it.
 * **network** is the share of the predicted time in which the busiest interface transfers.
 * **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
   overlap: whether the faster one was predicted to be faster. Pairs that measuring cannot tell apart are not counted

@@ -14,6 +14,7 @@ from rankwise.placement.search import PlacementSearch
 from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
+from rankwise.replay.recorded_run import recorded_run
 from rankwise.replay.source import load as load_source
 
 DRAWS = 20
@@ -32,6 +33,7 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
     topology = topology_of(machine, state.directory)
     source = load_source(path)
     predictor = Predictor(source.schedule, machine, topology, draws=DRAWS, seed=options.seed)
+    predictor.run = recorded_run(source, predictor)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
     predicted = []
     for name, placement in choose(

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The run that was recorded beside its prediction: what the model is known to be off by on the machine it ran on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankwise.placement.placement import Placement
+
+if TYPE_CHECKING:
+    from rankwise.machine.topology import Topology
+    from rankwise.replay.predict import Predictor
+    from rankwise.replay.source import Source
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A recorded run beside its prediction.
+
+    Attributes:
+        recorded_s: From when the last rank has left MPI_Init to when the last rank enters MPI_Finalize.
+        predicted_s: The same, predicted.
+        rank_recorded_s: Until each rank enters MPI_Finalize.
+        rank_predicted_s: The same, predicted.
+    """
+
+    recorded_s: float
+    predicted_s: float
+    rank_recorded_s: np.ndarray
+    rank_predicted_s: np.ndarray
+
+    @property
+    def error(self) -> float:
+        """Predicted over recorded, less 1."""
+        return self.predicted_s / self.recorded_s - 1
+
+    @property
+    def rank_errors(self) -> np.ndarray:
+        """The same of each rank."""
+        return self.rank_predicted_s / np.maximum(self.rank_recorded_s, 1e-12) - 1
+
+    @property
+    def factor(self) -> float:
+        """What predictions are off by in either direction, 1 or more."""
+        return max(self.predicted_s / self.recorded_s, self.recorded_s / self.predicted_s)
+
+
+def fits(recorded: Placement | None, topology: Topology) -> bool:
+    """Whether the ranks ran on nodes like these."""
+    if recorded is None or len(recorded.node_names) > len(topology.nodes):
+        return False
+    return set(recorded.topology_sha256) == {topology.nodes[0].sha256}
+
+
+def recorded_run(source: Source, predictor: Predictor) -> RecordedRun | None:
+    """Replay the run as it was recorded.
+
+    Args:
+        source: What was recorded.
+        predictor: Of the machine as it was measured, with nothing changed by hand.
+
+    Returns:
+        `None` if the input does not say where it ran and how long it took, or ran on other nodes than the machine's.
+    """
+    if source.span is None or not fits(source.recorded, predictor.topology):
+        return None
+    prediction = predictor.predict(source.recorded)
+    if prediction.makespan_s <= 0 or source.span.time_s <= 0:
+        return None
+    return RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The recorded run beside its prediction: when it is known, and what `rankwise predict` says of it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import machine, text
+
+from rankwise import _core
+from rankwise.cli import main
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.placement import Placement
+from rankwise.recording.span import Span
+from rankwise.replay import source as sources
+from rankwise.replay.layout import topology_of
+from rankwise.replay.predict import Predictor
+from rankwise.replay.recorded_run import recorded_run
+
+# Rank 0 computes 1 ms, rank 1 half of it.
+GOAL = "num_ranks 2\nrank 0 {\ncalc 1000000\n}\nrank 1 {\ncalc 500000\n}\n"
+
+
+def recording(topology):
+    """As read from a recording: it ran on the first two nodes, rank 0 for 0.8 ms and rank 1 for 0.625 ms."""
+    schedule = _core.replay.Schedule.read_goal(GOAL, "x.goal")
+    placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
+    span = Span(np.array([0.8e-3, 0.625e-3]))
+    return sources.Source(schedule, "recording", library="mpich", recorded=placement, span=span)
+
+
+def test_what_was_recorded_is_predicted_where_it_ran():
+    where = machine()
+    topology = topology_of(where, ".")
+    read = recording(topology)
+    run = recorded_run(read, Predictor(read.schedule, where, topology))
+    assert (run.recorded_s, run.predicted_s) == pytest.approx((0.8e-3, 1e-3))
+    assert run.error == pytest.approx(0.25)
+    assert run.rank_errors == pytest.approx([0.25, -0.2])
+
+
+def test_a_run_of_which_part_is_not_known_says_nothing():
+    where = machine()
+    topology = topology_of(where, ".")
+    read = recording(topology)
+    predictor = Predictor(read.schedule, where, topology)
+    assert recorded_run(replace(read, span=None), predictor) is None
+    assert recorded_run(replace(read, recorded=None), predictor) is None
+    # AND so does one on nodes of another kind, or on more of them
+    other = Topology.of(from_synthetic("package:2 core:2 pu:1"), 4)
+    assert recorded_run(recording(other), predictor) is None
+    assert recorded_run(recording(topology), Predictor(read.schedule, machine(nodes=1))) is None
+
+
+def test_predict_says_both_parts_of_the_interval(tmp_path, monkeypatch, capsys):
+    (tmp_path / "m.machine.toml").write_text(text())
+    topology = topology_of(machine(), ".")
+    monkeypatch.setattr(sources, "load", lambda *_, **__: recording(topology))
+    words = ["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "recorded: 1 ms, 800 us - 1.25 ms" in out
+    assert "recorded run: 800 us, predicted 1 ms, +25.0 % (ranks -20.0 % to +25.0 %)" in out
+    # WHEN something is changed by hand
+    assert main([*words, "--set", "network.L=1s", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    # THEN the recorded run is still predicted on the machine that it ran on
+    (used,) = document["machines"]
+    assert used["recorded_run"]["error"] == pytest.approx(0.25)
+    interval = document["placements"][0]["interval"]
+    assert interval["model_error"] == used["recorded_run"]["error"]
+    assert interval["numbers_low_s"] == interval["numbers_high_s"] == document["placements"][0]["makespan_s"]
