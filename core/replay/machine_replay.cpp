@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "replay/deadlock.hpp"
-#include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/more_resources.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
 #include "replay/recorders.hpp"
+#include "replay/resource_steps.hpp"
 #include "replay/shared_cores.hpp"
 
 namespace rankwise::replay {
@@ -39,7 +39,7 @@ constexpr std::uint32_t phase_shift = 29;
 constexpr std::size_t prefetched_events = 24;
 
 /// What the processor does for an operation; one job of an operation is under way at a time.
-enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive };
+enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive, receive_bytes };
 constexpr unsigned job_shift = Progress::own_shift + 2; ///< among the bits of an operation
 
 /// A processor of a rank, one job after the other in the order in which they became ready, and the link of
@@ -75,13 +75,17 @@ enum : std::uint32_t {
 /// `if constexpr (More::any)`: a machine without them pays nothing for those that have them
 template <class Recorder, class More> class Engine {
   public:
+    using JobType = Job;
+    using PhaseType = Phase;
+    using ProcessorType = Processor;
+
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
            const Layout &layout, Recorder recorder)
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
           shared_(schedule, machine, layout), core_sharing_(shared_.empty() ? 0 : schedule.ranks()),
-          recorder_(std::move(recorder)), more_(schedule, machine, layout) {
+          recorder_(std::move(recorder)), more_(schedule, machine, layout, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
@@ -107,6 +111,9 @@ template <class Recorder, class More> class Engine {
     }
 
   private:
+    friend ResourceSteps<Engine>;
+    ResourceSteps<Engine> steps() { return {*this}; }
+
     static bool moves_bytes_by_core(const LinkClass &l) {
         return std::any_of(l.segments.begin(), l.segments.end(),
                            [&](const machine::Segment &s) { return l.core_per_byte(s) > 0; });
@@ -179,10 +186,16 @@ template <class Recorder, class More> class Engine {
             enter_tx(event.what, cost_of_send(event.what));
             break;
         case job_ends:
+            if constexpr (More::any)
+                if (!steps().is_due(event.what, send))
+                    break; // its speed has changed since: another event is under way
             end_job(event.what);
             break;
         case core_ends:
-            end_on_core(event.what);
+            if constexpr (More::any)
+                steps().rest(event.what);
+            else
+                end_on_core(event.what);
             break;
         }
     }
@@ -210,6 +223,8 @@ template <class Recorder, class More> class Engine {
         Processor &p = processors_[processor];
         p.started = now_;
         p.work = work;
+        if constexpr (More::any)
+            return steps().run_shared(processor, work);
         const std::uint32_t core = processor % lanes_ == 0 ? shared_.of(processor / lanes_) : any;
         if (core == any) {
             at(now_ + work, job_ends, p.running, processor);
@@ -259,6 +274,8 @@ template <class Recorder, class More> class Engine {
             return cost.on_core;
         }
         case Job::receive: {
+            if constexpr (More::any)
+                return steps().start_receive(op, p);
             const MessageCost &cost = cost_of_receive(op);
             p.overhead += cost.o_receive + cost.on_core;
             if (cost.on_core == 0)
@@ -269,6 +286,7 @@ template <class Recorder, class More> class Engine {
         }
         case Job::clear:
         case Job::send_bytes:
+        case Job::receive_bytes:
         case Job::none:
             break;
         }
@@ -278,10 +296,15 @@ template <class Recorder, class More> class Engine {
     void end_job(std::uint32_t processor) {
         Processor &p = processors_[processor];
         const std::uint32_t op = p.running;
-        if (!shared_.empty())
+        if constexpr (More::any)
+            steps().account(processor);
+        else if (!shared_.empty())
             core_sharing_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
         const Job ended = job(op);
+        if constexpr (More::any)
+            if (steps().job_goes_on(processor, ended))
+                return;
         if (ended == Job::send) {
             const MessageCost &cost = cost_of_send(op);
             if (cost.eager) {
@@ -372,7 +395,8 @@ template <class Recorder, class More> class Engine {
         } else {
             if (!first_byte_.empty())
                 first_byte_[step.partner] = start + cost.latency;
-            at(left + cost.latency, data_arrives, send, step.partner);
+            if (!More::any || !MoreResources::leaves_with_job(cost))
+                at(left + cost.latency, data_arrives, send, step.partner);
         }
         if (!cost.eager)
             at(left, data_left, send, send);
@@ -380,12 +404,19 @@ template <class Recorder, class More> class Engine {
 
     void enter_rx(std::uint32_t send, std::uint32_t receive) {
         const MessageCost &cost = cost_of_receive(receive);
+        if constexpr (More::any)
+            if (steps().has_passed_rx(send, receive, cost))
+                return;
         const Picoseconds start =
             pass(machine_.rx, rx_[layout_.node[steps_[receive].rank]], cost.bytes, cost.rx);
         recorder_.on_rx(receive, start);
         if (!first_byte_.empty())
             first_byte_[receive] = start;
-        at(std::max(now_ + cost.span, start + cost.rx), data_arrives, send, receive);
+        const Picoseconds last_byte = std::max(now_ + cost.span, start + cost.rx);
+        if constexpr (More::any)
+            steps().leave_rx(send, receive, cost, start, last_byte);
+        else
+            at(last_byte, data_arrives, send, receive);
     }
 
     /// First in, first out. @return when the message begins to pass
@@ -441,7 +472,11 @@ template <class Recorder, class More> class Engine {
         progress_.end(op);
         recorder_.ended(op, now_);
         recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
-        if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
+        if (--p.unfinished != 0)
+            return;
+        if constexpr (More::any) {
+            steps().finished(rank);
+        } else if (machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
             shared_.cores[core].set_spinning(now_, --shared_.spinning[core]);
             watch(core);
@@ -489,14 +524,19 @@ template <class Recorder, class More> class Engine {
                 time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
             time.finish = first_processor(r).finish;
             time.core_sharing = shared_.empty() ? 0 : core_sharing_[r];
+            if constexpr (More::any)
+                steps().split(time, r);
             const auto processors = std::max<Picoseconds>(1, std::count(used.begin(), used.end(), 1));
-            time.waiting = processors * time.finish - time.computation - time.overhead - time.core_sharing;
+            time.waiting = processors * time.finish - time.computation - time.overhead - time.core_sharing -
+                           time.memory - time.interrupted;
         }
         for (std::uint32_t node = 0; node < tx_.size(); ++node) {
             result.tx.push_back(tx_[node].load);
             result.rx.push_back(rx_[node].load);
         }
         result.channels = std::move(channels_);
+        if constexpr (More::any)
+            steps().finish_shared(result);
         return result;
     }
 
@@ -519,18 +559,6 @@ template <class Recorder, class More> class Engine {
     [[no_unique_address]] Recorder recorder_;
     [[no_unique_address]] More more_;
 };
-
-} // namespace
-
-LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                                  const Layout &layout) {
-    const LinkClass &network = machine.link_classes[layout.network_link];
-    const machine::Segment &s = network.segments.front();
-    const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
-    return with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
-}
-
-namespace {
 
 template <class Recorder>
 Prediction replay_steps(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,

@@ -19,6 +19,7 @@ struct MessageCost {
     bool in_call = false;
     bool overlap = true;
     bool network = false;
+    bool interrupts = false;
     machine::Picoseconds o_send = 0;
     machine::Picoseconds o_receive = 0;
     machine::Picoseconds on_core = 0; ///< B: processor time of the bytes
@@ -64,10 +65,11 @@ class MessageCosts {
         cost.in_call = machine_.progress && l.in_call;
         cost.overlap = l.overlap;
         cost.network = l.network;
+        cost.interrupts = l.interrupts;
         cost.o_send = s.o_send;
         cost.o_receive = s.o_receive;
         cost.on_core = machine::Segment::per_byte(bytes, l.core_per_byte(s));
-        cost.span = machine::Segment::per_byte(bytes, s.G);
+        cost.span = l.overlap ? machine::Segment::per_byte(bytes, s.G) : cost.on_core;
         cost.gap = s.g + cost.span;
         cost.control = control(l, s);
         cost.latency = cost.eager ? s.L : s.L - 2 * cost.control;
