@@ -14,7 +14,6 @@
 #include "error.hpp"
 #include "machine/machine.hpp"
 #include "matched_schedule.hpp"
-#include "network.hpp"
 #include "replay/critical_path.hpp"
 #include "replay/goal.hpp"
 #include "replay/loggops.hpp"
@@ -24,6 +23,7 @@
 #include "replay/schedule.hpp"
 #include "replay/trace_schedule.hpp"
 #include "replay/waiting.hpp"
+#include "resources.hpp"
 #include "rooms.hpp"
 #include "timeline.hpp"
 #include "trace/node_file.hpp"
@@ -78,6 +78,19 @@ nb::dict interface_loads(const std::vector<InterfaceLoad> &loads) {
     return out;
 }
 
+nb::list shared_loads(const std::vector<SharedLoad> &loads) {
+    nb::list out;
+    for (const SharedLoad &load : loads) {
+        nb::dict each;
+        each["resource"] = load.resource;
+        each["number"] = load.number;
+        each["busy_s"] = static_cast<double>(load.busy) / 1e12;
+        each["saturated_s"] = static_cast<double>(load.saturated) / 1e12;
+        out.append(std::move(each));
+    }
+    return out;
+}
+
 rankwise::machine::LinkClass link_class(const nb::dict &from) {
     rankwise::machine::LinkClass link;
     for (const nb::handle item : nb::cast<nb::list>(from["segments"])) {
@@ -108,7 +121,7 @@ rankwise::machine::Interface interface(const nb::dict &from) {
 
 rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &tx, const nb::dict &rx,
                                         const std::string &core_sharing, bool progress, bool handshake,
-                                        const nb::object &network) {
+                                        const nb::dict &resources) {
     rankwise::machine::Machine machine;
     for (const nb::handle item : links)
         machine.link_classes.push_back(link_class(nb::cast<nb::dict>(item)));
@@ -119,7 +132,7 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
                                                     : rankwise::machine::CoreSharing::none;
     machine.progress = progress;
     machine.handshake = handshake;
-    machine.network = network_from(network);
+    add_resources(machine, resources);
     return machine;
 }
 
@@ -140,6 +153,7 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
     layout.place_link.assign(links.data(), links.data() + links.size());
     layout.network_link = nb::cast<std::uint8_t>(from["network_link"]);
     layout.self_link = nb::cast<std::uint8_t>(from["self_link"]);
+    add_resources(layout, from, schedule.ranks(), machine);
     const auto all_below = [](const auto &values, std::size_t limit) {
         return std::all_of(values.begin(), values.end(), [&](std::size_t value) { return value < limit; });
     };
@@ -148,8 +162,7 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
         layout.place_link.size() != std::size_t{layout.places} * layout.places ||
         layout.network_link >= link_classes || layout.self_link >= link_classes ||
         !all_below(layout.place_link, link_classes) || !all_below(layout.place, layout.places) ||
-        !all_below(layout.processor, layout.capacity.size()) ||
-        (!machine.network.empty() && !all_below(layout.node, machine.network.nodes())))
+        !all_below(layout.processor, layout.capacity.size()))
         throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) +
                               "` ranks");
     return layout;
@@ -159,8 +172,8 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
 template <auto function>
 nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
                     const std::string &core_sharing, bool progress, bool handshake, const nb::list &layouts,
-                    unsigned threads, const nb::object &network) {
-    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, network);
+                    unsigned threads, const nb::dict &resources) {
+    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
     std::vector<rankwise::machine::Layout> where;
     for (const nb::handle each : layouts)
         where.push_back(layout_from(s.schedule, machine, nb::cast<nb::dict>(each)));
@@ -190,8 +203,8 @@ struct RecordedReplay {
 RecordedReplay replay_recorded(std::shared_ptr<const MatchedSchedule> s, const nb::list &links,
                                const nb::dict &tx, const nb::dict &rx, const std::string &core_sharing,
                                bool progress, bool handshake, const nb::dict &layout_dict,
-                               const nb::object &network) {
-    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, network);
+                               const nb::dict &resources) {
+    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
     const auto layout = layout_from(s->schedule, machine, layout_dict);
     nb::gil_scoped_release unlocked;
     RecordedReplay out;
@@ -312,9 +325,9 @@ void bind_replay(nb::module_ &module) {
                      [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
         .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p, &RankTime::finish); })
         .def_prop_ro("parts_s", &parts_dict)
+        .def_prop_ro("shared", [](const Prediction &p) { return shared_loads(p.shared); })
         .def_prop_ro("tx", [](const Prediction &p) { return interface_loads(p.tx); })
         .def_prop_ro("rx", [](const Prediction &p) { return interface_loads(p.rx); })
-        .def_prop_ro("ports", [](const Prediction &p) { return interface_loads(p.ports); })
         .def_prop_ro("channel_messages",
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
         .def_prop_ro("channel_bytes",
@@ -341,9 +354,7 @@ void bind_replay(nb::module_ &module) {
             },
             "text"_a, "name"_a)
         .def_static("is_goal_binary",
-                    [](const nb::bytes &data) {
-                        return is_goal_binary({data.c_str(), data.size()});
-                    })
+                    [](const nb::bytes &data) { return is_goal_binary({data.c_str(), data.size()}); })
         .def_static(
             "read_goal_binary",
             [](const nb::bytes &data, const std::string &name) {
@@ -383,17 +394,30 @@ void bind_replay(nb::module_ &module) {
             "replay_on_machine",
             [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
                const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
-               const nb::object &network) {
-                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, network);
+               const nb::dict &resources) {
+                const auto machine =
+                    machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
                 const auto layout = layout_from(s.schedule, machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
             },
             "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
-             "network"_a = nb::none())
+            "resources"_a = nb::dict())
+        .def(
+            "computing_alone",
+            [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
+               const nb::dict &resources) {
+                auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
+                const auto layout = layout_from(s.schedule, machine, layout_dict);
+                nb::gil_scoped_release unlocked;
+                return std::make_shared<MatchedSchedule>(
+                    computing_alone(s.schedule, s.matching, std::move(machine), layout));
+            },
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
+            "resources"_a)
         .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layout"_a,
-             "network"_a = nb::none())
+             "handshake"_a, "layout"_a, "resources"_a = nb::dict())
         .def(
             "describe",
             [](const MatchedSchedule &s, std::uint32_t op) {
@@ -403,9 +427,7 @@ void bind_replay(nb::module_ &module) {
             },
             "operation"_a)
         .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0,
-             "network"_a = nb::none())
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
         .def("screen_s", &for_many<screen>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0,
-             "network"_a = nb::none());
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }

@@ -7,10 +7,13 @@
 #include <limits>
 #include <vector>
 
-#include "machine/interface.hpp"
-#include "machine/network.hpp"
+#include "machine/resources.hpp"
 
 namespace rankwise::machine {
+
+/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of
+/// all numbers.
+using Picoseconds = std::int64_t;
 
 /// Later than everything.
 inline constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
@@ -35,9 +38,10 @@ struct Segment {
 struct LinkClass {
     std::vector<Segment> segments; ///< ascending, the last takes the rest
     std::uint64_t eager_limit = std::numeric_limits<std::uint64_t>::max();
-    bool in_call = false; ///< a rendezvous advances only while its ranks are inside MPI
-    bool overlap = true;  ///< false: the core moves the bytes
-    bool network = false; ///< passes the nodes' interfaces
+    bool in_call = false;    ///< a rendezvous advances only while its ranks are inside MPI
+    bool overlap = true;     ///< false: the core moves the bytes
+    bool network = false;    ///< passes the nodes' interfaces
+    bool interrupts = false; ///< and costs the interrupt core of the receiver's node time
 
     const Segment &segment(std::uint64_t bytes) const {
         const auto found = std::find_if(segments.begin(), segments.end() - 1,
@@ -50,13 +54,19 @@ struct LinkClass {
     }
 };
 
+/// One direction of a node's network interface: one message after the other.
+struct Interface {
+    Picoseconds per_message = 0;
+    double per_byte = 0; ///< 1 / capacity
+
+    Picoseconds time(std::uint64_t bytes) const {
+        return per_message + std::llround(static_cast<double>(bytes) * per_byte);
+    }
+    bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
+};
+
 /// What the ranks of one core do while they wait inside MPI.
 enum class CoreSharing : std::uint8_t { none, yield, spin };
-
-/// Bandwidth that jobs share in equal parts of what they ask for: of a memory, or of a cache.
-struct Bandwidth {
-    double capacity = 0; ///< bytes per picosecond
-};
 
 /// The numbers of a machine file that the replay uses.
 struct Machine {
@@ -66,10 +76,13 @@ struct Machine {
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data
     std::vector<Bandwidth> bandwidths;
-    Network network; ///< empty: nodes are connected without anything that messages queue for
+    InterruptCore interrupts;
+    /// Computation in the schedule lasts as long as it does, whoever computes beside it; what it would take
+    /// alone is found out.
+    bool computation_is_as_recorded = false;
 
     /// The plain model: LogGOPS by channel, interfaces and cores.
-    bool only_interfaces_and_cores() const { return bandwidths.empty() && network.empty(); }
+    bool only_interfaces_and_cores() const { return bandwidths.empty() && !interrupts.exists; }
 };
 
 /// Where the ranks are, and which link class connects two places.
@@ -83,6 +96,15 @@ struct Layout {
         place_link; ///< link class between places a and b of one node at [a * places + b]
     std::uint8_t network_link = 0;
     std::uint8_t self_link = 0;
+    std::vector<std::vector<std::uint32_t>>
+        domain; ///< for each of `Machine::bandwidths`: of each rank the one that its core uses, or `none`
+    std::vector<double> memory_bound; ///< of each rank: part of its computation alone that waits for memory
+    std::vector<std::uint32_t> interrupt_core; ///< of each node; nodes of one host can have the same
+    std::vector<std::uint32_t>
+        interrupt_processor;       ///< of each interrupt core: what it computes on, or `none`
+    std::vector<std::uint8_t> far; ///< of each rank: whether its core is far from its interrupt core
+
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
 
     std::uint8_t link(std::uint32_t a, std::uint32_t b) const {
         if (a == b)

@@ -7,19 +7,19 @@
 #include <utility>
 
 #include "replay/deadlock.hpp"
-#include "replay/loggops.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/more_resources.hpp"
-#include "replay/passage.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
 #include "replay/recorders.hpp"
+#include "replay/resource_steps.hpp"
 #include "replay/shared_cores.hpp"
 
 namespace rankwise::replay {
 namespace {
 
 using machine::CoreSharing;
+using machine::Interface;
 using machine::Layout;
 using machine::LinkClass;
 using machine::Machine;
@@ -39,7 +39,7 @@ constexpr std::uint32_t phase_shift = 29;
 constexpr std::size_t prefetched_events = 24;
 
 /// What the processor does for an operation; one job of an operation is under way at a time.
-enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive };
+enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive, receive_bytes };
 constexpr unsigned job_shift = Progress::own_shift + 2; ///< among the bits of an operation
 
 /// A processor of a rank, one job after the other in the order in which they became ready, and the link of
@@ -56,6 +56,12 @@ struct alignas(64) Processor {
 };
 static_assert(sizeof(Processor) == 64);
 
+/// One direction of a node's network interface.
+struct Passage {
+    Picoseconds free = 0;
+    InterfaceLoad load;
+};
+
 /// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
 enum : std::uint32_t {
     is_requested = 1u << Progress::own_shift,
@@ -69,13 +75,17 @@ enum : std::uint32_t {
 /// `if constexpr (More::any)`: a machine without them pays nothing for those that have them
 template <class Recorder, class More> class Engine {
   public:
+    using JobType = Job;
+    using PhaseType = Phase;
+    using ProcessorType = Processor;
+
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
            const Layout &layout, Recorder recorder)
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
           shared_(schedule, machine, layout), core_sharing_(shared_.empty() ? 0 : schedule.ranks()),
-          recorder_(std::move(recorder)), more_(schedule, machine, layout) {
+          recorder_(std::move(recorder)), more_(schedule, machine, layout, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
@@ -101,6 +111,9 @@ template <class Recorder, class More> class Engine {
     }
 
   private:
+    friend ResourceSteps<Engine>;
+    ResourceSteps<Engine> steps() { return {*this}; }
+
     static bool moves_bytes_by_core(const LinkClass &l) {
         return std::any_of(l.segments.begin(), l.segments.end(),
                            [&](const machine::Segment &s) { return l.core_per_byte(s) > 0; });
@@ -141,11 +154,8 @@ template <class Recorder, class More> class Engine {
 
     /// @return the operation of an event, 0 of one of a core
     static std::uint32_t operation_of(const Event &event) {
-        const std::uint32_t phase = event.order >> phase_shift;
-        if (phase >= job_ends)
-            return phase == job_ends ? event.order & ((1u << phase_shift) - 1) : 0;
-        if constexpr (More::any)
-            return phase == enters_rx ? event.order & ((1u << phase_shift) - 1) : event.what;
+        if (event.order >> phase_shift >= job_ends)
+            return event.order >> phase_shift == job_ends ? event.order & ((1u << phase_shift) - 1) : 0;
         return event.what;
     }
     void fetch_operation(const Event &event) const { progress_.prefetch(operation_of(event)); }
@@ -158,16 +168,10 @@ template <class Recorder, class More> class Engine {
         const std::uint32_t send = event.order & ((1u << phase_shift) - 1);
         switch (static_cast<Phase>(event.order >> phase_shift)) {
         case data_arrives:
-            if (is_in_parts(send))
-                part_arrives(send, event.what);
-            else
-                arrive(event.what);
+            arrive(event.what);
             break;
         case enters_rx:
-            if (is_in_parts(send))
-                enter_next(send, event.what);
-            else
-                enter_rx(send, event.what);
+            enter_rx(send, event.what);
             break;
         case request_arrives:
             request(event.what);
@@ -179,16 +183,19 @@ template <class Recorder, class More> class Engine {
             finish_send(event.what, has_left);
             break;
         case enters_link:
-            if (is_in_parts(send))
-                leave_rank(send, cost_of_send(send));
-            else
-                enter_tx(send, cost_of_send(send));
+            enter_tx(event.what, cost_of_send(event.what));
             break;
         case job_ends:
+            if constexpr (More::any)
+                if (!steps().is_due(event.what, send))
+                    break; // its speed has changed since: another event is under way
             end_job(event.what);
             break;
         case core_ends:
-            end_on_core(event.what);
+            if constexpr (More::any)
+                steps().rest(event.what);
+            else
+                end_on_core(event.what);
             break;
         }
     }
@@ -216,6 +223,8 @@ template <class Recorder, class More> class Engine {
         Processor &p = processors_[processor];
         p.started = now_;
         p.work = work;
+        if constexpr (More::any)
+            return steps().run_shared(processor, work);
         const std::uint32_t core = processor % lanes_ == 0 ? shared_.of(processor / lanes_) : any;
         if (core == any) {
             at(now_ + work, job_ends, p.running, processor);
@@ -265,6 +274,8 @@ template <class Recorder, class More> class Engine {
             return cost.on_core;
         }
         case Job::receive: {
+            if constexpr (More::any)
+                return steps().start_receive(op, p);
             const MessageCost &cost = cost_of_receive(op);
             p.overhead += cost.o_receive + cost.on_core;
             if (cost.on_core == 0)
@@ -275,6 +286,7 @@ template <class Recorder, class More> class Engine {
         }
         case Job::clear:
         case Job::send_bytes:
+        case Job::receive_bytes:
         case Job::none:
             break;
         }
@@ -284,10 +296,15 @@ template <class Recorder, class More> class Engine {
     void end_job(std::uint32_t processor) {
         Processor &p = processors_[processor];
         const std::uint32_t op = p.running;
-        if (!shared_.empty())
+        if constexpr (More::any)
+            steps().account(processor);
+        else if (!shared_.empty())
             core_sharing_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
         const Job ended = job(op);
+        if constexpr (More::any)
+            if (steps().job_goes_on(processor, ended))
+                return;
         if (ended == Job::send) {
             const MessageCost &cost = cost_of_send(op);
             if (cost.eager) {
@@ -300,7 +317,7 @@ template <class Recorder, class More> class Engine {
                 }
                 end(op);
             } else {
-                at(now_ + control(op, cost), request_arrives, op, steps_[op].partner);
+                at(now_ + cost.control, request_arrives, op, steps_[op].partner);
             }
         } else if (ended == Job::clear) {
             answer(op);
@@ -332,7 +349,7 @@ template <class Recorder, class More> class Engine {
 
     void answer(std::uint32_t receive) {
         const std::uint32_t send = steps_[receive].partner;
-        at(now_ + control(send, cost_of_receive(receive)), clear_arrives, send, send);
+        at(now_ + cost_of_receive(receive).control, clear_arrives, send, send);
     }
 
     void clear(std::uint32_t send) {
@@ -348,21 +365,8 @@ template <class Recorder, class More> class Engine {
             finish_send(send, core_is_done);
     }
 
-    /// How long a request or an answer travels.
-    Picoseconds control(std::uint32_t send, const MessageCost &cost) const {
-        if constexpr (More::any)
-            return control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
-        return cost.control;
-    }
-
     /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
     void enter_link(std::uint32_t send, const MessageCost &cost) {
-        if constexpr (More::any)
-            if (more_.paths.has(cost)) {
-                more_.paths.begin(send, steps_[send].rank, steps_[send].peer, cost);
-                hand_over(send, cost);
-                return;
-            }
         if (!cost.overlap) {
             recorder_.sent(send, now_, now_);
             enter_tx(send, cost);
@@ -382,9 +386,8 @@ template <class Recorder, class More> class Engine {
     void enter_tx(std::uint32_t send, const MessageCost &cost) {
         const Step &step = steps_[send];
         const Picoseconds start =
-            cost.network
-                ? tx_[layout_.node[steps_[send].rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
-                : now_;
+            cost.network ? pass(machine_.tx, tx_[layout_.node[steps_[send].rank]], cost.bytes, cost.tx)
+                         : now_;
         const Picoseconds left = start + cost.span;
         recorder_.on_tx(send, step.partner, start, start + cost.latency);
         if (cost.network) {
@@ -392,7 +395,8 @@ template <class Recorder, class More> class Engine {
         } else {
             if (!first_byte_.empty())
                 first_byte_[step.partner] = start + cost.latency;
-            at(left + cost.latency, data_arrives, send, step.partner);
+            if (!More::any || !MoreResources::leaves_with_job(cost))
+                at(left + cost.latency, data_arrives, send, step.partner);
         }
         if (!cost.eager)
             at(left, data_left, send, send);
@@ -400,107 +404,33 @@ template <class Recorder, class More> class Engine {
 
     void enter_rx(std::uint32_t send, std::uint32_t receive) {
         const MessageCost &cost = cost_of_receive(receive);
+        if constexpr (More::any)
+            if (steps().has_passed_rx(send, receive, cost))
+                return;
         const Picoseconds start =
-            rx_[layout_.node[steps_[receive].rank]].pass(machine_.rx, cost.bytes, cost.rx, now_);
+            pass(machine_.rx, rx_[layout_.node[steps_[receive].rank]], cost.bytes, cost.rx);
         recorder_.on_rx(receive, start);
         if (!first_byte_.empty())
             first_byte_[receive] = start;
-        at(std::max(now_ + cost.span, start + cost.rx), data_arrives, send, receive);
-    }
-
-    // Messages whose way is more than two interfaces: M9 of formats/loggops.md -----------------------------
-
-    bool is_in_parts(std::uint32_t send) const {
+        const Picoseconds last_byte = std::max(now_ + cost.span, start + cost.rx);
         if constexpr (More::any)
-            return more_.paths.is_under_way(send);
-        return false;
+            steps().leave_rx(send, receive, cost, start, last_byte);
+        else
+            at(last_byte, data_arrives, send, receive);
     }
 
-    /// The next part of a message goes to its rank's link.
-    void hand_over(std::uint32_t send, const MessageCost &cost) {
-        if constexpr (More::any) {
-            Flow &flow = more_.paths.of(send);
-            const std::uint32_t k = flow.handed_over++;
-            Picoseconds &link =
-                processors_[std::size_t{steps_[send].rank} * lanes_ + steps_[send].lane.nic].link;
-            Picoseconds &free = cost.overlap ? link : flow.link;
-            const Picoseconds start = std::max(now_, free);
-            free = start + more_.paths.part_cost(cost, flow, k).gap;
-            if (k == 0)
-                recorder_.sent(send, now_, start);
-            if (start > now_)
-                at(start, enters_link, send, send);
-            else
-                leave_rank(send, cost);
-        }
-    }
-
-    /// The first byte of a message's next part leaves its rank.
-    void leave_rank(std::uint32_t send, const MessageCost &cost) {
-        if constexpr (More::any) {
-            Flow &flow = more_.paths.of(send);
-            const Step &step = steps_[send];
-            const std::uint32_t k = flow.enter(0);
-            const PartCost part = more_.paths.part_cost(cost, flow, k);
-            Picoseconds start = now_, left = now_ + part.span;
-            if (cost.network) {
-                start =
-                    tx_[layout_.node[step.rank]].pass(machine_.tx, part.bytes, part.tx, now_, k == 0);
-                // The first part sets the pace: the others' bytes come from the link while they wait.
-                left = std::max((k == 0 ? start : now_) + part.span, start + part.tx);
-            }
-            const Picoseconds first_byte = start + cost.latency;
-            flow.last_byte[k] = left + cost.latency;
-            if (k == 0) {
-                recorder_.on_tx(send, step.partner, start, first_byte);
-                if (!first_byte_.empty())
-                    first_byte_[step.partner] = first_byte;
-            }
-            if (cost.network)
-                at(first_byte, enters_rx, send, 1);
-            else
-                at(flow.last_byte[k], data_arrives, send, step.partner);
-            if (!cost.eager && k + 1 == flow.parts)
-                at(left, data_left, send, send);
-        }
-    }
-
-    /// The first byte of a message's next part is at a switch port of its way or, behind them, at the
-    /// receiver's node.
-    void enter_next(std::uint32_t send, std::uint32_t stage) {
-        if constexpr (More::any) {
-            Flow &flow = more_.paths.of(send);
-            const std::uint32_t k = flow.enter(stage), receive = steps_[send].partner;
-            const MessageCost &cost = cost_of_send(send);
-            if (stage < flow.rx()) {
-                const Picoseconds next = more_.paths.pass_port(flow, stage, k, cost, now_);
-                if (k == 0)
-                    recorder_.queued_at_port(receive, next - now_ - machine_.network.hop);
-                at(next, enters_rx, send, stage + 1);
-                return;
-            }
-            const PartCost part = more_.paths.part_cost(cost, flow, k);
-            const Picoseconds start = rx_[layout_.node[steps_[receive].rank]].pass(machine_.rx, part.bytes,
-                                                                                   part.rx, now_, k == 0);
-            if (k == 0) {
-                recorder_.at_rx(receive, now_);
-                recorder_.on_rx(receive, start);
-                if (!first_byte_.empty())
-                    first_byte_[receive] = start;
-            }
-            at(std::max(flow.last_byte[k], start + part.rx), data_arrives, send, receive);
-        }
-    }
-
-    /// The last byte of a message's next part is at its receiver.
-    void part_arrives(std::uint32_t send, std::uint32_t receive) {
-        if constexpr (More::any) {
-            Flow &flow = more_.paths.of(send);
-            if (flow.enter(flow.rx() + 1) + 1 < flow.parts)
-                return;
-            more_.paths.end(send);
-            arrive(receive);
-        }
+    /// First in, first out. @return when the message begins to pass
+    Picoseconds pass(const Interface &interface, Passage &passage, std::uint64_t bytes,
+                     Picoseconds time) const {
+        ++passage.load.messages;
+        passage.load.bytes += bytes;
+        if (interface.free_of_cost())
+            return now_;
+        const Picoseconds start = std::max(now_, passage.free);
+        passage.free = start + time;
+        passage.load.busy += time;
+        passage.load.queued += start - now_;
+        return start;
     }
 
     void arrive(std::uint32_t receive) {
@@ -542,7 +472,11 @@ template <class Recorder, class More> class Engine {
         progress_.end(op);
         recorder_.ended(op, now_);
         recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
-        if (--p.unfinished == 0 && machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
+        if (--p.unfinished != 0)
+            return;
+        if constexpr (More::any) {
+            steps().finished(rank);
+        } else if (machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
             shared_.cores[core].set_spinning(now_, --shared_.spinning[core]);
             watch(core);
@@ -590,17 +524,19 @@ template <class Recorder, class More> class Engine {
                 time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
             time.finish = first_processor(r).finish;
             time.core_sharing = shared_.empty() ? 0 : core_sharing_[r];
+            if constexpr (More::any)
+                steps().split(time, r);
             const auto processors = std::max<Picoseconds>(1, std::count(used.begin(), used.end(), 1));
-            time.waiting = processors * time.finish - time.computation - time.overhead - time.core_sharing;
+            time.waiting = processors * time.finish - time.computation - time.overhead - time.core_sharing -
+                           time.memory - time.interrupted;
         }
         for (std::uint32_t node = 0; node < tx_.size(); ++node) {
             result.tx.push_back(tx_[node].load);
             result.rx.push_back(rx_[node].load);
         }
-        if constexpr (More::any)
-            for (const Passage &port : more_.paths.ports())
-                result.ports.push_back(port.load);
         result.channels = std::move(channels_);
+        if constexpr (More::any)
+            steps().finish_shared(result);
         return result;
     }
 
@@ -623,18 +559,6 @@ template <class Recorder, class More> class Engine {
     [[no_unique_address]] Recorder recorder_;
     [[no_unique_address]] More more_;
 };
-
-} // namespace
-
-LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                                  const Layout &layout) {
-    const LinkClass &network = machine.link_classes[layout.network_link];
-    const machine::Segment &s = network.segments.front();
-    const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
-    return with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
-}
-
-namespace {
 
 template <class Recorder>
 Prediction replay_steps(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,

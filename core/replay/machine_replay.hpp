@@ -32,6 +32,16 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                              const machine::Machine &machine, const machine::Layout &layout,
                              ServiceOrder &order);
 
+/// @brief The schedule with each computation as long as it would have been alone, if `schedule` was recorded
+/// on this machine with this layout.
+///
+/// A replay in which computation lasts as long as it did, whoever computes beside it, shows at each moment by
+/// how much others slowed it. So a replay of the result with the same layout is the recorded one again.
+///
+/// @throws Error as above
+Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
+                         const machine::Layout &layout);
+
 /// @return the steps that the replay of a schedule with wildcards takes
 LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,
                                   const machine::Machine &machine, const machine::Layout &layout);

@@ -19,6 +19,7 @@ struct MessageCost {
     bool in_call = false;
     bool overlap = true;
     bool network = false;
+    bool interrupts = false;
     machine::Picoseconds o_send = 0;
     machine::Picoseconds o_receive = 0;
     machine::Picoseconds on_core = 0; ///< B: processor time of the bytes
@@ -30,19 +31,6 @@ struct MessageCost {
     machine::Picoseconds span =
         0; ///< from the first byte leaving to the last one leaving, once it is its turn
 };
-
-/// @return latency of the switches after the first between two ranks of different nodes
-inline machine::Picoseconds hop_time(const machine::Network &network, const machine::Layout &layout,
-                                     std::uint32_t from, std::uint32_t to) {
-    return network.hop == 0 ? 0 : network.hop * network.hops(layout.node[from], layout.node[to]);
-}
-
-/// @return how long a request or an answer of a rendezvous travels: c, and the switches
-inline machine::Picoseconds control_time(const machine::Machine &machine, const machine::Layout &layout,
-                                         const MessageCost &cost, std::uint32_t from, std::uint32_t to) {
-    const bool switches = cost.network && machine.handshake;
-    return cost.control + (switches ? hop_time(machine.network, layout, from, to) : 0);
-}
 
 /// @brief Costs by link class and size, worked out when a size comes up first; few sizes make up most
 /// programs.
@@ -77,10 +65,11 @@ class MessageCosts {
         cost.in_call = machine_.progress && l.in_call;
         cost.overlap = l.overlap;
         cost.network = l.network;
+        cost.interrupts = l.interrupts;
         cost.o_send = s.o_send;
         cost.o_receive = s.o_receive;
         cost.on_core = machine::Segment::per_byte(bytes, l.core_per_byte(s));
-        cost.span = machine::Segment::per_byte(bytes, s.G);
+        cost.span = l.overlap ? machine::Segment::per_byte(bytes, s.G) : cost.on_core;
         cost.gap = s.g + cost.span;
         cost.control = control(l, s);
         cost.latency = cost.eager ? s.L : s.L - 2 * cost.control;

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "large_array.hpp"
 #include "machine/machine.hpp"
-#include "replay/message_paths.hpp"
+#include "replay/interrupt_cores.hpp"
+#include "replay/message_costs.hpp"
 #include "replay/schedule.hpp"
+#include "replay/shared_rates.hpp"
 
 namespace rankwise::replay {
 
 /// The plain model: nothing is shared but interfaces and cores.
 struct NoMoreResources {
     static constexpr bool any = false;
-    NoMoreResources(const Schedule &, const machine::Machine &, const machine::Layout &) {}
+    NoMoreResources(const Schedule &, const machine::Machine &, const machine::Layout &, std::uint32_t) {}
 };
 
 /// @brief State of all Resources beyond interfaces and cores during one replay.
@@ -19,10 +26,72 @@ struct NoMoreResources {
 /// leaves the network, and is at its receiver.
 struct MoreResources {
     static constexpr bool any = true;
-    MoreResources(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout)
-        : paths(schedule, machine, layout) {}
 
-    MessagePaths paths;
+    /// @param[in] lanes processors of each rank
+    MoreResources(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout,
+                  std::uint32_t lanes)
+        : rates(schedule, machine, layout), interrupts(machine, layout),
+          group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
+          longer(schedule.ranks()), arrivals(schedule.operations.size()), far(layout.far),
+          far_factor(machine.interrupts.far_factor), interrupted_by(schedule.ranks(), replay::any) {
+        if (machine.computation_is_as_recorded)
+            alone.resize(schedule.operations.size());
+        if (!machine.interrupts.exists)
+            return;
+        busy_at_idle.resize(group_of.size());
+        busy_at_first_byte.resize(schedule.operations.size());
+        for (std::uint32_t core = 0; core < layout.interrupt_processor.size(); ++core)
+            for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
+                if (layout.processor[r] == layout.interrupt_processor[core] &&
+                    layout.capacity[layout.processor[r]] == 1)
+                    interrupted_by[r] = core;
+    }
+
+    /// @return whether the message's bytes leave as a job of its sender copies them
+    static bool leaves_with_job(const MessageCost &cost) {
+        return !cost.overlap && cost.on_core > 0 && (cost.eager || cost.in_call);
+    }
+
+    /// @return a cost of a receiver, which is larger if its core is far from the one that has the data
+    Picoseconds at_receiver(std::uint32_t rank, const MessageCost &cost, Picoseconds work) const {
+        if (!cost.interrupts || far[rank] == 0)
+            return work;
+        return std::llround(static_cast<double>(work) * far_factor);
+    }
+
+    /// @return how long a rank's processor had nothing to do between the first byte of a receive's message
+    /// and now; interrupts are not nothing
+    Picoseconds idle(Picoseconds now, std::uint32_t receive, std::uint32_t rank, std::uint32_t processor,
+                     Picoseconds since) const {
+        Picoseconds idle = now - since;
+        if (const std::uint32_t core = interrupted_by[rank]; core != replay::any)
+            idle -=
+                interrupts.busy(now, core) - std::max(busy_at_first_byte[receive], busy_at_idle[processor]);
+        return idle;
+    }
+
+    /// What holds up the last byte of a receive's message.
+    struct Arrival {
+        Picoseconds time = 0;
+        std::uint32_t known = 0; ///< of the things that hold it up: how many have said until when
+        bool passed_rx = false;
+    };
+    struct Longer {
+        Picoseconds shared = 0, memory = 0, interrupted = 0;
+    };
+
+    SharedRates rates;
+    InterruptCores interrupts;
+    std::vector<std::uint32_t> group_of; ///< of the job on each processor; `any`: nothing slows it
+    std::vector<Picoseconds> bytes_left; ///< of each processor: copying that comes after the job
+    std::vector<Longer> longer;          ///< of each rank: time beside its work
+    LargeArray<Arrival> arrivals;        ///< of each receive
+    std::vector<Picoseconds> alone;      ///< see `Prediction::alone`
+    const std::vector<std::uint8_t> &far;
+    double far_factor;
+    std::vector<std::uint32_t> interrupted_by;  ///< of each rank: the interrupt core that is its only core
+    std::vector<Picoseconds> busy_at_idle;      ///< of each processor: of that core, when it became idle
+    LargeArray<Picoseconds> busy_at_first_byte; ///< of each receive
 };
 
 } // namespace rankwise::replay

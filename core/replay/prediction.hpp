@@ -14,6 +14,8 @@ struct RankTime {
     Picoseconds computation = 0;
     Picoseconds overhead = 0;     ///< processor time of its messages
     Picoseconds core_sharing = 0; ///< longer than alone, because other ranks use the same core
+    Picoseconds memory = 0;       ///< longer, because others move bytes through the same memory or cache
+    Picoseconds interrupted = 0;  ///< longer, because the core did the node's protocol work
     Picoseconds waiting = 0;
 };
 
@@ -22,17 +24,25 @@ struct RankPart {
     const char *name;
     Picoseconds RankTime::*time;
 };
-inline constexpr RankPart rank_parts[] = {{"computation", &RankTime::computation},
-                                          {"overhead", &RankTime::overhead},
-                                          {"core_sharing", &RankTime::core_sharing},
-                                          {"waiting", &RankTime::waiting}};
+inline constexpr RankPart rank_parts[] = {
+    {"computation", &RankTime::computation},   {"overhead", &RankTime::overhead},
+    {"core_sharing", &RankTime::core_sharing}, {"memory", &RankTime::memory},
+    {"interrupted", &RankTime::interrupted},   {"waiting", &RankTime::waiting}};
 
-/// What passed one direction of one node's network interface, or a switch port.
+/// What passed one direction of one node's network interface.
 struct InterfaceLoad {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     Picoseconds busy = 0;
     Picoseconds queued = 0; ///< sum over messages of what each waited for others
+};
+
+/// How one memory, cache or interrupt core was used.
+struct SharedLoad {
+    std::uint32_t resource = 0; ///< index into `Machine::bandwidths`; one beyond these: the interrupt cores
+    std::uint32_t number = 0;   ///< which of them
+    Picoseconds busy = 0;       ///< while any job used it
+    Picoseconds saturated = 0;  ///< while jobs asked for more than it has; 0 of an interrupt core
 };
 
 /// What passed one channel.
@@ -44,9 +54,11 @@ struct ChannelLoad {
 /// The outcome of one replay.
 struct Prediction {
     std::vector<RankTime> ranks;
-    std::vector<InterfaceLoad> tx, rx;  ///< of each node; empty without a machine
-    std::vector<InterfaceLoad> ports;   ///< of each switch port; empty without switches
-    std::vector<ChannelLoad> channels;  ///< of each link class; empty without a machine
+    std::vector<InterfaceLoad> tx, rx; ///< of each node; empty without a machine
+    std::vector<ChannelLoad> channels; ///< of each link class; empty without a machine
+    std::vector<SharedLoad> shared;    ///< of memories, caches and interrupt cores that ranks use
+    std::vector<Picoseconds> alone;    ///< of each operation: what a computation would have taken alone; only
+                                       ///< with `Machine::computation_is_as_recorded`
     std::vector<std::uint32_t> partner; ///< with wildcards: for each send its receive and the other way round
 
     Picoseconds makespan() const {

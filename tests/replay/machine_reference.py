@@ -129,15 +129,16 @@ class MachineReference:
         link = self.link(send)
         return self.extra(send) * (link.O if link.overlap else max(link.O, link.G))
 
+    def span(self, send) -> int:
+        """From the first byte leaving to the last, without interfaces; a core that copies is its own link."""
+        link = self.link(send)
+        return self.extra(send) * link.G if link.overlap else self.on_core(send)
+
     def eager(self, send) -> bool:
         return self.ops[send][1].value <= self.link(send).S
 
     def control(self, send) -> int:
         return self.link(send).L // 3
-
-    def latency(self, send) -> int:
-        link = self.link(send)
-        return link.L if self.eager(send) else link.L - 2 * self.control(send)
 
     # jobs: (operation, what) in order of readiness
 
@@ -151,7 +152,10 @@ class MachineReference:
         if cpu.ready:
             cpu.busy = True
             i, what = cpu.ready[0]
-            self.at(self.now + self.work(i, what, cpu), Phase.JOB_ENDS, i)
+            self.run_job(i, what, self.work(i, what, cpu))
+
+    def run_job(self, i, what, work):
+        self.at(self.now + work, Phase.JOB_ENDS, i)
 
     def work(self, i, what, cpu) -> int:
         if what == "calc":
@@ -179,7 +183,7 @@ class MachineReference:
             self.to_link(i)
             cpu.ready[0] = (i, "bytes")
             if self.on_core(i):
-                self.at(self.now + self.on_core(i), Phase.JOB_ENDS, i)
+                self.run_job(i, "bytes", self.on_core(i))
                 return
             what = "bytes"
         cpu.ready.popleft()
@@ -236,13 +240,13 @@ class MachineReference:
 
     def enters_link(self, send):
         link, (r, op) = self.link(send), self.ops[send]
-        latency = self.latency(send)
-        start, left = self.now, self.now + self.extra(send) * link.G
+        latency = link.L if self.eager(send) else link.L - 2 * self.control(send)
+        start, left = self.now, self.now + self.span(send)
         if link.network:
             node = self.place.node[r]
             start = max(self.now, self.tx[node])
             self.tx[node] = start + self.place.tx_message + op.value * self.place.tx_byte
-            left = max(start + self.extra(send) * link.G, self.tx[node])
+            left = max(start + self.span(send), self.tx[node])
         self.first_byte[send], self.last_byte[send] = start + latency, left + latency
         if link.network:
             self.at(self.first_byte[send], Phase.ENTERS_RX, send)

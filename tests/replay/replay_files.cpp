@@ -13,6 +13,7 @@
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
 #include "replay/many_placements.hpp"
+#include "replay/waiting.hpp"
 
 namespace {
 
@@ -39,6 +40,16 @@ machine::Machine two_nodes_of(machine::CoreSharing sharing, std::uint64_t eager_
     return machine;
 }
 
+/// The same with a memory that all ranks of a node share, and an interrupt core.
+machine::Machine with_more_resources(machine::Machine machine) {
+    machine.bandwidths = {
+        {.capacity = 3e8, .per_core = 2e8, .passes = 2, .copies = {1, 1}, .computation = true},
+        {.capacity = 5e8, .per_core = 2e8, .slowdown = {1, 1.5}, .copies = {1, 0}}};
+    machine.interrupts = {true, 200, 1, 1.5};
+    machine.link_classes[1].interrupts = true;
+    return machine;
+}
+
 machine::Layout layout_of(std::uint32_t ranks) {
     machine::Layout layout;
     for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -49,6 +60,11 @@ machine::Layout layout_of(std::uint32_t ranks) {
     layout.capacity.assign(ranks / 2 + 1, 1);
     layout.place_link = {0};
     layout.network_link = 1;
+    layout.domain = {layout.node, layout.processor};
+    layout.memory_bound.assign(ranks, 0.5);
+    layout.interrupt_core = {0, 1};
+    layout.interrupt_processor = {0, machine::Layout::none};
+    layout.far.assign(ranks, 1);
     return layout;
 }
 
@@ -67,24 +83,28 @@ bool replay_all(const replay::Schedule &schedule) {
     const replay::Matching matching = replay::match(schedule);
     bool any_worked = false;
     for (const std::uint64_t eager_limit : {std::uint64_t{0}, std::uint64_t{100}}) {
-        any_worked |= ends_well([&] {
-            replay::replay_loggops(schedule, matching, {2500, 1500, 1000, 6, 1, eager_limit});
-        });
+        any_worked |= ends_well(
+            [&] { replay::replay_loggops(schedule, matching, {2500, 1500, 1000, 6, 1, eager_limit}); });
         for (const auto sharing :
              {machine::CoreSharing::none, machine::CoreSharing::yield, machine::CoreSharing::spin})
-            ends_well([&] {
-                const auto machine = two_nodes_of(sharing, eager_limit, eager_limit == 0);
-                const auto layout = layout_of(schedule.ranks());
-                replay::Timeline timeline;
-                replay::replay_on_machine(schedule, matching, machine, layout, timeline);
-                if (!schedule.wildcards) {
-                    replay::critical_path(matching.steps, machine, layout, timeline);
-                    replay::waiting(matching.steps, schedule.ranks(), timeline);
-                }
-                const std::vector<machine::Layout> layouts(3, layout);
-                replay::screen(schedule, matching, machine, layouts, 2);
-                replay::makespans(schedule, matching, machine, layouts, 2);
-            });
+            for (int more = 0; more <= (sharing == machine::CoreSharing::yield); ++more)
+                ends_well([&] {
+                    auto machine = two_nodes_of(sharing, eager_limit, eager_limit == 0);
+                    if (more == 1)
+                        machine = with_more_resources(std::move(machine));
+                    const auto layout = layout_of(schedule.ranks());
+                    replay::Timeline timeline;
+                    const auto prediction =
+                        replay::replay_on_machine(schedule, matching, machine, layout, timeline);
+                    if (!schedule.wildcards) {
+                        replay::critical_path(matching.steps, machine, layout, timeline);
+                        replay::waiting(matching.steps, machine, layout, prediction, timeline);
+                    }
+                    replay::computing_alone(schedule, matching, machine, layout);
+                    const std::vector<machine::Layout> layouts(3, layout);
+                    replay::screen(schedule, matching, machine, layouts, 2);
+                    replay::makespans(schedule, matching, machine, layouts, 2);
+                });
     }
     return any_worked;
 }

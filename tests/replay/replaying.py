@@ -6,22 +6,13 @@ from __future__ import annotations
 import numpy as np
 from machine_reference import Link, Place
 from reference import Op, Parameters, goal
+from sharing_reference import Shared
 
 from rankwise import _core
-from rankwise.machine.network import Dragonfly, FatTree, Torus
-from rankwise.machine.network import plain as plain_network
 
 
 def schedule_of(ranks: list[list[Op]]):
     return _core.replay.Schedule.read_goal(goal(ranks), "test.goal")
-
-
-def switches(
-    shape: FatTree | Torus | Dragonfly, hop: int = 0, port_byte: int = 0, port_message: int = 0
-) -> dict:
-    """The `network` argument of a replay, all cables alike; times in nanoseconds."""
-    port = {"per_message_s": port_message * 1e-9, "s_per_byte": port_byte * 1e-9}
-    return plain_network(shape, [port] * len(shape.links())) | {"hop_s": hop * 1e-9}
 
 
 def picoseconds(times_s) -> list[int]:
@@ -68,11 +59,9 @@ def model(
     capacity: list[int] | None = None,
     progress: bool = True,
     handshake: bool = True,
-    network: dict | None = None,
 ) -> dict:
     """Arguments of a replay on a machine whose nodes have one place each."""
     return {
-        "network": network,
         "links": [link_dict(link) for link in (place.itself, place.inside, place.network)],
         "tx": {"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
         "rx": {"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
@@ -92,6 +81,50 @@ def model(
     }
 
 
+def on_shared(ranks: list[list[Op]], place: Place, shared: Shared):
+    """Replay on a machine whose ranks share more than interfaces."""
+    return schedule_of(ranks).replay_on_machine(**shared_model(place, shared))
+
+
+def shared_model(place: Place, shared: Shared) -> dict:
+    """Arguments of a replay on a machine whose nodes have one place each, and what its ranks share."""
+    arguments = model(place, shared.processor, shared.waiting, shared.cores)
+    count, none = len(place.node), 2**32 - 1
+    arguments["resources"] = {
+        "bandwidths": [
+            {
+                "capacity_bytes_per_s": memory.capacity * 1e9,
+                "per_core_bytes_per_s": (memory.per_core or 0) * 1e9,
+                "slowdown": [float(each) for each in memory.slowdown or ()],
+                "passes": float(memory.passes),
+                "copies": [name in memory.copies for name in ("itself", "inside", "network")],
+                "computation": memory.per_core is not None,
+            }
+            for memory in shared.memories
+        ],
+        "interrupts": None,
+    }
+    bound = [float(each) for each in shared.memory_bound] or [0.0] * count
+    layout = arguments["layout"]
+    layout["memory_bound"] = np.array(bound)
+    layout["domain"] = [
+        np.array([none if d is None else d for d in memory.domain], dtype=np.uint32)
+        for memory in shared.memories
+    ]
+    if (interrupts := shared.interrupts) is not None:
+        arguments["resources"]["interrupts"] = {
+            "per_message_s": interrupts.per_message * 1e-9,
+            "s_per_byte": interrupts.per_byte * 1e-9,
+            "far_factor": float(interrupts.factor),
+            "links": [False, False, True],
+        }
+        layout["interrupt_core"] = np.arange(len(interrupts.processor), dtype=np.uint32)
+        where = [none if p is None else p for p in interrupts.processor]
+        layout["interrupt_processor"] = np.array(where, dtype=np.uint32)
+        layout["far"] = np.array([rank in interrupts.far for rank in range(count)], dtype=np.uint8)
+    return arguments
+
+
 def on_machine(
     ranks: list[list[Op]],
     place: Place,
@@ -100,10 +133,9 @@ def on_machine(
     capacity: list[int] | None = None,
     progress: bool = True,
     handshake: bool = True,
-    network: dict | None = None,
 ):
     """Replay on a machine whose nodes have one place each; by default every rank has its own processor."""
     processor = list(range(len(ranks))) if processor is None else processor
     return schedule_of(ranks).replay_on_machine(
-        **model(place, processor, core_sharing, capacity, progress, handshake, network)
+        **model(place, processor, core_sharing, capacity, progress, handshake)
     )

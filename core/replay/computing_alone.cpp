@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/machine_replay.hpp"
+
+namespace rankwise::replay {
+
+Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
+                         const machine::Layout &layout) {
+    machine.computation_is_as_recorded = true;
+    const Prediction replayed = replay_on_machine(schedule, matching, machine, layout);
+    Schedule out = schedule;
+    for (std::size_t op = 0; op < replayed.alone.size(); ++op)
+        if (out.operations[op].kind() == Kind::calc)
+            out.operations[op] = Operation::calc(replayed.alone[op]);
+    return out;
+}
+
+} // namespace rankwise::replay

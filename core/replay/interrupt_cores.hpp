@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "replay/prediction.hpp"
+#include "replay/schedule.hpp"
+
+namespace rankwise::replay {
+
+/// @brief The cores that do the asynchronous part of host-processed protocols, message after message in order
+/// of arrival (Narayanaswamy, Balaji, Feng: An Analysis of 10-Gigabit Ethernet Protocol Stacks in Multicore
+/// Environments, 2007, section 3.1).
+class InterruptCores {
+  public:
+    InterruptCores(const machine::Machine &machine, const machine::Layout &layout)
+        : costs_(machine.interrupts), layout_(layout), cores_(layout.interrupt_processor.size()) {}
+
+    std::uint32_t of_node(std::uint32_t node) const noexcept { return layout_.interrupt_core[node]; }
+    std::uint32_t processor(std::uint32_t core) const noexcept { return layout_.interrupt_processor[core]; }
+    bool is_busy(std::uint32_t core) const noexcept { return cores_[core].is_busy; }
+
+    struct Job {
+        Picoseconds begin, end;
+        bool begins_work; ///< the core was idle
+    };
+    /// @brief The first byte of a message is there.
+    Job serve(Picoseconds now, std::uint32_t number, std::uint64_t bytes) {
+        Core &core = cores_[number];
+        const Job job{std::max(now, core.free),
+                      std::max(now, core.free) + costs_.per_message +
+                          std::llround(static_cast<double>(bytes) * costs_.per_byte),
+                      !core.is_busy};
+        if (!core.is_busy)
+            core.since = now;
+        core.is_busy = true;
+        core.free = job.end;
+        return job;
+    }
+    /// @return when a core is done with all that has come, if that is not now
+    Picoseconds done(std::uint32_t core) const noexcept { return cores_[core].free; }
+    void rest(Picoseconds now, std::uint32_t number) {
+        Core &core = cores_[number];
+        core.before += now - core.since;
+        core.is_busy = false;
+    }
+
+    /// @return how long a core has been busy up to a time, which is not before its last `serve` or `rest`
+    Picoseconds busy(Picoseconds until, std::uint32_t number) const noexcept {
+        const Core &core = cores_[number];
+        return core.before + (core.is_busy ? until - core.since : 0);
+    }
+
+  private:
+    struct Core {
+        Picoseconds free = 0, since = 0, before = 0;
+        bool is_busy = false;
+    };
+    machine::InterruptCore costs_;
+    const machine::Layout &layout_;
+    std::vector<Core> cores_;
+};
+
+} // namespace rankwise::replay

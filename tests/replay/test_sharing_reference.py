@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The replay and the slow reference agree where ranks share memory, caches, cores and the interrupt core.
+
+Ends of slowed jobs are rounded to picoseconds in both, from fractions there and from doubles here, so that times may
+differ by a picosecond an operation.
+"""
+
+import random
+from fractions import Fraction
+
+import pytest
+from machine_reference import Link, MachineReference, Place
+from reference import Op, Stuck
+from replaying import on_machine, on_shared, picoseconds
+from sharing_reference import Interrupts, Memory, Shared, SharingReference
+
+from rankwise.errors import RankwiseError
+
+
+def schedule(rng: random.Random, ranks: int) -> list[list[Op]]:
+    """Messages and computations of odd sizes, so that nothing but what must happens at one time."""
+    ops: list[list[Op]] = [[] for _ in range(ranks)]
+    for _ in range(rng.randint(4, 24)):
+        if rng.random() < 0.6:
+            source, target, tag = rng.randrange(ranks), rng.randrange(ranks), rng.randrange(2)
+            ops[source].append(Op("send", rng.randint(0, 4000), target, tag))
+            ops[target].append(Op("recv", 2**20, source, tag))
+        else:
+            ops[rng.randrange(ranks)].append(Op("calc", rng.randint(0, 20000)))
+    for own in ops:
+        for i, op in enumerate(own[1:], 1):
+            op.requires = [j for j in rng.sample(range(i), min(i, 2)) if rng.random() < 0.5]
+    return ops
+
+
+def link(rng: random.Random, network: bool = False) -> Link:
+    return Link(
+        L=3 * rng.randint(0, 1000),
+        o=rng.randint(0, 300),
+        o_receive=rng.randint(0, 300),
+        g=rng.randint(0, 50),
+        G=rng.randint(0, 3),
+        O=rng.randint(0, 3),
+        S=rng.choice([0, 1000, 2**40]),
+        in_call=rng.random() < 0.5,
+        overlap=rng.random() < 0.3,
+        network=network,
+    )
+
+
+def machine(rng: random.Random, ranks: int) -> Place:
+    return Place(
+        node=[rng.randrange(3) for _ in range(ranks)],
+        itself=link(rng),
+        inside=link(rng),
+        network=link(rng, network=True),
+        tx_message=rng.randint(0, 50),
+        tx_byte=rng.randint(0, 2),
+        rx_message=rng.randint(0, 50),
+        rx_byte=rng.randint(0, 2),
+    )
+
+
+def memory(rng: random.Random, ranks: int) -> Memory:
+    slowdown, per_core = None, rng.choice([None, 1, 2])
+    if per_core is not None and rng.random() < 0.5:
+        slowdown = [Fraction(1), Fraction(9, 8), Fraction(7, 4)]
+    return Memory(
+        domain=[rng.choice([0, 0, 1, None]) for _ in range(ranks)],
+        capacity=rng.choice([1, 2, 3]),
+        copies=set(rng.sample(["itself", "inside", "network"], rng.randint(0, 3))),
+        passes=rng.choice([1, 1, 2]),
+        per_core=per_core,
+        slowdown=slowdown,
+    )
+
+
+def shared(rng: random.Random, place: Place, what: str) -> Shared:
+    ranks = len(place.node)
+    own = what not in ("cores", "all")
+    processor = list(range(ranks)) if own else [rng.randrange(2) * 3 + place.node[r] for r in range(ranks)]
+    out = Shared(processor, [rng.choice([1, 1, 2]) for _ in range(max(processor) + 1)])
+    if not own:
+        out.waiting = rng.choice(["yield", "spin"])
+    if what in ("memory", "all"):
+        out.memory_bound = [Fraction(rng.randint(0, 8), 8) for _ in range(ranks)]
+        out.memories = [memory(rng, ranks) for _ in range(rng.randint(1, 2))]
+    if what in ("interrupts", "all"):
+        first = [
+            next((processor[r] for r in range(ranks) if place.node[r] == node), None) for node in range(3)
+        ]
+        out.interrupts = Interrupts(
+            processor=[rng.choice([each, None]) for each in first],
+            per_message=rng.randint(0, 300),
+            per_byte=rng.randint(0, 2),
+            far={r for r in range(ranks) if rng.random() < 0.3},
+            factor=Fraction(3, 2),
+        )
+    return out
+
+
+@pytest.mark.parametrize("what", ["memory", "interrupts", "all"])
+@pytest.mark.parametrize("seed", range(60))
+def test_finish_times_are_those_of_the_reference(what, seed):
+    # GIVEN a random schedule on a random machine of which something is shared
+    rng = random.Random(f"{what} {seed}")
+    ranks = schedule(rng, rng.randint(2, 5))
+    place = machine(rng, len(ranks))
+    parts = shared(rng, place, what)
+    # WHEN both replay it
+    try:
+        expected = SharingReference(ranks, place, parts).run()
+    except Stuck:
+        with pytest.raises(RankwiseError):
+            on_shared(ranks, place, parts)
+        return
+    times = picoseconds(on_shared(ranks, place, parts).finish_s)
+    # THEN every rank finishes at the same time
+    assert times == pytest.approx(expected, abs=2 * sum(map(len, ranks)), rel=0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_resources_without_limits_change_nothing(seed):
+    # GIVEN a machine whose memory is endless and whose interrupts cost nothing
+    rng = random.Random(f"free {seed}")
+    ranks = schedule(rng, rng.randint(2, 5))
+    place = machine(rng, len(ranks))
+    own = list(range(len(ranks)))
+    free = Shared(own, [1] * len(own), memory_bound=[Fraction(1, 2)] * len(own))
+    free.memories = [Memory(domain=[0] * len(own), capacity=10**9, per_core=1)]
+    free.interrupts = Interrupts(processor=[0, None, None])
+    # WHEN the schedule is replayed with and without them
+    try:
+        expected = [time * 1000 for time in MachineReference(ranks, place).run()]
+    except Stuck:
+        return
+    # THEN all times are the same to the last picosecond
+    assert picoseconds(on_machine(ranks, place).finish_s) == expected
+    assert picoseconds(on_shared(ranks, place, free).finish_s) == expected
