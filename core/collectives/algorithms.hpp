@@ -12,7 +12,7 @@ void broadcast_over(tree_fn tree, const Operation &operation, Writer &writer);
 void reduce_over(tree_fn tree, const Operation &operation, Writer &writer);
 
 // Broadcast of long messages (van de Geijn): the buffer is scattered, then gathered by all.
-void bcast_scatter_recursive_doubling(const Operation &operation, Writer &writer); // power-of-two sizes
+void bcast_scatter_recursive_doubling(const Operation &operation, Writer &writer);
 void bcast_scatter_ring(const Operation &operation, Writer &writer);
 
 // Blocks from or to one rank.
@@ -24,7 +24,7 @@ void gather_linear_sync(const Operation &operation, Writer &writer);
 
 // Blocks to everyone.
 void allgather_ring(const Operation &operation, Writer &writer);
-void allgather_recursive_doubling(const Operation &operation, Writer &writer); // power-of-two sizes
+void allgather_recursive_doubling(const Operation &operation, Writer &writer);
 void allgather_linear(const Operation &operation, Writer &writer);
 void allgather_bruck(const Operation &operation, Writer &writer);
 void allgather_neighbor_exchange(const Operation &operation, Writer &writer); // even sizes
@@ -44,12 +44,16 @@ void allreduce_linear(const Operation &operation, Writer &writer);
 // ... for one rank.
 void reduce_rabenseifner(const Operation &operation, Writer &writer);
 void reduce_rabenseifner_halves(const Operation &operation, Writer &writer);
+void reduce_segmented_chain(const Operation &operation, Writer &writer);
 
 // ... a block for each.
 void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer);
 void reduce_scatter_pairwise(const Operation &operation, Writer &writer);
 void reduce_scatter_ring(const Operation &operation, Writer &writer);
 void reduce_scatter_reduce_scatterv(const Operation &operation, Writer &writer);
+void reduce_scatter_recursive_doubling(const Operation &operation, Writer &writer);
+void reduce_scatter_butterfly(const Operation &operation, Writer &writer);
+void reduce_scatter_block_butterfly(const Operation &operation, Writer &writer);
 
 // ... of the ranks up to each.
 void scan_linear(const Operation &operation, Writer &writer);

@@ -3,6 +3,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/partnerless.hpp"
 #include "collectives/scatter_gather.hpp"
 
 namespace rankwise::collectives {
@@ -22,15 +23,24 @@ void ring_blocks(const Operation &operation, const Blocks &blocks, std::uint32_t
 }
 
 void doubling_blocks(const Operation &operation, const Blocks &blocks, std::uint32_t shift, Writer &writer) {
-    const std::uint32_t me = (operation.rank + operation.size - shift) % operation.size;
-    for (std::uint32_t mask = 1; mask < operation.size; mask <<= 1) {
+    const std::uint32_t size = operation.size;
+    const std::uint32_t me = (operation.rank + size - shift) % size;
+    const auto rank_at = [&](std::uint32_t place) { return (place + shift) % size; };
+    for (std::uint32_t mask = 1; mask < size; mask <<= 1) {
         const std::uint32_t other = me ^ mask;
-        const std::uint32_t peer = (other + shift) % operation.size;
         const std::uint32_t own_first = me & ~(mask - 1);
-        const std::uint32_t other_first = other & ~(mask - 1);
-        writer.send(peer, blocks.bytes(own_first, mask), blocks.start(own_first));
-        writer.receive(peer, blocks.bytes(other_first, mask), blocks.start(other_first));
-        writer.next();
+        const std::uint32_t other_first = std::min(other & ~(mask - 1), size);
+        const std::uint64_t own = blocks.bytes(own_first, std::min(mask, size - own_first));
+        const std::uint64_t others = blocks.bytes(other_first, std::min(mask, size - other_first));
+        if (other < size) {
+            writer.send(rank_at(other), own, blocks.start(own_first));
+            writer.receive(rank_at(other), others, blocks.start(other_first));
+            writer.next();
+        }
+        hand_on_to_partnerless(
+            me, size, mask, writer,
+            [&](std::uint32_t place) { writer.send(rank_at(place), others, blocks.start(other_first)); },
+            [&](std::uint32_t place) { writer.receive(rank_at(place), others, blocks.start(other_first)); });
     }
 }
 

@@ -115,7 +115,7 @@ constexpr Rule reduce_scatter_rules[] = {
     {4, 65536, "ring"}, {4, 131072, "recursive_halving"}, {4, all, "ring"},
     {8, 8, "nonoverlapping"}, {8, 262144, "recursive_halving"}, {8, all, "ring"},
     {32, 262144, "recursive_halving"}, {32, all, "ring"},
-    {64, 64, "nonoverlapping"}, {64, 524288, "recursive_halving"}, {64, all, "ring"},
+    {64, 64, "nonoverlapping"}, {64, 2048, "recursive_halving"}, {64, 524288, "butterfly"}, {64, all, "ring"},
     {512, 256, "nonoverlapping"}, {512, all, "recursive_halving"},
     {4096, 512, "nonoverlapping"}, {4096, all, "recursive_halving"},
     {any, 1024, "nonoverlapping"}, {any, all, "recursive_halving"},
@@ -123,12 +123,13 @@ constexpr Rule reduce_scatter_rules[] = {
 
 constexpr Rule reduce_scatter_block_rules[] = {
     {4, 131072, "recursive_halving"}, {4, all, "nonoverlapping"},
+    {8, 32, "recursive_doubling"}, {8, 256, "butterfly"}, {8, 8192, "recursive_halving"}, {8, 16384, "butterfly"},
     {8, 1048576, "recursive_halving"}, {8, all, "nonoverlapping"},
-    {16, 4, "nonoverlapping"}, {16, 524288, "recursive_halving"}, {16, 4194304, "nonoverlapping"},
+    {16, 4, "nonoverlapping"}, {16, 32, "recursive_halving"}, {16, 128, "butterfly"}, {16, 524288, "recursive_halving"}, {16, 4194304, "nonoverlapping"},
     {16, all, "recursive_halving"},
     {32, 32, "nonoverlapping"}, {32, 524288, "recursive_halving"}, {32, 2097152, "nonoverlapping"},
     {32, all, "recursive_halving"},
-    {any, 4, "recursive_halving"}, {any, 16, "nonoverlapping"}, {any, 65536, "recursive_halving"},
+    {any, 4, "recursive_halving"}, {any, 16, "nonoverlapping"}, {any, 65536, "butterfly"},
     {any, 262144, "nonoverlapping"}, {any, all, "recursive_halving"},
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "collectives/algorithms.hpp"
 
 namespace rankwise::collectives {
@@ -24,6 +26,27 @@ void reduce_over(tree_fn tree, const Operation &operation, Writer &writer) {
     if (node.parent) {
         writer.send(*node.parent, operation.bytes, 0);
         writer.next();
+    }
+}
+
+// libnbc's pieces of 8 KiB: as many elements in each, the rest in the last.
+void reduce_segmented_chain(const Operation &operation, Writer &writer) {
+    constexpr std::uint64_t piece_bytes = 8192;
+    const TreeNode node = chain_tree(operation.rank, operation.size, operation.root);
+    const std::uint64_t element = std::max<std::uint32_t>(operation.element_bytes, 1);
+    const std::uint64_t pieces = (operation.bytes + piece_bytes - 1) / piece_bytes;
+    const std::uint64_t length = operation.bytes / element / pieces * element;
+    for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+        const std::uint64_t first = piece * length;
+        const std::uint64_t bytes = piece + 1 < pieces ? length : operation.bytes - first;
+        for (const auto child : node.children) {
+            writer.reduce(child, bytes, first);
+            writer.next();
+        }
+        if (node.parent) {
+            writer.send(*node.parent, bytes, first);
+            writer.next();
+        }
     }
 }
 

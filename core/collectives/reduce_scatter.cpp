@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "collectives/algorithms.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/halving.hpp"
+#include "collectives/partnerless.hpp"
 
 namespace rankwise::collectives {
 
@@ -64,6 +67,34 @@ void reduce_scatter_ring(const Operation &operation, Writer &writer) {
         writer.send((operation.rank + 1) % size, blocks.bytes(outgoing, 1), blocks.start(outgoing));
         writer.reduce((operation.rank + size - 1) % size, blocks.bytes(incoming, 1), blocks.start(incoming));
         writer.next();
+    }
+}
+
+// Each exchange carries all blocks but those of the sender's own subtree, whose ranks need nothing of each other any more.
+void reduce_scatter_recursive_doubling(const Operation &operation, Writer &writer) {
+    const auto blocks = Blocks::of(operation);
+    const std::uint32_t size = operation.size;
+    for (std::uint32_t mask = 1; mask < size; mask <<= 1) {
+        const std::uint32_t peer = operation.rank ^ mask;
+        const auto beside = [&](std::uint32_t first, auto &&use) {
+            const std::uint32_t number = std::min(mask, size - first);
+            use(blocks.total() - blocks.bytes(first, number), blocks.start((first + number) % size));
+        };
+        const std::uint32_t own_first = operation.rank & ~(mask - 1);
+        const std::uint32_t other_first = std::min(peer & ~(mask - 1), size - 1);
+        if (peer < size) {
+            beside(own_first, [&](auto bytes, auto offset) { writer.send(peer, bytes, offset); });
+            beside(other_first, [&](auto bytes, auto offset) { writer.reduce(peer, bytes, offset); });
+            writer.next();
+        }
+        hand_on_to_partnerless(
+            operation.rank, size, mask, writer,
+            [&](std::uint32_t to) {
+                beside(other_first, [&](auto bytes, auto offset) { writer.send(to, bytes, offset); });
+            },
+            [&](std::uint32_t from) {
+                beside(other_first, [&](auto bytes, auto offset) { writer.reduce(from, bytes, offset); });
+            });
     }
 }
 

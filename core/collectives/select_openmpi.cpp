@@ -31,14 +31,6 @@ std::string_view allreduce(const Operation &operation) {
     return name;
 }
 
-std::string_view bcast(const Operation &operation) {
-    const auto name = decide(bcast_rules, operation.size, operation.bytes);
-    if (name == "scatter_recursive_doubling_allgather" && !std::has_single_bit(operation.size)) {
-        return "scatter_ring_allgather";
-    }
-    return name;
-}
-
 std::string_view reduce(const Operation &operation) {
     const std::span<const Rule> rules =
         operation.commutative ? std::span<const Rule>(reduce_rules) : reduce_noncommutative_rules;
@@ -61,7 +53,7 @@ std::string_view blocking(const Operation &operation) {
     case Collective::barrier:
         return decide(barrier_rules, operation.size, 0);
     case Collective::bcast:
-        return bcast(operation);
+        return decide(bcast_rules, operation.size, operation.bytes);
     case Collective::reduce:
         return reduce(operation);
     case Collective::allreduce:
@@ -102,7 +94,7 @@ std::string_view nonblocking(const Operation &operation) {
             return "rabenseifner_halves";
         }
         return operation.size > 4 || operation.bytes < long_message || !operation.commutative ? "exchanged_binomial"
-                                                                                              : "chain";
+                                                                                              : "segmented_chain";
     case Collective::allreduce:
         if (operation.size < 4 || operation.bytes < long_message || !operation.commutative || operation.in_place) {
             return "reduce_bcast";
