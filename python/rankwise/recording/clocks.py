@@ -9,7 +9,6 @@ drift, which is taken here from each host's own CLOCK_MONOTONIC).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,13 +70,17 @@ def relate(job: Job, ranks: list[RankEvents], messages: Messages) -> list[HostCl
 
 def _bounds(ranks: list[RankEvents], messages: Messages, number: np.ndarray) -> dict[tuple[int, int], tuple]:
     """By pair of hosts: what to add to the second's times to get the first's, and the bound of it."""
-    least: dict[tuple[int, int], float] = defaultdict(lambda: np.inf)
-    between = np.flatnonzero(number[messages.source] != number[messages.destination])
-    for at in between:
-        source, destination = messages.source[at], messages.destination[at]
-        delay = ranks[destination].end_s[messages.receive[at]] - ranks[source].begin_s[messages.send[at]]
-        key = (int(number[source]), int(number[destination]))
-        least[key] = min(least[key], float(delay))
+    starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
+    begins = np.concatenate([each.begin_s for each in ranks])
+    ends = np.concatenate([each.end_s for each in ranks])
+    delay = (
+        ends[starts[messages.destination] + messages.receive]
+        - begins[starts[messages.source] + messages.send]
+    )
+    hosts = int(number.max()) + 1
+    shortest = np.full((hosts, hosts), np.inf)
+    np.minimum.at(shortest, (number[messages.source], number[messages.destination]), delay)
+    least = {(int(a), int(b)): float(shortest[a, b]) for a, b in np.argwhere(np.isfinite(shortest)) if a != b}
     found = {}
     for (a, b), there in least.items():
         back = least.get((b, a), np.inf)

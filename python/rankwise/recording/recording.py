@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
     from rankwise.recording.clocks import HostClock
+    from rankwise.recording.waits import Timeline
 
 
 class Recording:
@@ -151,15 +152,19 @@ class Recording:
         """Whether it was made in a lab, whose nodes are one host."""
         return bool((self.context["run"] or {}).get("lab"))
 
+    @cached_property
+    def _timeline(self) -> Timeline:
+        from rankwise.recording.waits import Timeline
+
+        return Timeline.of(self.path, self._job)
+
     def clocks(self) -> list[HostClock]:
         """How the clocks of the hosts relate, from an exact trace's messages, and how far that may be wrong.
 
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts that its messages do not relate.
         """
-        from rankwise.recording.waits import Timeline
-
-        return Timeline.of(self.path, self._job).clocks
+        return self._timeline.clocks
 
     def waits(self) -> pl.DataFrame:
         """Time in receives and synchronising collectives by rank and call: time_s, and of it waiting_s for others.
@@ -167,9 +172,7 @@ class Recording:
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks its messages do not relate.
         """
-        from rankwise.recording.waits import Timeline
-
-        return Timeline.of(self.path, self._job).waits()
+        return self._timeline.waits()
 
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,49 +106,88 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
         ranks: Events by world rank.
         communicator_of: By rank, number of a communicator for all from the rank's own index of it.
     """
-    waiting: dict[tuple[int, int, int, int], deque] = defaultdict(deque)
-    for rank, each in enumerate(ranks):
-        columns, known = each.columns, communicator_of[rank]
-        for row in np.flatnonzero(np.isin(_classes(columns), _SENDS) & (columns["send_peer"] >= 0)):
-            comm = known.get(int(columns["comm"][row]), -1)
-            key = (rank, int(columns["send_peer"][row]), comm, int(columns["send_tag"][row]))
-            waiting[key].append(int(row))
-    rows = []
-    for rank, each in enumerate(ranks):
-        for posted, ended, comm, peer, tag in _receives(each.columns):
-            queue = waiting.get((peer, rank, communicator_of[rank].get(comm, -1), tag))
-            if queue:
-                rows.append((peer, queue.popleft(), rank, ended, posted))
-    columns = np.array(rows, np.int64).reshape(-1, 5).T
-    return Messages(*columns)
+    sends, receives = [], []
+    for rank, (each, known) in enumerate(zip(ranks, communicator_of, strict=True)):
+        columns = each.columns
+        rows = np.flatnonzero(np.isin(event_classes(columns), _SENDS) & (columns["send_peer"] >= 0))
+        comm, mine = common_communicator(columns["comm"][rows], known), np.full(len(rows), rank)
+        sends.append((mine, columns["send_peer"][rows], comm, columns["send_tag"][rows], rows))
+        posted, ended, comm, peer, tag = _receives(columns)
+        mine = np.full(len(posted), rank)
+        receives.append((peer, mine, common_communicator(comm, known), tag, ended, posted))
+    source, destination, *sent_by, send = _joined(sends, 5)
+    receives_from, receives_at, *received_by, ended, posted = _joined(receives, 6)
+    # One number for each (source, destination, communicator, tag), then for each message of it.
+    keys = np.concatenate(
+        [
+            np.column_stack([source, destination, *sent_by]),
+            np.column_stack([receives_from, receives_at, *received_by]),
+        ]
+    )
+    streams = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    sent, received = (
+        part * len(keys) + ordinals(part) for part in (streams[: len(send)], streams[len(send) :])
+    )
+    _, first, second = np.intersect1d(sent, received, assume_unique=True, return_indices=True)
+    order = np.argsort(second, kind="stable")
+    first, second = first[order], second[order]
+    return Messages(source[first], send[first], receives_at[second], ended[second], posted[second])
 
 
-def _classes(columns: dict[str, np.ndarray]) -> np.ndarray:
-    classes = np.append(CALL_CLASSES, "event")  # polls, samples and losses are no calls
+def _joined(parts: list[tuple], width: int) -> list[np.ndarray]:
+    """Columns of all ranks behind each other, as 64-bit integers."""
+    if not parts:
+        return [np.empty(0, np.int64)] * width
+    return [np.concatenate([np.asarray(part[at], np.int64) for part in parts]) for at in range(width)]
+
+
+def ordinals(values: np.ndarray) -> np.ndarray:
+    """For each value how often it came before."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]])
+    before = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+    found = np.empty(len(values), np.int64)
+    found[order] = before
+    return found
+
+
+def common_communicator(own: np.ndarray, known: dict[int, int]) -> np.ndarray:
+    """Numbers of communicators for all ranks from a rank's own indices of them; -1 for unknown ones."""
+    table = np.full(max(known, default=-1) + 2, -1, np.int64)
+    for index, number in known.items():
+        table[index] = number
+    return table[np.minimum(np.asarray(own, np.int64), len(table) - 1)]
+
+
+def event_classes(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """The class of each event's call; `event` for polls, samples and losses, which are no calls."""
+    classes = np.append(CALL_CLASSES, "event")
     return classes[np.minimum(columns["kind"], len(CALL_CLASSES))]
 
 
-def _receives(columns: dict[str, np.ndarray]) -> list[tuple[int, int, int, int, int]]:
+def _receives(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
     """Receives in the order posted: row posted, row ended, communicator, source, tag."""
-    classes = _classes(columns)
-    found = [
-        (
-            int(row),
-            int(row),
-            int(columns["comm"][row]),
-            int(columns["recv_peer"][row]),
-            int(columns["recv_tag"][row]),
-        )
-        for row in np.flatnonzero(np.isin(classes, ("recv", "sendrecv")) & (columns["recv_peer"] >= 0))
-    ]
+    classes = event_classes(columns)
+    blocking = np.flatnonzero(np.isin(classes, ("recv", "sendrecv")) & (columns["recv_peer"] >= 0))
     taken = np.flatnonzero(np.isin(classes, ("irecv", "isendrecv")))
-    row_of = dict(zip(columns["request"][taken].tolist(), taken.tolist(), strict=True))
+    numbers = columns["request"][taken].astype(np.int64)
+    sorted_by = np.argsort(numbers, kind="stable")
     owner = np.repeat(
         np.arange(len(columns["kind"])), np.diff(columns["completion_offsets"].astype(np.int64))
     )
-    for at in np.flatnonzero(columns["completion_is_receive"] & (columns["completion_peer"] >= 0)):
-        posted = row_of.get(int(columns["completion_request"][at]))
-        if posted is not None:
-            source, tag = int(columns["completion_peer"][at]), int(columns["completion_tag"][at])
-            found.append((posted, int(owner[at]), int(columns["comm"][posted]), source, tag))
-    return sorted(found)
+    done = np.flatnonzero(columns["completion_is_receive"] & (columns["completion_peer"] >= 0))
+    wanted = columns["completion_request"][done].astype(np.int64)
+    at = np.searchsorted(numbers[sorted_by], wanted)
+    there = at < len(numbers)
+    there[there] = numbers[sorted_by][at[there]] == wanted[there]
+    done, posted = done[there], taken[sorted_by[at[there]]]
+    found = [
+        np.concatenate([blocking, posted]),
+        np.concatenate([blocking, owner[done]]),
+        np.concatenate([columns["comm"][blocking], columns["comm"][posted]]),
+        np.concatenate([columns["recv_peer"][blocking], columns["completion_peer"][done]]),
+        np.concatenate([columns["recv_tag"][blocking], columns["completion_tag"][done]]),
+    ]
+    order = np.lexsort((found[1], found[0]))
+    return tuple(column[order] for column in found)

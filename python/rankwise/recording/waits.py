@@ -7,7 +7,6 @@ caller waited. What a call took beyond is the library's and the network's.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +16,16 @@ import polars as pl
 from rankwise.recording.clocks import HostClock, relate
 from rankwise.recording.communicators import unify
 from rankwise.recording.job import choose_job
-from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES, read
-from rankwise.recording.timeline import Messages, RankEvents, match, rank_events
+from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, read
+from rankwise.recording.timeline import (
+    Messages,
+    RankEvents,
+    common_communicator,
+    event_classes,
+    match,
+    ordinals,
+    rank_events,
+)
 
 # Nobody leaves before everybody has come: each member needs something of each other one (MPI 5.0, chapter 6).
 SYNCHRONISING = (
@@ -120,36 +127,45 @@ def waits(ranks: list[RankEvents], messages: Messages, communicator_of: list[dic
 
 
 def _late_senders(ranks: list[RankEvents], messages: Messages, waited: list, concerned: list) -> None:
+    starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
+    begins = np.concatenate([each.begin_s for each in ranks])
+    sent = begins[starts[messages.source] + messages.send]
     for rank, each in enumerate(ranks):
-        mine = np.flatnonzero(messages.destination == rank)
+        mine = messages.destination == rank
         ends = messages.receive[mine]
-        sent = np.array(
-            [ranks[s].begin_s[row] for s, row in zip(messages.source[mine], messages.send[mine], strict=True)]
-        )
-        late = np.clip(sent - each.begin_s[ends], 0, (each.end_s - each.begin_s)[ends]) if len(mine) else sent
+        late = np.clip(sent[mine] - each.begin_s[ends], 0, (each.end_s - each.begin_s)[ends])
         # Several messages of one call: it waited for the last of them.
         np.maximum.at(waited[rank], ends, late)
         concerned[rank][ends] = True
 
 
 def _late_members(ranks: list[RankEvents], communicator_of: list, waited: list, concerned: list) -> None:
-    together: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    """The n-th blocking collectives of a communicator belong together."""
+    rank_of, row_of, comm_of, turn_of = [], [], [], []
     for rank, each in enumerate(ranks):
-        kinds = np.minimum(each.columns["kind"], len(CALL_CLASSES))
-        blocking = np.append(CALL_CLASSES == "collective", False)[kinds]
-        calls: dict[int, int] = defaultdict(int)
-        for row in np.flatnonzero(blocking):
-            comm = communicator_of[rank].get(int(each.columns["comm"][row]))
-            if comm is None:
-                continue
-            together[comm, calls[comm]].append((rank, int(row)))
-            calls[comm] += 1
-    for members in together.values():
-        kinds = {int(ranks[rank].columns["kind"][row]) for rank, row in members}
-        if len(kinds) != 1 or CALL_COLLECTIVES[kinds.pop()] not in SYNCHRONISING:
-            continue
-        last = max(ranks[rank].begin_s[row] for rank, row in members)
-        for rank, row in members:
-            each = ranks[rank]
-            waited[rank][row] = np.clip(last - each.begin_s[row], 0, each.end_s[row] - each.begin_s[row])
-            concerned[rank][row] = True
+        rows = np.flatnonzero(event_classes(each.columns) == "collective")
+        comm = common_communicator(each.columns["comm"][rows], communicator_of[rank])
+        rows, comm = rows[comm >= 0], comm[comm >= 0]
+        rank_of.append(np.full(len(rows), rank))
+        row_of.append(rows)
+        comm_of.append(comm)
+        turn_of.append(ordinals(comm))
+    calls = np.column_stack([np.concatenate(comm_of), np.concatenate(turn_of)])
+    number = np.unique(calls, axis=0, return_inverse=True)[1].reshape(-1)
+    count = int(number.max()) + 1 if len(number) else 0
+    of_rank, of_row = np.concatenate(rank_of), np.concatenate(row_of)
+    kinds = np.concatenate([each.columns["kind"][rows] for each, rows in zip(ranks, row_of, strict=True)])
+    begins = np.concatenate([each.begin_s[rows] for each, rows in zip(ranks, row_of, strict=True)])
+    lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+    np.minimum.at(lowest, number, kinds.astype(np.int64))
+    np.maximum.at(highest, number, kinds.astype(np.int64))
+    synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
+    counts = (lowest == highest) & synchronising[np.clip(highest, 0, len(synchronising) - 1)]
+    last = np.full(count, -np.inf)
+    np.maximum.at(last, number, begins)
+    for rank, each in enumerate(ranks):
+        mine = (of_rank == rank) & counts[number]
+        rows = of_row[mine]
+        spent = (each.end_s - each.begin_s)[rows]
+        waited[rank][rows] = np.clip(last[number[mine]] - each.begin_s[rows], 0, spent)
+        concerned[rank][rows] = True

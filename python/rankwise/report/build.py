@@ -17,6 +17,7 @@ from rankwise.report.collectives import collectives
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.layouts import Placed, recorded_placement
 from rankwise.report.matrix import comm_matrix
+from rankwise.report.waiting import waiting
 
 # A rank's time is from the end of the first to the start of the last.
 _OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Session_finalize", "MPI_Finalize")
@@ -46,6 +47,7 @@ def build(
         ranks=_ranks(recording),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         collectives=collectives(recording, time_s),
+        waiting=waiting(recording),
         matrix=comm_matrix(columns, recording.world_size),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
         notes=notes(recording),

@@ -151,6 +151,56 @@ class Collective(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class WaitingCall(msgspec.Struct, frozen=True):
+    """Calls of one MPI function that need something of others.
+
+    These are receives, and collectives that nobody leaves before everybody has come.
+
+    Attributes:
+        call: Its name.
+        time_s: Time of all ranks inside it.
+        waiting_s: Of this, until the last thing that the call needed had begun; the rest is transfer.
+        most_s: The waiting of the rank that waited most.
+        most_rank: That rank.
+    """
+
+    call: str
+    time_s: float
+    waiting_s: float
+    most_s: float
+    most_rank: int
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """How far the relation of a host's clock to the others may be wrong.
+
+    Attributes:
+        host: Its name.
+        offset_s: What is added to its times to get those of the first host.
+        bound_s: How far that may be wrong; 0 for the first host.
+        spread_s: How far its own ranks are apart.
+    """
+
+    host: str
+    offset_s: float
+    bound_s: float
+    spread_s: float
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Waiting told apart from transferring, from an exact trace of the whole run.
+
+    Attributes:
+        calls: By MPI function, the longest first; empty if it could not be told.
+        clocks: By host.
+        why_not: Why it could not be told, and what to do; `null` if it could.
+    """
+
+    calls: list[WaitingCall]
+    clocks: list[Clock]
+    why_not: str | None
+
+
 class CommMatrix(msgspec.Struct, frozen=True):
     """Messages between groups of consecutive ranks; only pairs that have some, as columns of equal length.
 
@@ -202,6 +252,7 @@ class ReportData(msgspec.Struct, frozen=True):
         ranks: Time by rank.
         calls: Time by MPI function, the longest first; MPI_Init and its like behind them.
         collectives: Collective operations by algorithm, the longest first.
+        waiting: Waiting and transferring; `null` without a trace.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
@@ -216,6 +267,7 @@ class ReportData(msgspec.Struct, frozen=True):
     ranks: Ranks
     calls: list[Call]
     collectives: list[Collective]
+    waiting: Waiting | None
     matrix: CommMatrix
     distributions: list[PlacedDistribution]
     notes: list[str]

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 from rankwise.placement.distribution import MessageDistribution, SizeRange
 from rankwise.quantities import bytes_text, count_text, seconds_text
-from rankwise.report.data import Collective, PlacedDistribution, ReportData
+from rankwise.report.data import Collective, PlacedDistribution, ReportData, Waiting
 
 
 def percent(share: float | None) -> str:
@@ -71,6 +71,16 @@ def recording_cost(report: ReportData) -> str:
     return (
         f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {share * 100:.2g} % of a rank's time"
     )
+
+
+def clocks_text(waiting: Waiting) -> str:
+    """How far the clocks may be wrong, of one host or of several."""
+    within = max((clock.spread_s for clock in waiting.clocks), default=0.0)
+    text = f"clocks of the ranks of a host are within {seconds_text(within)}"
+    if len(waiting.clocks) > 1:
+        bound = max(clock.bound_s for clock in waiting.clocks)
+        text += f", those of {len(waiting.clocks)} hosts within {seconds_text(bound)} of the first one's"
+    return text
 
 
 def plural(count: int, noun: str) -> str:

@@ -8,9 +8,17 @@ import io
 from rich.console import Console, RenderableType
 
 from rankwise.report.data import ReportData
-from rankwise.report.text import calls, collectives, distribution, headline, matrix, ranks
+from rankwise.report.text import calls, collectives, distribution, headline, matrix, ranks, waiting
 
-VIEWS = (headline.view, ranks.view, calls.view, collectives.view, matrix.view, distribution.view)
+VIEWS = (
+    headline.view,
+    ranks.view,
+    calls.view,
+    waiting.view,
+    collectives.view,
+    matrix.view,
+    distribution.view,
+)
 COLUMNS = 80
 
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Waiting and transferring in every view of the report."""
+
+import pytest
+from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
+
+from rankwise.recording import Recording
+from rankwise.report import build, data
+from rankwise.report.html import render as render_html
+from rankwise.report.text import render as render_text
+
+US = 1000  # ticks are nanoseconds
+
+
+def two_ranks(flags=0):
+    """On two hosts: rank 1 begins to receive at 100 us, is sent to at 130 us and done at 135 us; then rank 0 alike."""
+    first, second = (
+        Rank(me, 2, host=f"n{me}", flags=FINALIZED | TRACED | flags, coding=(0, 0)) for me in range(2)
+    )
+    send = [u(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    received = [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    first.event("MPI_Send", 130 * US, 2 * US, send[0])
+    second.event("MPI_Recv", 100 * US, 35 * US, received[1])
+    second.event("MPI_Send", 100 * US, 1 * US, send[1])
+    first.event("MPI_Recv", 8 * US, 100 * US, received[0])
+    return [first, second]
+
+
+def test_every_view_says_what_was_waiting_and_how_far_the_clocks_are_known(tmp_path):
+    report = build.build(Recording.open(write_recording(tmp_path, two_ranks())))
+    # GIVEN delays of 5 us both ways, so that the clocks are known within 5 us, and alike
+    assert [(clock.host, clock.offset_s) for clock in report.waiting.clocks] == [("n0", 0), ("n1", 0)]
+    assert report.waiting.clocks[1].bound_s == pytest.approx(5e-6)
+    # THEN rank 1 waited 30 of 35 us, rank 0 95 of 100 us
+    (call,) = report.waiting.calls
+    assert (call.call, call.most_rank) == ("MPI_Recv", 0)
+    assert (call.time_s, call.waiting_s, call.most_s) == pytest.approx((135e-6, 125e-6, 95e-6))
+    text = " ".join(render_text(report).split())
+    assert "MPI_Recv 67.5 us 92.6 % 7.4 % 95 us (rank 0)" in text
+    assert "those of 2 hosts within 5 us of the first one's" in text
+    page = render_html(report)
+    assert (
+        "Waiting and transferring" in page and "<td>92.6 %</td><td>7.4 %</td><td>95 us</td><td>0</td>" in page
+    )
+    assert data.to_dict(report)["waiting"]["calls"][0]["most_rank"] == 0
+
+
+def test_a_trace_that_cannot_tell_says_why_and_what_to_do(tmp_path):
+    report = build.build(Recording.open(write_recording(tmp_path, two_ranks(CUT))))
+    assert report.waiting.calls == []
+    for view in (render_text(report), render_html(report)):
+        words = " ".join(view.split())
+        assert "only a part of this run" in words and "rankwise record --trace --exact-times" in words
+
+
+def test_a_recording_without_a_trace_says_nothing_of_it(tmp_path):
+    report = build.build(Recording.open(write_recording(tmp_path, [Rank(0, 1)])))
+    assert report.waiting is None
+    assert "transferring" not in render_text(report) and "transferring" not in render_html(report)
