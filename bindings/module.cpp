@@ -4,6 +4,7 @@
 NB_MODULE(_core, module) {
     bind_error(module);
     bind_collectives(module);
+    bind_machine(module);
     bind_placement(module);
     bind_replay(module);
     bind_programs(module);

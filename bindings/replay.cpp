@@ -162,7 +162,8 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
         layout.place_link.size() != std::size_t{layout.places} * layout.places ||
         layout.network_link >= link_classes || layout.self_link >= link_classes ||
         !all_below(layout.place_link, link_classes) || !all_below(layout.place, layout.places) ||
-        !all_below(layout.processor, layout.capacity.size()))
+        !all_below(layout.processor, layout.capacity.size()) ||
+        (!machine.network.empty() && !all_below(layout.node, machine.network.nodes())))
         throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) +
                               "` ranks");
     return layout;
@@ -328,6 +329,7 @@ void bind_replay(nb::module_ &module) {
         .def_prop_ro("shared", [](const Prediction &p) { return shared_loads(p.shared); })
         .def_prop_ro("tx", [](const Prediction &p) { return interface_loads(p.tx); })
         .def_prop_ro("rx", [](const Prediction &p) { return interface_loads(p.rx); })
+        .def_prop_ro("ports", [](const Prediction &p) { return interface_loads(p.ports); })
         .def_prop_ro("channel_messages",
                      [](const Prediction &p) { return counts(p.channels, &ChannelLoad::messages); })
         .def_prop_ro("channel_bytes",

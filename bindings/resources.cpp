@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "error.hpp"
+#include "network.hpp"
 
 namespace nb = nanobind;
 using rankwise::machine::Layout;
@@ -44,6 +45,8 @@ void add_resources(rankwise::machine::Machine &machine, const nb::dict &from) {
             memory.computation = nb::cast<bool>(each["computation"]);
             machine.bandwidths.push_back(std::move(memory));
         }
+    if (from.contains("network"))
+        machine.network = network_from(from["network"]);
     if (from.contains("interrupts") && !from["interrupts"].is_none()) {
         const auto each = nb::cast<nb::dict>(from["interrupts"]);
         machine.interrupts.exists = true;

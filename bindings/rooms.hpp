@@ -6,6 +6,7 @@
 // One function a room of core/, defined in the file of the room's name.
 void bind_error(nanobind::module_ &module);
 void bind_collectives(nanobind::module_ &module);
+void bind_machine(nanobind::module_ &module);
 void bind_placement(nanobind::module_ &module);
 void bind_replay(nanobind::module_ &module);
 void bind_programs(nanobind::module_ &module); // into the room of bind_replay, behind it

@@ -7,13 +7,11 @@
 #include <limits>
 #include <vector>
 
+#include "machine/interface.hpp"
+#include "machine/network.hpp"
 #include "machine/resources.hpp"
 
 namespace rankwise::machine {
-
-/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of
-/// all numbers.
-using Picoseconds = std::int64_t;
 
 /// Later than everything.
 inline constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
@@ -54,17 +52,6 @@ struct LinkClass {
     }
 };
 
-/// One direction of a node's network interface: one message after the other.
-struct Interface {
-    Picoseconds per_message = 0;
-    double per_byte = 0; ///< 1 / capacity
-
-    Picoseconds time(std::uint64_t bytes) const {
-        return per_message + std::llround(static_cast<double>(bytes) * per_byte);
-    }
-    bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
-};
-
 /// What the ranks of one core do while they wait inside MPI.
 enum class CoreSharing : std::uint8_t { none, yield, spin };
 
@@ -81,8 +68,12 @@ struct Machine {
     /// alone is found out.
     bool computation_is_as_recorded = false;
 
+    Network network; ///< empty: nodes are connected without anything that messages queue for
+
     /// The plain model: LogGOPS by channel, interfaces and cores.
-    bool only_interfaces_and_cores() const { return bandwidths.empty() && !interrupts.exists; }
+    bool only_interfaces_and_cores() const {
+        return bandwidths.empty() && !interrupts.exists && network.empty();
+    }
 };
 
 /// Where the ranks are, and which link class connects two places.

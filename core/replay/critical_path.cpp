@@ -13,7 +13,7 @@ class Walk {
   public:
     Walk(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Layout &layout,
          const Timeline &timeline)
-        : steps_(steps), layout_(layout), times_(timeline.operations), costs_(machine) {}
+        : steps_(steps), machine_(machine), layout_(layout), times_(timeline.operations), costs_(machine) {}
 
     std::vector<PathSegment> run() {
         for (std::uint32_t op = 0; op < times_.size(); ++op)
@@ -116,13 +116,15 @@ class Walk {
             return; // the sender was not inside MPI when the answer came
         const std::uint32_t send = op_, receive = steps_[op_].partner;
         const OperationTimes &other = times_[receive];
-        const Picoseconds answered = time_ - cost.control;
+        const Picoseconds travel =
+            control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
+        const Picoseconds answered = time_ - travel;
         back_to(answered, Cause::handshake);
         if (other.answered == answered && leave_for(other.late_after, answered))
             return; // nor was the receiver when the request came
         if (other.ready == answered && leave_for(other.released_by, answered))
             return; // it posted its receive later
-        back_to(answered - cost.control, Cause::handshake);
+        back_to(answered - travel, Cause::handshake);
         op_ = send;
         job(times.begin, cost.o_send, Cause::overhead);
         before();
@@ -151,6 +153,7 @@ class Walk {
         }
         back_to(times.on_rx, Cause::bytes);
         back_to(times.at_rx, Cause::rx_queue);
+        back_to(times.at_rx - times.at_ports, Cause::port_queue);
         back_to(times_[send].on_tx, Cause::latency);
         op_ = send;
         back_to(times_[send].on_link, Cause::tx_queue);
@@ -159,6 +162,7 @@ class Walk {
     }
 
     const LargeArray<Step> &steps_;
+    const machine::Machine &machine_;
     const machine::Layout &layout_;
     const std::vector<OperationTimes> &times_;
     MessageCosts costs_;

@@ -21,10 +21,11 @@ enum class Cause : std::uint8_t {
     link_queue, ///< a message waits for others of its rank
     tx_queue,   ///< a message waits for others at the interface of its sender's node
     rx_queue,   ///< and of its receiver's node
+    port_queue, ///< and at switch ports
     handshake   ///< request and answer of a rendezvous travel
 };
-inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "latency",  "bytes",
-                                           "link_queue",  "tx_queue", "rx_queue",     "handshake"};
+inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "latency",    "bytes",
+                                           "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {

@@ -9,6 +9,8 @@
 #include "replay/deadlock.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/more_resources.hpp"
+#include "replay/passage.hpp"
+#include "replay/path_steps.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
 #include "replay/recorders.hpp"
@@ -19,7 +21,6 @@ namespace rankwise::replay {
 namespace {
 
 using machine::CoreSharing;
-using machine::Interface;
 using machine::Layout;
 using machine::LinkClass;
 using machine::Machine;
@@ -55,12 +56,6 @@ struct alignas(64) Processor {
     Picoseconds finish = 0; ///< of the rank (at its first processor)
 };
 static_assert(sizeof(Processor) == 64);
-
-/// One direction of a node's network interface.
-struct Passage {
-    Picoseconds free = 0;
-    InterfaceLoad load;
-};
 
 /// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
 enum : std::uint32_t {
@@ -112,7 +107,9 @@ template <class Recorder, class More> class Engine {
 
   private:
     friend ResourceSteps<Engine>;
+    friend PathSteps<Engine>;
     ResourceSteps<Engine> steps() { return {*this}; }
+    PathSteps<Engine> paths() { return {*this}; }
 
     static bool moves_bytes_by_core(const LinkClass &l) {
         return std::any_of(l.segments.begin(), l.segments.end(),
@@ -154,8 +151,11 @@ template <class Recorder, class More> class Engine {
 
     /// @return the operation of an event, 0 of one of a core
     static std::uint32_t operation_of(const Event &event) {
-        if (event.order >> phase_shift >= job_ends)
-            return event.order >> phase_shift == job_ends ? event.order & ((1u << phase_shift) - 1) : 0;
+        const std::uint32_t phase = event.order >> phase_shift;
+        if (phase >= job_ends)
+            return phase == job_ends ? event.order & ((1u << phase_shift) - 1) : 0;
+        if constexpr (More::any)
+            return phase == enters_rx ? event.order & ((1u << phase_shift) - 1) : event.what;
         return event.what;
     }
     void fetch_operation(const Event &event) const { progress_.prefetch(operation_of(event)); }
@@ -171,7 +171,12 @@ template <class Recorder, class More> class Engine {
             arrive(event.what);
             break;
         case enters_rx:
-            enter_rx(send, event.what);
+            if (is_in_parts(send)) {
+                if constexpr (More::any)
+                    paths().enter_next(send, event.what);
+            } else {
+                enter_rx(send, event.what);
+            }
             break;
         case request_arrives:
             request(event.what);
@@ -183,7 +188,12 @@ template <class Recorder, class More> class Engine {
             finish_send(event.what, has_left);
             break;
         case enters_link:
-            enter_tx(event.what, cost_of_send(event.what));
+            if (is_in_parts(send)) {
+                if constexpr (More::any)
+                    paths().leave_rank(send);
+            } else {
+                enter_tx(send, cost_of_send(send));
+            }
             break;
         case job_ends:
             if constexpr (More::any)
@@ -317,7 +327,7 @@ template <class Recorder, class More> class Engine {
                 }
                 end(op);
             } else {
-                at(now_ + cost.control, request_arrives, op, steps_[op].partner);
+                at(now_ + control(op, cost), request_arrives, op, steps_[op].partner);
             }
         } else if (ended == Job::clear) {
             answer(op);
@@ -349,7 +359,7 @@ template <class Recorder, class More> class Engine {
 
     void answer(std::uint32_t receive) {
         const std::uint32_t send = steps_[receive].partner;
-        at(now_ + cost_of_receive(receive).control, clear_arrives, send, send);
+        at(now_ + control(send, cost_of_receive(receive)), clear_arrives, send, send);
     }
 
     void clear(std::uint32_t send) {
@@ -365,8 +375,20 @@ template <class Recorder, class More> class Engine {
             finish_send(send, core_is_done);
     }
 
+    /// How long a request or an answer travels.
+    Picoseconds control(std::uint32_t send, const MessageCost &cost) const {
+        if constexpr (More::any)
+            return control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
+        return cost.control;
+    }
+
     /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
     void enter_link(std::uint32_t send, const MessageCost &cost) {
+        if constexpr (More::any)
+            if (more_.paths.has(cost)) {
+                paths().begin(send, cost);
+                return;
+            }
         if (!cost.overlap) {
             recorder_.sent(send, now_, now_);
             enter_tx(send, cost);
@@ -386,8 +408,9 @@ template <class Recorder, class More> class Engine {
     void enter_tx(std::uint32_t send, const MessageCost &cost) {
         const Step &step = steps_[send];
         const Picoseconds start =
-            cost.network ? pass(machine_.tx, tx_[layout_.node[steps_[send].rank]], cost.bytes, cost.tx)
-                         : now_;
+            cost.network
+                ? tx_[layout_.node[steps_[send].rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
+                : now_;
         const Picoseconds left = start + cost.span;
         recorder_.on_tx(send, step.partner, start, start + cost.latency);
         if (cost.network) {
@@ -408,7 +431,7 @@ template <class Recorder, class More> class Engine {
             if (steps().has_passed_rx(send, receive, cost))
                 return;
         const Picoseconds start =
-            pass(machine_.rx, rx_[layout_.node[steps_[receive].rank]], cost.bytes, cost.rx);
+            rx_[layout_.node[steps_[receive].rank]].pass(machine_.rx, cost.bytes, cost.rx, now_);
         recorder_.on_rx(receive, start);
         if (!first_byte_.empty())
             first_byte_[receive] = start;
@@ -419,18 +442,11 @@ template <class Recorder, class More> class Engine {
             at(last_byte, data_arrives, send, receive);
     }
 
-    /// First in, first out. @return when the message begins to pass
-    Picoseconds pass(const Interface &interface, Passage &passage, std::uint64_t bytes,
-                     Picoseconds time) const {
-        ++passage.load.messages;
-        passage.load.bytes += bytes;
-        if (interface.free_of_cost())
-            return now_;
-        const Picoseconds start = std::max(now_, passage.free);
-        passage.free = start + time;
-        passage.load.busy += time;
-        passage.load.queued += start - now_;
-        return start;
+    /// Whether a message passes more than two interfaces, and is on its way.
+    bool is_in_parts(std::uint32_t send) const {
+        if constexpr (More::any)
+            return more_.paths.is_under_way(send);
+        return false;
     }
 
     void arrive(std::uint32_t receive) {
@@ -534,6 +550,9 @@ template <class Recorder, class More> class Engine {
             result.tx.push_back(tx_[node].load);
             result.rx.push_back(rx_[node].load);
         }
+        if constexpr (More::any)
+            for (const Passage &port : more_.paths.ports())
+                result.ports.push_back(port.load);
         result.channels = std::move(channels_);
         if constexpr (More::any)
             steps().finish_shared(result);

@@ -9,6 +9,7 @@
 #include "machine/machine.hpp"
 #include "replay/interrupt_cores.hpp"
 #include "replay/message_costs.hpp"
+#include "replay/message_paths.hpp"
 #include "replay/schedule.hpp"
 #include "replay/shared_rates.hpp"
 
@@ -30,7 +31,7 @@ struct MoreResources {
     /// @param[in] lanes processors of each rank
     MoreResources(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout,
                   std::uint32_t lanes)
-        : rates(schedule, machine, layout), interrupts(machine, layout),
+        : rates(schedule, machine, layout), interrupts(machine, layout), paths(schedule, machine, layout),
           group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
           longer(schedule.ranks()), arrivals(schedule.operations.size()), far(layout.far),
           far_factor(machine.interrupts.far_factor), interrupted_by(schedule.ranks(), replay::any) {
@@ -82,6 +83,7 @@ struct MoreResources {
 
     SharedRates rates;
     InterruptCores interrupts;
+    MessagePaths paths;
     std::vector<std::uint32_t> group_of; ///< of the job on each processor; `any`: nothing slows it
     std::vector<Picoseconds> bytes_left; ///< of each processor: copying that comes after the job
     std::vector<Longer> longer;          ///< of each rank: time beside its work

@@ -29,7 +29,7 @@ inline constexpr RankPart rank_parts[] = {
     {"core_sharing", &RankTime::core_sharing}, {"memory", &RankTime::memory},
     {"interrupted", &RankTime::interrupted},   {"waiting", &RankTime::waiting}};
 
-/// What passed one direction of one node's network interface.
+/// What passed one direction of one node's network interface, or a switch port.
 struct InterfaceLoad {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -55,6 +55,7 @@ struct ChannelLoad {
 struct Prediction {
     std::vector<RankTime> ranks;
     std::vector<InterfaceLoad> tx, rx; ///< of each node; empty without a machine
+    std::vector<InterfaceLoad> ports;  ///< of each switch port; empty without switches
     std::vector<ChannelLoad> channels; ///< of each link class; empty without a machine
     std::vector<SharedLoad> shared;    ///< of memories, caches and interrupt cores that ranks use
     std::vector<Picoseconds> alone;    ///< of each operation: what a computation would have taken alone; only

@@ -18,6 +18,8 @@ struct NoRecorder {
     void posted(std::uint32_t) {}
     void sent(std::uint32_t, Picoseconds, Picoseconds) {}
     void on_tx(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
+    void queued_at_port(std::uint32_t, Picoseconds) {}
+    void at_rx(std::uint32_t, Picoseconds) {}
     void on_rx(std::uint32_t, Picoseconds) {}
     void arrived(std::uint32_t, Picoseconds) {}
     void ended(std::uint32_t, Picoseconds) {}
@@ -79,6 +81,10 @@ struct TimelineRecorder : NoRecorder {
         timeline.operations[send].on_tx = start;
         timeline.operations[receive].at_rx = timeline.operations[receive].on_rx = at_receiver;
     }
+    void queued_at_port(std::uint32_t receive, Picoseconds time) {
+        timeline.operations[receive].at_ports += time;
+    }
+    void at_rx(std::uint32_t receive, Picoseconds now) { timeline.operations[receive].at_rx = now; }
     void on_rx(std::uint32_t receive, Picoseconds start) { timeline.operations[receive].on_rx = start; }
     void arrived(std::uint32_t receive, Picoseconds now) { timeline.operations[receive].arrives = now; }
     void ended(std::uint32_t op, Picoseconds now) { timeline.operations[op].end = now; }

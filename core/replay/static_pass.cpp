@@ -23,8 +23,8 @@ class Pass {
   public:
     Pass(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
          std::span<const Layout> layouts)
-        : schedule_(schedule), steps_(steps), layouts_(layouts), costs_(machine), ready_(steps.size()),
-          processor_(std::size_t{schedule.ranks()} * schedule.cpus),
+        : schedule_(schedule), steps_(steps), machine_(machine), layouts_(layouts), costs_(machine),
+          ready_(steps.size()), processor_(std::size_t{schedule.ranks()} * schedule.cpus),
           link_(std::size_t{schedule.ranks()} * schedule.nics), slowdown_(schedule.ranks()) {
         std::uint32_t nodes = 0;
         for (const Layout &layout : layouts)
@@ -123,7 +123,8 @@ class Pass {
         Lanes end{};
         for (std::size_t l = 0; l < layouts_.size(); ++l) {
             const MessageCost &c = cost(l, step.rank, step.peer, step.message());
-            const auto control = static_cast<double>(c.control), on_core = static_cast<double>(c.on_core),
+            const Picoseconds travel = control_time(machine_, layouts_[l], c, step.rank, step.peer);
+            const auto control = static_cast<double>(travel), on_core = static_cast<double>(c.on_core),
                        span = static_cast<double>(c.span);
             double leaves = ready_[op][l];
             end[l] = leaves + on_core;
@@ -144,7 +145,8 @@ class Pass {
                 double &tx = tx_[layouts_[l].node[step.rank]][l], &rx = rx_[layouts_[l].node[step.peer]][l];
                 leaves = std::max(leaves, tx);
                 tx = leaves + static_cast<double>(c.tx);
-                const double first = leaves + static_cast<double>(c.latency);
+                const Picoseconds hops = hop_time(machine_.network, layouts_[l], step.rank, step.peer);
+                const double first = leaves + static_cast<double>(c.latency + hops);
                 rx = std::max(first, rx) + static_cast<double>(c.rx);
                 arrives = std::max(first + span, rx);
             } else {
@@ -198,6 +200,7 @@ class Pass {
 
     const Schedule &schedule_;
     const LargeArray<Step> &steps_;
+    const Machine &machine_;
     std::span<const Layout> layouts_;
     MessageCosts costs_;
     LargeArray<Lanes> ready_;     ///< of each operation, see send() and data()

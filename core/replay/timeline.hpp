@@ -16,7 +16,8 @@ struct OperationTimes {
     Picoseconds sent = 0;    ///< of a send: its data are handed to the rank's link
     Picoseconds on_link = 0; ///< its first byte leaves the rank
     Picoseconds on_tx = 0;   ///< and enters the network through the interface of the node
-    Picoseconds at_rx = 0;   ///< of a receive: the first byte of its message is at the node's interface
+    Picoseconds at_ports = 0; ///< of a receive: how long the first byte waited for others at switch ports
+    Picoseconds at_rx = 0;   ///< and is at the node's interface
     Picoseconds on_rx = 0;   ///< and passes it
     Picoseconds arrives = 0; ///< its last byte is there
     std::uint32_t released_by = any; ///< operation that it waited for last, `any` if for none

@@ -29,7 +29,7 @@ class Causes {
   public:
     Causes(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Layout &layout,
            const std::vector<OperationTimes> &times)
-        : steps_(steps), layout_(layout), times_(times), costs_(machine) {}
+        : steps_(steps), machine_(machine), layout_(layout), times_(times), costs_(machine) {}
 
     /// @return the operation whose message ends a gap before a job of `op`, `any` if none does
     std::uint32_t ends(std::uint32_t op, Picoseconds to) const {
@@ -63,13 +63,14 @@ class Causes {
         const MessageCost &cost = cost_of(send);
         gap.until(from.begin, WaitsFor::late_sender);
         if (!cost.eager && cost.in_call) {
-            gap.until(to.answered + cost.control, WaitsFor::transfer);
+            gap.until(to.answered + travel(send, cost), WaitsFor::transfer);
             gap.until(from.answered, WaitsFor::no_progress);
         }
         gap.until(from.sent, WaitsFor::transfer);
         gap.until(from.on_link, WaitsFor::link_queue);
         gap.until(from.on_tx, WaitsFor::tx_queue);
-        gap.until(to.at_rx, WaitsFor::transfer);
+        gap.until(to.at_rx - to.at_ports, WaitsFor::transfer);
+        gap.until(to.at_rx, WaitsFor::port_queue);
         gap.until(to.on_rx, WaitsFor::rx_queue);
         gap.rest(WaitsFor::transfer);
     }
@@ -81,7 +82,7 @@ class Causes {
         if (!cost.eager) {
             gap.until(to.ready, WaitsFor::late_receiver);
             if (cost.in_call) {
-                gap.until(from.begin + cost.o_send + cost.control, WaitsFor::transfer);
+                gap.until(from.begin + cost.o_send + travel(send, cost), WaitsFor::transfer);
                 gap.until(to.answered, WaitsFor::no_progress);
             }
         }
@@ -95,7 +96,13 @@ class Causes {
         return costs_.get(layout_.link(steps_[send].rank, steps_[send].peer), steps_[send].message());
     }
 
+    /// How long request or answer travel.
+    Picoseconds travel(std::uint32_t send, const MessageCost &cost) const {
+        return control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
+    }
+
     const LargeArray<Step> &steps_;
+    const machine::Machine &machine_;
     const machine::Layout &layout_;
     const std::vector<OperationTimes> &times_;
     MessageCosts costs_;
@@ -117,7 +124,7 @@ std::vector<std::uint32_t> last_operations(const LargeArray<Step> &steps, std::s
 void fit(Waiting &found, Picoseconds waiting) {
     Picoseconds over = std::accumulate(found.begin(), found.end(), Picoseconds{0}) - waiting;
     for (const WaitsFor cause :
-         {WaitsFor::transfer, WaitsFor::rx_queue, WaitsFor::tx_queue, WaitsFor::link_queue,
+         {WaitsFor::transfer, WaitsFor::rx_queue, WaitsFor::port_queue, WaitsFor::tx_queue, WaitsFor::link_queue,
           WaitsFor::no_progress, WaitsFor::late_sender, WaitsFor::late_receiver, WaitsFor::rest}) {
         Picoseconds &part = found[static_cast<std::size_t>(cause)];
         const Picoseconds less = std::clamp<Picoseconds>(over, 0, part);

@@ -50,6 +50,7 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
         "core_sharing": True,
         "progress": True,
         "handshake": True,
+        "switches": True,
     }
     (one,) = document["placements"]
     assert one["makespan_s"] == max(one["rank"]["finish_s"])
@@ -137,6 +138,7 @@ def test_parts_of_the_model_can_be_left_out(goal, capsys):
         "core_sharing": False,
         "progress": True,
         "handshake": False,
+        "switches": True,
     }
 
 

@@ -140,6 +140,10 @@ class MachineReference:
     def control(self, send) -> int:
         return self.link(send).L // 3
 
+    def latency(self, send) -> int:
+        link = self.link(send)
+        return link.L if self.eager(send) else link.L - 2 * self.control(send)
+
     # jobs: (operation, what) in order of readiness
 
     def job(self, i, what):
@@ -240,7 +244,7 @@ class MachineReference:
 
     def enters_link(self, send):
         link, (r, op) = self.link(send), self.ops[send]
-        latency = link.L if self.eager(send) else link.L - 2 * self.control(send)
+        latency = self.latency(send)
         start, left = self.now, self.now + self.span(send)
         if link.network:
             node = self.place.node[r]

@@ -9,10 +9,20 @@ from reference import Op, Parameters, goal
 from sharing_reference import Shared
 
 from rankwise import _core
+from rankwise.machine.network import Dragonfly, FatTree, Torus
+from rankwise.machine.network import plain as plain_network
 
 
 def schedule_of(ranks: list[list[Op]]):
     return _core.replay.Schedule.read_goal(goal(ranks), "test.goal")
+
+
+def switches(
+    shape: FatTree | Torus | Dragonfly, hop: int = 0, port_byte: int = 0, port_message: int = 0
+) -> dict:
+    """The switches between the nodes, all cables alike; times in nanoseconds."""
+    port = {"per_message_s": port_message * 1e-9, "s_per_byte": port_byte * 1e-9}
+    return plain_network(shape, [port] * len(shape.links())) | {"hop_s": hop * 1e-9}
 
 
 def picoseconds(times_s) -> list[int]:
@@ -59,9 +69,11 @@ def model(
     capacity: list[int] | None = None,
     progress: bool = True,
     handshake: bool = True,
+    network: dict | None = None,
 ) -> dict:
     """Arguments of a replay on a machine whose nodes have one place each."""
     return {
+        "resources": {"network": network},
         "links": [link_dict(link) for link in (place.itself, place.inside, place.network)],
         "tx": {"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
         "rx": {"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
@@ -133,9 +145,10 @@ def on_machine(
     capacity: list[int] | None = None,
     progress: bool = True,
     handshake: bool = True,
+    network: dict | None = None,
 ):
     """Replay on a machine whose nodes have one place each; by default every rank has its own processor."""
     processor = list(range(len(ranks))) if processor is None else processor
     return schedule_of(ranks).replay_on_machine(
-        **model(place, processor, core_sharing, capacity, progress, handshake)
+        **model(place, processor, core_sharing, capacity, progress, handshake, network)
     )

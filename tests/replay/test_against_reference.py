@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine_reference import Link, MachineReference, Place
+from paths_reference import PathsReference, Switched
 from reference import Op, Parameters, Reference, Stuck
-from replaying import on_machine, picoseconds, plain
+from replaying import on_machine, picoseconds, plain, switches
 from schedules import parameters, schedules
 
+from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.machine.network import Dragonfly, FatTree, Torus
 
 
 def agree(reference, replay):
@@ -69,17 +72,51 @@ def links(draw, network=False):
     )
 
 
+@st.composite
+def places(draw, ranks):
+    return Place(
+        node=[draw(st.integers(0, 2)) for _ in ranks],
+        itself=draw(links()),
+        inside=draw(links()),
+        network=draw(links(network=True)),
+        tx_message=draw(small),
+        tx_byte=draw(small),
+        rx_message=draw(small),
+        rx_byte=draw(small),
+    )
+
+
 @settings(max_examples=250, deadline=None)
 @given(schedules(), st.data())
 def test_the_machine_model_is_equal_on_random_schedules(ranks, data):
-    place = Place(
-        node=[data.draw(st.integers(0, 2)) for _ in ranks],
-        itself=data.draw(links()),
-        inside=data.draw(links()),
-        network=data.draw(links(network=True)),
-        tx_message=data.draw(small),
-        tx_byte=data.draw(small),
-        rx_message=data.draw(small),
-        rx_byte=data.draw(small),
-    )
+    place = data.draw(places(ranks))
     agree(MachineReference(ranks, place).run, lambda: picoseconds(on_machine(ranks, place).finish_s))
+
+
+SHAPES = [
+    FatTree(down=[1, 3], up=[1]),
+    FatTree(down=[1, 2, 2], up=[2, 1], cables=[1, 2]),
+    Torus(dimensions=[5], slots=[0, 2, 4]),
+    Torus(dimensions=[2, 2]),
+    Dragonfly(groups=3, routers=2, global_links=1, slots=[0, 3, 5]),
+]
+
+
+@settings(max_examples=250, deadline=None)
+@given(schedules(), st.data())
+def test_switch_ports_are_equal_on_random_schedules(ranks, data):
+    place, shape = data.draw(places(ranks)), data.draw(st.sampled_from(SHAPES))
+    plain_network = switches(shape, data.draw(small), data.draw(small), data.draw(small))
+    network = _core.machine.Network(plain_network)
+    port = plain_network["ports"][0]
+    switched = Switched(
+        way=network.way,
+        kind=lambda port: 0,
+        hop=round(plain_network["hop_s"] * 1e9),
+        port_message=[round(port["per_message_s"] * 1e9)],
+        port_byte=[round(port["s_per_byte"] * 1e9)],
+    )
+    agree(
+        PathsReference(ranks, place, switched).run,
+        lambda: picoseconds(on_machine(ranks, place, network=plain_network).finish_s),
+    )

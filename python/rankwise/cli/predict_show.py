@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankwise.replay.document import Outcome
     from rankwise.replay.losses import Loss
     from rankwise.replay.plain import PlainPrediction
+    from rankwise.replay.ports import PortLoads
     from rankwise.replay.predict import Prediction
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
@@ -128,6 +129,8 @@ def _one(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
         terminal.result("")
         terminal.table(["link class", "messages", "bytes"], rows)
     _interfaces(terminal, prediction)
+    if prediction.ports:
+        _ports(terminal, prediction.ports)
 
 
 def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
@@ -267,6 +270,18 @@ def _interfaces(terminal: Terminal, prediction: Prediction) -> None:
     terminal.result("")
     terminal.table(["interface", "tx", "busy", "queued", "rx", "busy", "queued"], rows)
     _cut(terminal, len(load), len(rows), "nodes")
+
+
+def _ports(terminal: Terminal, ports: PortLoads) -> None:
+    from rankwise.quantities import bytes_text, seconds_text
+
+    rows = [
+        [port.name, bytes_text(port.bytes), seconds_text(port.busy_s), seconds_text(port.queued_s)]
+        for port in ports.busiest(_NODES_SHOWN)
+    ]
+    if rows:
+        terminal.result("")
+        terminal.table(["busiest switch ports", "bytes", "busy", "queued"], rows)
 
 
 def _cut(terminal: Terminal, there: int, shown: int, what: str) -> None:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,47 +14,17 @@ import tomli_w
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.toml_lines import line_of_path
 
 SCHEMA = "rankwise.machine/1"
 
-Obtained = Literal["measured", "published", "assumed"]
 Protocol = Literal["shared-memory", "host-processed", "offloaded"]
 Progress = Literal["in-call", "independent"]
 Kind = Literal["nic_tx", "nic_rx", "core", "memory", "cache", "interrupt_core", "switch_port"]
 Discipline = Literal["fifo", "sharing"]
 Waiting = Literal["yield", "spin"]
-
-
-class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
-    """One number and how it was obtained.
-
-    Attributes:
-        value: In the unit of the key that holds it.
-        obtained: `measured` needs `low` and `high`; `published` and `assumed` need `source`.
-        low: Lower end of the confidence interval (`Machine.confidence`).
-        high: Its upper end.
-        source: A citation, or the reason for the assumption.
-        samples: Number of timings behind a measured value.
-    """
-
-    value: float
-    obtained: Obtained
-    low: float | None = None
-    high: float | None = None
-    source: str | None = None
-    samples: int | None = None
-
-    def __post_init__(self) -> None:
-        if not all(math.isfinite(x) and x >= 0 for x in (self.value, self.low or 0.0, self.high or 0.0)):
-            raise ValueError("a number that is negative or not finite")
-        if self.obtained == "measured":
-            if self.low is None or self.high is None:
-                raise ValueError("a measured number needs `low` and `high`")
-            if not self.low <= self.value <= self.high:
-                raise ValueError("`value` is outside `low` .. `high`")
-        elif not self.source:
-            raise ValueError(f"a number that is {self.obtained} needs its `source`")
 
 
 class Segment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -118,6 +88,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
+        links: Switch ports: which cables of the network; without it, those that no other resource names.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -128,10 +99,17 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     capacity_bytes_per_s: Estimate | None = None
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
+    links: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.capacity_bytes_per_s is not None and self.capacity_bytes_per_s.value == 0:
             raise ValueError("a capacity of 0; leave it out if it is unlimited")
+        if self.links is not None and self.kind != "switch_port":
+            raise ValueError("`links` is a key of `switch_port` only")
+
+    def is_port(self) -> bool:
+        """Whether these are switch ports that messages pass one after the other."""
+        return self.kind == "switch_port" and self.discipline == "fifo" and self.per == "switch"
 
 
 class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -167,6 +145,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         resources: What ranks share.
         notes: For people.
         confidence: Confidence level of all intervals.
+        network: How the switches between the nodes are connected.
         context: What the numbers were obtained with: MPI library, hosts, date, command, versions.
     """
 
@@ -177,6 +156,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     resources: list[Resource] = []
     notes: str | None = None
     confidence: float = 0.95
+    network: FatTree | Torus | Dragonfly | None = None
     context: dict[str, str | int | float | bool] = {}
 
     def __post_init__(self) -> None:
@@ -187,6 +167,34 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"{what} `{twice[0]}` is described twice")
+        if self.network is not None:
+            self.network.check_nodes(self.node.count)
+            self.ports()
+
+    def ports(self) -> list[Resource | None]:
+        """The Resource `switch_port` of each kind of cable of the network, `None` where they cost nothing.
+
+        Raises:
+            ValueError: Two describe one kind of cable, or one a kind that the network does not have.
+        """
+        kinds = self.network.links() if self.network else []
+        found: dict[str, Resource] = {}
+        rest: Resource | None = None
+        for at, resource in enumerate(self.resources):
+            if not resource.is_port():
+                continue
+            where = f"`resources[{at}].links`"
+            if resource.links is None and rest is not None:
+                raise ValueError(f"{where}: `{rest.name}` has all cables that no resource names, too")
+            rest = resource if resource.links is None else rest
+            for kind in resource.links or []:
+                if kind not in kinds:
+                    known = ", ".join(f"`{each}`" for each in kinds)
+                    raise ValueError(f"{where} names `{kind}`, the network has {known}")
+                if kind in found:
+                    raise ValueError(f"{where} names `{kind}`, which `{found[kind].name}` describes")
+                found[kind] = resource
+        return [found.get(kind, rest) for kind in kinds]
 
     def link_class(self, channel: str) -> LinkClass | None:
         """The link class of a channel, `None` if the file has none."""
@@ -219,7 +227,9 @@ def loads(text: str, name: str = "machine file") -> Machine:
     except msgspec.ValidationError as error:
         sentence, _, path = str(error).partition(" - at `$")
         path = path.rstrip("`").lstrip(".")
-        line = line_of_path(text, path)
+        # What is wrong with several keys together names one of them.
+        named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
+        line = line_of_path(text, path or (named[1] if named else ""))
         where = (f" line {line}" if line else "") + (f" key `{path}`" if path else "")
         sentence = sentence[0].lower() + sentence[1:]
         raise RankwiseError(
@@ -235,12 +245,12 @@ def dumps(machine: Machine) -> str:
     plain["schema"] = SCHEMA
     links = plain.pop("link_classes", [])
     resources = plain.pop("resources", [])
-    tables = {key: plain.pop(key) for key in ("node", "context") if key in plain}
+    tables = {key: plain.pop(key) for key in ("node", "network", "context") if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
     host_cores = tables["node"].pop("host_cores", None)
     for key, table in tables.items():
-        out.append(f"\n[{key}]\n{tomli_w.dumps(table)}")
+        out.append(f"\n[{key}]\n{_table(table)}")
         if key == "node" and host_cores is not None:
             out.append("host_cores = [\n" + "".join(f"    {cores},\n" for cores in host_cores) + "]\n")
     for resource in resources:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from rankwise.errors import RankwiseError
+from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Resource, Segment
 from rankwise.machine.quantities import rate, size, time, time_per_byte
 
@@ -50,6 +51,10 @@ def apply(machine: Machine, settings: Iterable[str]) -> Machine:
 
 
 def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str) -> Machine:
+    if target == NETWORK and key == "hop" and machine.network is not None:
+        hop_s = _estimate(time, value, "50ns", setting)
+        network = msgspec.structs.replace(machine.network, hop_s=hop_s)
+        return msgspec.structs.replace(machine, network=network)
     chosen = [at for at, resource in enumerate(machine.resources) if _is(resource, target)]
     if chosen:
         resources = list(machine.resources)
@@ -73,6 +78,8 @@ def scale(key: str) -> tuple[_Parse, str] | None:
     """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
     if key == "S":
         return size, _UNITS[size]
+    if key == "hop":
+        return time, _UNITS[time]
     known = _SEGMENT_KEYS.get(key) or _RESOURCE_KEYS.get(key)
     return (known[1], _UNITS[known[1]]) if known else None
 
@@ -124,7 +131,7 @@ def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClas
         raise RankwiseError(
             f"link class `{link.channel}` has no key `{key}`",
             "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `progress` (in-call, independent), "
-            "`overlap` (true, false)",
+            "`overlap` (true, false); `hop` is one of `network` where the machine has `[network]`",
         )
     field, parse, example = _SEGMENT_KEYS[key]
     estimate = _estimate(parse, value, example, setting)

@@ -86,7 +86,9 @@ class CountsPredictor:
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
         self.run = None  # an estimate is no replay of the run
-        self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
+        self._tx, self._rx, self._cores, others = resources(machine, self.switches)
+        ports = [each.name for each in machine.resources if each.is_port() and each.name not in others]
+        self.not_modelled = (*others, *ports)
 
     def variant(self, machine: Machine, switches: Switches) -> CountsPredictor:
         """The same program on a machine that differs in its numbers."""

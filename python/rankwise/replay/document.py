@@ -97,6 +97,16 @@ class InterfaceLoad(msgspec.Struct):
     queued_s: float
 
 
+class SwitchPort(msgspec.Struct):
+    """One direction of a cable between two switches; `queued_s` as of `InterfaceLoad`."""
+
+    port: str
+    messages: int
+    bytes: int
+    busy_s: float
+    queued_s: float
+
+
 class ChannelLoad(msgspec.Struct):
     """Messages by the channel whose link class they used."""
 
@@ -144,7 +154,8 @@ class PlacementOutcome(msgspec.Struct):
 
     `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval` also where
     neither a number of the machine has one nor a recorded run is known. `waiting_s` splits each rank's waiting by
-    cause; it and `critical_path` are null where several predictions are compared.
+    cause; it and `critical_path` are null where several predictions are compared. `switch_ports` are the 100
+    that were busy longest, none where the machine names no switches.
     """
 
     name: str
@@ -155,6 +166,7 @@ class PlacementOutcome(msgspec.Struct):
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
+    switch_ports: list[SwitchPort]
     channels: list[ChannelLoad]
     losses: list[LossEntry] | None
     waiting_s: dict[str, list[float]] | None
@@ -265,6 +277,10 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
             direction: _interfaces(prediction.placement.node_names, loads)
             for direction, loads in prediction.interfaces.items()
         },
+        switch_ports=[
+            SwitchPort(port.name, port.messages, port.bytes, port.busy_s, port.queued_s)
+            for port in (prediction.ports.busiest(100) if prediction.ports else [])
+        ],
         channels=[ChannelLoad(channel, *counts) for channel, counts in prediction.channels.items()],
         losses=None
         if found is None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine
 from rankwise.replay.predict import INTERFACES, Prediction, Predictor
 from rankwise.replay.switches import Switches
@@ -89,6 +90,10 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
     if crossing and switches.interfaces:
         for names in [[name] for name in interfaces] + [interfaces] * (len(interfaces) > 1):
             yield _WhatIf("resource", "+".join(names), "all", _without(machine, names), switches)
+    switched = [r.name for r in machine.resources if r.is_port()] if prediction.ports else []
+    if prediction.ports and float(prediction.ports.queued_s.sum()) > 0:
+        for names in [[name] for name in switched] + [switched] * (len(switched) > 1):
+            yield _WhatIf("resource", "+".join(names), "all", _with_free_ports(machine, names), switches)
     cores = [r.name for r in machine.resources if r.kind == "core" and r.name not in predictor.not_modelled]
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         name = cores[0] if cores else "core"
@@ -97,9 +102,12 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         if prediction.channels[link.channel][0] == 0:
             continue
         for part, fields in [*_PARTS.items(), ("all", sum(_PARTS.values(), ()))]:
-            yield _WhatIf("channel", link.channel, part, _with_link(machine, _freed(link, fields)), switches)
+            freed = _with_link(machine, _freed(link, fields))
+            if link.channel == NETWORK and "L_s" in fields:
+                freed = _without_hops(freed)
+            yield _WhatIf("channel", link.channel, part, freed, switches)
     if any(messages for messages, _ in prediction.channels.values()):
-        free = _without(machine, interfaces)
+        free = msgspec.structs.replace(_without(machine, interfaces), network=None)
         for link in machine.link_classes:
             free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
         yield _WhatIf("communication", "communication", "all", free, switches)
@@ -108,6 +116,18 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
 def _without(machine: Machine, names: list[str]) -> Machine:
     left = [resource for resource in machine.resources if resource.name not in names]
     return msgspec.structs.replace(machine, resources=left)
+
+
+def _with_free_ports(machine: Machine, names: list[str]) -> Machine:
+    """Kept, so that no other resource describes their cables instead."""
+    free = {"capacity_bytes_per_s": None, "per_message_s": None}
+    each = [msgspec.structs.replace(r, **free) if r.name in names else r for r in machine.resources]
+    return msgspec.structs.replace(machine, resources=each)
+
+
+def _without_hops(machine: Machine) -> Machine:
+    network = machine.network and msgspec.structs.replace(machine.network, hop_s=None)
+    return msgspec.structs.replace(machine, network=network)
 
 
 def _freed(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:

@@ -11,10 +11,11 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine, Resource
+from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, links, topology_of
+from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
@@ -37,6 +38,7 @@ class Prediction:
             each message waited for others).
         channels: Messages and bytes by the channel whose link class they used.
         not_modelled: Names of the machine's resources that the replay leaves out.
+        ports: What passed the switches, where the machine names them.
         interval: Where the makespan lies as far as the machine's numbers are known; `None` if it was not asked for.
     """
 
@@ -47,6 +49,7 @@ class Prediction:
     interfaces: dict[str, dict[str, np.ndarray]]
     channels: dict[str, tuple[int, int]]
     not_modelled: tuple[str, ...]
+    ports: PortLoads | None = None
     interval: Interval | None = None
 
     @property
@@ -89,6 +92,7 @@ class Predictor:
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
         self.run: RecordedRun | None = None
         self._draws = draws
+        self._network = network_of(machine) if self.switches.switches else None
         rng = np.random.default_rng(seed)
         self._drawn = [
             Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
@@ -124,6 +128,7 @@ class Predictor:
             interfaces={"tx": result.tx, "rx": result.rx},
             channels=dict(zip(names, loads, strict=True)),
             not_modelled=self.not_modelled,
+            ports=PortLoads.of(self._network, result.ports) if self._network else None,
         )
 
     def makespans_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
@@ -157,6 +162,7 @@ class Predictor:
             "core_sharing": self._cores,
             "progress": self.switches.progress,
             "handshake": self.switches.handshake,
+            "resources": {"network": self._network},
         }
 
     def _layout(self, placement: Placement) -> dict:
@@ -203,21 +209,15 @@ def topology_for(placement: Placement, topology: Topology) -> Topology:
 
 def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tuple[str, ...]]:
     """The resources that the replay knows, and the names of the others."""
-    free = {"per_message_s": 0.0, "s_per_byte": 0.0}
+    free = passing(None)
     interfaces = dict.fromkeys(INTERFACES, free)
     waiting, others = "yield", []
     for resource in machine.resources:
         if resource.kind in interfaces and resource.discipline == "fifo" and resource.per == "node":
-            interfaces[resource.kind] = _interface(resource) if switches.interfaces else free
+            interfaces[resource.kind] = passing(resource) if switches.interfaces else free
         elif resource.kind == "core" and resource.discipline == "sharing" and resource.per == "core":
             waiting = resource.waiting or "yield"
-        else:
+        elif not (machine.network and resource.is_port()):
             others.append(resource.name)
     cores = waiting if switches.core_sharing else "none"
     return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)
-
-
-def _interface(resource: Resource) -> dict:
-    rate = resource.capacity_bytes_per_s
-    each = resource.per_message_s
-    return {"per_message_s": each.value if each else 0.0, "s_per_byte": 1 / rate.value if rate else 0.0}

@@ -15,9 +15,11 @@ class Switches:
         core_sharing: Ranks on one core share its time.
         progress: Rendezvous advance only inside MPI calls where the link class says so.
         handshake: A rendezvous waits for the receiver's answer.
+        switches: Messages pass switches, whose ports they queue at, where the machine names them.
     """
 
     interfaces: bool = True
     core_sharing: bool = True
     progress: bool = True
     handshake: bool = True
+    switches: bool = True

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 
 from rankwise.machine.file import Estimate, Machine, Resource, Segment
+from rankwise.machine.network import Dragonfly, FatTree, Torus
 
 if TYPE_CHECKING:
     from rankwise.replay.recorded_run import RecordedRun
 
+_Numbers = TypeVar("_Numbers", Segment, Resource, FatTree | Torus | Dragonfly)
 SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s")
 
@@ -52,6 +54,7 @@ def has_intervals(machine: Machine) -> bool:
         for key in SEGMENT_KEYS
     ]
     estimates += [getattr(resource, key) for resource in machine.resources for key in RESOURCE_KEYS]
+    estimates.append(machine.network.hop_s if machine.network else None)
     return any(each is not None and each.low is not None for each in estimates)
 
 
@@ -71,7 +74,10 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     # Both directions of an interface come from one measurement.
     draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
     resources = [_drawn(resource, draws, quantile) for resource in machine.resources]
-    return msgspec.structs.replace(machine, link_classes=links, resources=resources)
+    network = machine.network
+    if network is not None:
+        network = _drawn(network, {"hop_s": float(rng.standard_normal())}, quantile)
+    return msgspec.structs.replace(machine, link_classes=links, resources=resources, network=network)
 
 
 def interval_of(
@@ -91,7 +97,7 @@ def interval_of(
     return Interval(low / factor, high * factor, low, high, confidence, len(times_s), error)
 
 
-def _drawn(what: Segment | Resource, draws: dict[str, float], quantile: float) -> Segment | Resource:
+def _drawn(what: _Numbers, draws: dict[str, float], quantile: float) -> _Numbers:
     changed = {key: _moved(getattr(what, key), draw / quantile) for key, draw in draws.items()}
     return msgspec.structs.replace(what, **changed)
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace rankwise::machine {
+
+/// Times are whole picoseconds; times per byte are fractions of them. formats/machine.md has the meaning of
+/// all numbers.
+using Picoseconds = std::int64_t;
+
+/// What messages pass one after the other: one direction of a node's network interface, or a switch port.
+struct Interface {
+    Picoseconds per_message = 0;
+    double per_byte = 0; ///< 1 / capacity
+
+    Picoseconds time(std::uint64_t bytes) const {
+        return per_message + std::llround(static_cast<double>(bytes) * per_byte);
+    }
+    bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
+};
+
+} // namespace rankwise::machine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "large_array.hpp"
+#include "machine/machine.hpp"
+#include "replay/message_costs.hpp"
+#include "replay/passage.hpp"
+
+namespace rankwise::replay {
+
+/// @brief A message whose way has more to it than two interfaces: where it is, part by part.
+///
+/// Each stage is passed by the parts in their order: stage 0 is the node's own interface (tx), then come the
+/// ports of the way, the other node's interface (rx), and the receiver.
+struct Flow {
+    std::vector<std::uint32_t> way;    ///< switch ports
+    std::vector<std::uint32_t> passed; ///< of each stage: parts that have been there
+    std::uint64_t part = 0;            ///< bytes of each part but the last
+    std::uint32_t parts = 1, handed_over = 0;
+    Picoseconds link = 0; ///< when the next part can leave, where the processor moves the bytes
+    std::vector<Picoseconds> last_byte; ///< of each part: when it can be at the next stage
+
+    std::uint64_t begin(std::uint32_t k) const { return k * part; }
+    std::uint64_t end(std::uint32_t k, std::uint64_t bytes) const {
+        return k + 1 == parts ? bytes : (k + 1) * part;
+    }
+    std::size_t rx() const noexcept { return way.size() + 1; } ///< number of that stage
+    std::uint32_t enter(std::size_t stage) { return passed[stage]++; }
+};
+
+/// @brief The messages that are under way, by their sends.
+class Flows {
+  public:
+    /// @param[in] operations of the schedule; 0 if no message will be added
+    explicit Flows(std::size_t operations) : number_of_(operations) {}
+
+    Flow &add(std::uint32_t send) {
+        if (unused_.empty()) {
+            unused_.push_back(static_cast<std::uint32_t>(flows_.size()));
+            flows_.emplace_back();
+        }
+        number_of_[send] = unused_.back() + 1;
+        unused_.pop_back();
+        return flows_[number_of_[send] - 1];
+    }
+    bool has(std::uint32_t send) const noexcept { return !number_of_.empty() && number_of_[send] != 0; }
+    Flow &of(std::uint32_t send) noexcept { return flows_[number_of_[send] - 1]; }
+    void remove(std::uint32_t send) {
+        unused_.push_back(number_of_[send] - 1);
+        number_of_[send] = 0;
+    }
+
+  private:
+    std::deque<Flow> flows_; ///< stay where they are
+    std::vector<std::uint32_t> unused_;
+    LargeArray<std::uint32_t> number_of_; ///< of each send, counted from 1; 0: not under way
+};
+
+} // namespace rankwise::replay
