@@ -10,6 +10,8 @@
 struct MatchedSchedule {
     explicit MatchedSchedule(rankwise::replay::Schedule &&from)
         : schedule(std::move(from)), matching(rankwise::replay::match(schedule)) {}
+    explicit MatchedSchedule(std::pair<rankwise::replay::Schedule, rankwise::replay::Matching> &&both)
+        : schedule(std::move(both.first)), matching(std::move(both.second)) {}
     rankwise::replay::Schedule schedule;
     rankwise::replay::Matching matching;
 };

@@ -21,6 +21,7 @@
 #include "replay/many_placements.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
+#include "replay/tie_order.hpp"
 #include "replay/trace_schedule.hpp"
 #include "replay/waiting.hpp"
 #include "resources.hpp"
@@ -418,6 +419,20 @@ void bind_replay(nb::module_ &module) {
             },
             "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
             "resources"_a)
+        .def(
+            "rank_hashes",
+            [](const MatchedSchedule &s, Array<std::uint64_t> seed, unsigned rounds) {
+                return to_numpy(
+                    rank_hashes(s.schedule, s.matching.steps, {seed.data(), seed.size()}, rounds));
+            },
+            "seed"_a, "rounds"_a)
+        .def(
+            "renumbered",
+            [](const MatchedSchedule &s, Array<std::uint32_t> position) {
+                return std::make_shared<MatchedSchedule>(
+                    renumbered(s.schedule, s.matching, {position.data(), position.size()}));
+            },
+            "position"_a)
         .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layout"_a, "resources"_a = nb::dict())
         .def(

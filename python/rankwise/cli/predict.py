@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
@@ -184,8 +186,10 @@ class _Case:
 
 
 def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
+    from dataclasses import replace
+
     from rankwise.cli.predict_show import show, show_sweep
-    from rankwise.replay.document import Outcome, document
+    from rankwise.replay.document import document
     from rankwise.replay.losses import count, losses
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
@@ -197,12 +201,11 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
         for case in cases:
             for name, placement in case.placements.items():
-                outcomes.append(Outcome(name, case.name, case.predictor.predict_with_interval(placement)))
+                outcomes.append(_predicted(args, case, name, placement))
                 best = min(each.prediction.makespan_s for each in outcomes)
                 update(len(outcomes), f"best {best:.6g} s")
     if not args.no_losses and not sweep:
-        predictors = {case.name: case.predictor for case in cases}
-        total = sum(count(predictors[each.machine], each.prediction) for each in outcomes)
+        total = sum(count(each.predictor, each.prediction) for each in outcomes)
         with terminal.progress("what if it were free", total) as update:
             done = 0
 
@@ -212,17 +215,11 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
                 update(done)
 
             outcomes = [
-                Outcome(
-                    each.name,
-                    each.machine,
-                    each.prediction,
-                    losses(predictors[each.machine], each.prediction, one_more),
-                )
-                for each in outcomes
+                replace(each, losses=losses(each.predictor, each.prediction, one_more)) for each in outcomes
             ]
     if len(outcomes) == 1 and not sweep and source.kind != "counts" and (args.perfetto or not args.no_losses):
-        outcomes = [_explained(args, terminal, cases[0], outcomes[0])]
-    swept = (sweep, _swept(terminal, sweep, cases, switches)) if sweep else None
+        outcomes = [_explained(args, terminal, outcomes[0])]
+    swept = (sweep, _swept(terminal, sweep, cases, outcomes)) if sweep else None
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
 
@@ -247,7 +244,23 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
 
 
-def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcome: Outcome) -> Outcome:
+def _predicted(args: argparse.Namespace, case: _Case, name: str, placement: Placement) -> Outcome:
+    """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
+    from rankwise.replay.document import Outcome
+    from rankwise.replay.predict import Predictor
+    from rankwise.replay.ties import ORDERS, canonical_position, tie_spread
+
+    predictor, spread = case.predictor, None
+    if isinstance(predictor, Predictor):
+        predictor.check(placement)
+        predictor = predictor.in_order(canonical_position(predictor.schedule, placement))
+    prediction = predictor.predict_with_interval(placement)
+    if isinstance(predictor, Predictor) and not args.sweep and args.replays and placement.ranks > 1:
+        spread = tie_spread(predictor, placement, prediction.makespan_s, min(ORDERS, args.replays))
+    return Outcome(name, case.name, prediction, predictor, ties=spread)
+
+
+def _explained(args: argparse.Namespace, terminal: Terminal, outcome: Outcome) -> Outcome:
     """The outcome with what its timeline says, which is written if that is wanted."""
     from dataclasses import replace
     from pathlib import Path
@@ -258,7 +271,7 @@ def _explained(args: argparse.Namespace, terminal: Terminal, case: _Case, outcom
     from rankwise.replay.timeline import Timeline
 
     placement = outcome.prediction.placement
-    replay = case.predictor.recorded(placement)
+    replay = outcome.predictor.recorded(placement)
     if args.perfetto:
         written = perfetto.write(Path(args.perfetto), Timeline.of(replay), placement)
         terminal.wrote(args.perfetto)
@@ -313,22 +326,21 @@ def _label(outcome: Outcome, cases: list[_Case]) -> str:
     return f"{outcome.name}, {outcome.machine}" if len(cases) > 1 else outcome.name
 
 
-def _swept(terminal: Terminal, sweep: Sweep, cases: list[_Case], switches: Switches) -> list[list[float]]:
+def _swept(
+    terminal: Terminal, sweep: Sweep, cases: list[_Case], outcomes: Sequence[Outcome]
+) -> list[list[float]]:
     """For each outcome its makespans over the values."""
     from rankwise.machine.overrides import apply
 
-    times: list[list[float]] = [[] for case in cases for _ in case.placements]
+    machines = {case.name: case.machine for case in cases}
+    times: list[list[float]] = [[] for _ in outcomes]
     with terminal.progress("sweeping", len(sweep.values) * len(times)) as update:
-        done = 0
-        for setting in sweep.settings():
-            at = 0
-            for case in cases:
-                predictor = case.predictor.variant(apply(case.machine, [setting]), switches)
-                for placement in case.placements.values():
-                    times[at].append(predictor.makespan_s(placement))
-                    at += 1
-                    done += 1
-                    update(done)
+        for step, setting in enumerate(sweep.settings()):
+            for at, each in enumerate(outcomes):
+                machine = apply(machines[each.machine], [setting])
+                predictor = each.predictor.variant(machine, each.predictor.switches)
+                times[at].append(predictor.makespan_s(each.prediction.placement))
+                update(step * len(times) + at + 1)
     return times
 
 

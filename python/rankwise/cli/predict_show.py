@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
+    from rankwise.replay.ties import TieSpread
 
 _WORTH_SAYING = 0.0005  # share of the makespan below which a loss is none
 _RANKS_SHOWN = 3  # busiest and idlest, each
@@ -144,8 +145,18 @@ def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> 
         lines.append(f"machine's numbers: {ends} ({found.confidence:.0%} of {found.replays} replays)")
     if run:
         lines.append(f"recorded run: {_run(run)}")
+    if outcome.ties:
+        lines.append(f"tie order: {_ties(outcome.ties, outcome.prediction.makespan_s)}")
     if lines:
         terminal.result("\n".join(lines) + "\n")
+
+
+def _ties(ties: TieSpread, makespan_s: float) -> str:
+    others = f"{ties.orders} other order{'' if ties.orders == 1 else 's'}"
+    if ties.low_s == ties.high_s:
+        return f"no difference in {others}"
+    low, high = (_percent(end / makespan_s - 1) for end in (ties.low_s, ties.high_s))
+    return f"{low} to {high} in {others}"
 
 
 def _run(run: RecordedRun) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise import _core
+from rankwise.replay.replay import Replay
 
 ON_PROCESSOR = ("computation", "overhead", "core_sharing")
 ON_THE_WAY = ("latency", "bytes")
@@ -28,7 +29,7 @@ class CriticalPath:
     messages: int
 
 
-def critical_path(replay: _core.replay.RecordedReplay) -> CriticalPath:
+def critical_path(replay: Replay) -> CriticalPath:
     """Sum up the path of what `Predictor.recorded` gives."""
     path = replay.critical_path
     causes = _core.replay.CAUSES

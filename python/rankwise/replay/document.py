@@ -10,14 +10,16 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from rankwise.replay.counts import CountsPredictor
 from rankwise.replay.critical_path import CriticalPath
 from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
-from rankwise.replay.predict import Prediction
+from rankwise.replay.predict import Prediction, Predictor
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
+from rankwise.replay.ties import TieSpread
 from rankwise.replay.uncertainty import Interval
 
 SCHEMA = "rankwise.prediction/2"
@@ -149,13 +151,21 @@ class IntervalEntry(msgspec.Struct):
     model_error: float | None
 
 
+class TieEntry(msgspec.Struct):
+    """Least and largest makespan of the prediction and of `orders` others, in which ties are served otherwise."""
+
+    low_s: float
+    high_s: float
+    orders: int
+
+
 class PlacementOutcome(msgspec.Struct):
     """One placement; `rank` lists times in order of ranks, its parts add up to `finish_s` (one processor a rank).
 
     `machine` is the `name` of one of `machines`. `losses` is null where they were not asked for, `interval` also where
-    neither a number of the machine has one nor a recorded run is known. `waiting_s` splits each rank's waiting by
-    cause; it and `critical_path` are null where several predictions are compared. `switch_ports` are the 100
-    that were busy longest, none where the machine names no switches.
+    neither a number of the machine has one nor a recorded run is known, `tie_order` for estimates and for one rank.
+    `waiting_s` splits each rank's waiting by cause; it and `critical_path` are null where several predictions are
+    compared. `switch_ports` are the 100 that were busy longest, none where the machine names no switches.
     """
 
     name: str
@@ -163,6 +173,7 @@ class PlacementOutcome(msgspec.Struct):
     allocation: str
     makespan_s: float
     interval: IntervalEntry | None
+    tie_order: TieEntry | None
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
@@ -207,14 +218,16 @@ class Document(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A prediction, its name and its machine's; losses, causes of waiting and critical path if they were found."""
+    """A prediction with its name, its machine's and what made it; what else was found out about it."""
 
     name: str
     machine: str
     prediction: Prediction
+    predictor: Predictor | CountsPredictor
     losses: list[Loss] | None = None
     waiting: Mapping[str, np.ndarray] | None = None
     path: CriticalPath | None = None
+    ties: TieSpread | None = None
 
 
 def document(
@@ -271,6 +284,7 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         allocation=prediction.placement.allocation,
         makespan_s=prediction.makespan_s,
         interval=interval_entry(prediction.interval),
+        tie_order=TieEntry(**asdict(outcome.ties)) if outcome.ties else None,
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
         rank={f"{part}_s": values.tolist() for part, values in parts.items()},
         interfaces={

@@ -15,6 +15,9 @@ from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
 from rankwise.placement.placement import Placement
 from rankwise.replay.processors import processors
 
+# Arrays of a layout with one value a rank.
+BY_RANK = ("node", "place", "processor")
+
 
 def topology_of(machine: Machine, directory: Path) -> Topology:
     """The nodes of a machine; `directory` is where its file lies."""
@@ -60,6 +63,18 @@ def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
         "network_link": link_index(machine, NETWORK) if several_nodes else 0,
         "self_link": link_index(machine, SELF),
     }
+
+
+def reordered(layout: dict, position: np.ndarray) -> dict:
+    """The layout of the same ranks in another order: those of its values that are by rank change places.
+
+    Args:
+        layout: As `layout` gives it.
+        position: New number of each rank.
+    """
+    rank_at = np.argsort(position)
+    by_rank = {key: layout[key][rank_at] for key in BY_RANK if key in layout}
+    return layout | by_rank
 
 
 def _place_links(machine: Machine, topology: Topology, places: list[tuple[int, ...]]) -> np.ndarray:

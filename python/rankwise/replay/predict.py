@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
-from rankwise.replay.layout import layout, links, topology_of
+from rankwise.replay.layout import layout, links, reordered, topology_of
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
+from rankwise.replay.replay import Replay
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
 
@@ -90,6 +92,8 @@ class Predictor:
         self.switches = switches or Switches()
         self._links = links(machine)
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
+        self._replayed = schedule  # with its ranks in the order in which ties are served
+        self._position: np.ndarray | None = None  # of each rank in that order; `None`: by number
         self.run: RecordedRun | None = None
         self._draws = draws
         self._network = network_of(machine) if self.switches.switches else None
@@ -117,14 +121,14 @@ class Predictor:
         Raises:
             RankwiseError: The placement does not fit the schedule or the machine; deadlock.
         """
-        result = self.schedule.replay_on_machine(**self._model(), layout=self._layout(placement))
+        result = self._replay("replay_on_machine", placement)
         loads = zip(result.channel_messages.tolist(), result.channel_bytes.tolist(), strict=True)
         names = [link.channel for link in self.machine.link_classes]
         return Prediction(
             placement=placement,
             makespan_s=result.makespan_s,
-            finish_s=result.finish_s,
-            parts_s=result.parts_s,
+            finish_s=self._by_rank(result.finish_s),
+            parts_s={part: self._by_rank(times) for part, times in result.parts_s.items()},
             interfaces={"tx": result.tx, "rx": result.rx},
             channels=dict(zip(names, loads, strict=True)),
             not_modelled=self.not_modelled,
@@ -165,23 +169,63 @@ class Predictor:
             "resources": {"network": self._network},
         }
 
-    def _layout(self, placement: Placement) -> dict:
+    def check(self, placement: Placement) -> None:
+        """Check that a placement is one of this program on this machine.
+
+        Raises:
+            RankwiseError: It is not.
+        """
         check_ranks(placement, self.schedule.ranks)
-        topology = self.topology_of(placement)
-        placement.check(topology)
-        return layout(self.machine, topology, placement)
+        placement.check(self.topology_of(placement))
+
+    def _layout(self, placement: Placement) -> dict:
+        self.check(placement)
+        return layout(self.machine, self.topology_of(placement), placement)
 
     def topology_of(self, placement: Placement) -> Topology:
         """The nodes of a placement."""
         return topology_for(placement, self.topology)
 
-    def recorded(self, placement: Placement) -> _core.replay.RecordedReplay:
+    def recorded(self, placement: Placement) -> Replay:
         """Replay, and keep what happened when: waiting by cause, critical path, timeline."""
-        return self.schedule.replay_recorded(**self._model(), layout=self._layout(placement))
+        return Replay(self._replay("replay_recorded", placement), self._position)
 
     def variant(self, machine: Machine, switches: Switches) -> Predictor:
         """The same schedule on a machine that differs in its numbers."""
-        return Predictor(self.schedule, machine, self.topology, switches=switches)
+        other = Predictor(self.schedule, machine, self.topology, switches=switches)
+        other._replayed, other._position = self._replayed, self._position
+        return other
+
+    def in_order(self, position: np.ndarray) -> Predictor:
+        """The same, with events of one time served in another order of ranks than that of their numbers.
+
+        Many placements at once (`makespans_s`, `screen_s`) are served by number.
+
+        Args:
+            position: Place of each rank in the order.
+        """
+        other = copy(self)
+        other._replayed, other._position = self.schedule, None
+        if (position != np.arange(len(position))).any():
+            other._replayed, other._position = self.schedule.renumbered(position), position
+        other._drawn = [copy(each) for each in self._drawn]
+        for each in other._drawn:
+            each._replayed, each._position = other._replayed, other._position
+        return other
+
+    def _replay(self, how: str, placement: Placement):
+        """What a replay of the schedule gives, with ranks in the order in which ties are served."""
+        where = self._layout(placement)
+        if self._position is None:
+            return getattr(self.schedule, how)(**self._model(), layout=where)
+        try:
+            return getattr(self._replayed, how)(**self._model(), layout=reordered(where, self._position))
+        except RankwiseError:
+            self.schedule.replay_on_machine(**self._model(), layout=where)  # says it in the program's numbers
+            raise
+
+    def _by_rank(self, values: np.ndarray) -> np.ndarray:
+        return values if self._position is None else values[self._position]
 
     def makespan_s(self, placement: Placement) -> float:
         """Predicted time alone: what a search judges placements by."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise import _core
+from rankwise.replay.replay import Replay
 
 NONE = 0xFFFFFFFF
 SEND, RECEIVE, CALC = 1, 2, 3
@@ -15,7 +15,7 @@ SEND, RECEIVE, CALC = 1, 2, 3
 
 @dataclass(frozen=True)
 class Timeline:
-    """One entry an operation, numbered rank after rank; `gap_*` are intervals in which a rank's processor was idle.
+    """One entry an operation, in the order of the replay; `gap_*` are intervals in which a rank's processor was idle.
 
     Attributes:
         rank: Whose it is.
@@ -44,6 +44,6 @@ class Timeline:
     gap_to: np.ndarray
 
     @classmethod
-    def of(cls, replay: _core.replay.RecordedReplay) -> Timeline:
+    def of(cls, replay: Replay) -> Timeline:
         """Of what `Predictor.recorded` gives."""
         return cls(**replay.timeline)
