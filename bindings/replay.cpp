@@ -8,6 +8,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -21,6 +22,7 @@
 #include "replay/many_placements.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
+#include "replay/streamed_trace.hpp"
 #include "replay/tie_order.hpp"
 #include "replay/trace_schedule.hpp"
 #include "replay/waiting.hpp"
@@ -138,7 +140,7 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
 }
 
 /// Where ranks are; checked here, because the replay indexes with it.
-rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::machine::Machine &machine,
+rankwise::machine::Layout layout_from(std::size_t ranks, const rankwise::machine::Machine &machine,
                                       const nb::dict &from) {
     const auto numbers = [&](const char *key) {
         const auto array = nb::cast<Array<std::uint32_t>>(from[key]);
@@ -154,11 +156,11 @@ rankwise::machine::Layout layout_from(const Schedule &schedule, const rankwise::
     layout.place_link.assign(links.data(), links.data() + links.size());
     layout.network_link = nb::cast<std::uint8_t>(from["network_link"]);
     layout.self_link = nb::cast<std::uint8_t>(from["self_link"]);
-    add_resources(layout, from, schedule.ranks(), machine);
+    add_resources(layout, from, ranks, machine);
     const auto all_below = [](const auto &values, std::size_t limit) {
         return std::all_of(values.begin(), values.end(), [&](std::size_t value) { return value < limit; });
     };
-    const std::size_t ranks = schedule.ranks(), link_classes = machine.link_classes.size();
+    const std::size_t link_classes = machine.link_classes.size();
     if (layout.node.size() != ranks || layout.place.size() != ranks || layout.processor.size() != ranks ||
         layout.place_link.size() != std::size_t{layout.places} * layout.places ||
         layout.network_link >= link_classes || layout.self_link >= link_classes ||
@@ -178,7 +180,7 @@ nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::d
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
     std::vector<rankwise::machine::Layout> where;
     for (const nb::handle each : layouts)
-        where.push_back(layout_from(s.schedule, machine, nb::cast<nb::dict>(each)));
+        where.push_back(layout_from(s.schedule.ranks(), machine, nb::cast<nb::dict>(each)));
     std::vector<double> out;
     {
         nb::gil_scoped_release unlocked;
@@ -207,7 +209,7 @@ RecordedReplay replay_recorded(std::shared_ptr<const MatchedSchedule> s, const n
                                bool progress, bool handshake, const nb::dict &layout_dict,
                                const nb::dict &resources) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-    const auto layout = layout_from(s->schedule, machine, layout_dict);
+    const auto layout = layout_from(s->schedule.ranks(), machine, layout_dict);
     nb::gil_scoped_release unlocked;
     RecordedReplay out;
     out.prediction = replay_on_machine(s->schedule, s->matching, machine, layout, out.timeline);
@@ -306,14 +308,76 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     return std::make_shared<MatchedSchedule>(builder.finish());
 }
 
-std::pair<std::shared_ptr<MatchedSchedule>, Omissions>
-from_trace(const std::vector<const rankwise::trace::ThreadRecord *> &ranks, const std::string &library) {
-    nb::gil_scoped_release unlocked;
-    Omissions omitted;
-    const auto follow = library == "openmpi" ? rankwise::collectives::Library::openmpi
-                                             : rankwise::collectives::Library::mpich;
-    auto schedule = schedule_from_trace(ranks, follow, omitted);
-    return {std::make_shared<MatchedSchedule>(std::move(schedule)), omitted};
+rankwise::collectives::Library library_of(const std::string &name) {
+    return name == "openmpi" ? rankwise::collectives::Library::openmpi
+                             : rankwise::collectives::Library::mpich;
+}
+
+/// Replay many layouts in windows: one makespan in seconds each.
+nb::object streamed_makespans(const StreamedTrace &s, const nb::list &links, const nb::dict &tx,
+                              const nb::dict &rx, const std::string &core_sharing, bool progress,
+                              bool handshake, const nb::list &layouts, unsigned threads,
+                              const nb::dict &resources) {
+    const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
+    std::vector<rankwise::machine::Layout> where;
+    for (const nb::handle each : layouts)
+        where.push_back(layout_from(s.ranks(), machine, nb::cast<nb::dict>(each)));
+    std::vector<double> out;
+    {
+        nb::gil_scoped_release unlocked;
+        for (const Picoseconds time : s.makespans(machine, where, threads))
+            out.push_back(static_cast<double>(time) / 1e12);
+    }
+    return to_numpy(std::move(out));
+}
+
+/// A traced run, and its replay in windows, for Python; both keep the records alive.
+void bind_traced_run(nb::module_ &room) {
+    nb::class_<TracedRun>(room, "TracedRun")
+        .def_static(
+            "read",
+            [](const std::vector<const rankwise::trace::ThreadRecord *> &ranks, const std::string &library) {
+                nb::gil_scoped_release unlocked;
+                return std::make_shared<TracedRun>(ranks, library_of(library));
+            },
+            "ranks"_a, "library"_a, nb::keep_alive<0, 1>())
+        .def_prop_ro("operations_about", [](const TracedRun &run) { return run.surveyed.operations; })
+        .def("schedule",
+             [](const TracedRun &run) {
+                 nb::gil_scoped_release unlocked;
+                 Omissions omitted;
+                 auto schedule = std::make_shared<MatchedSchedule>(schedule_from_trace(run, omitted));
+                 return std::pair(std::move(schedule), std::move(omitted));
+             })
+        .def(
+            "in_windows",
+            [](std::shared_ptr<const TracedRun> run, std::size_t window) {
+                nb::gil_scoped_release unlocked;
+                return std::make_unique<StreamedTrace>(std::move(run), window);
+            },
+            "window"_a = 0, nb::keep_alive<0, 1>());
+    nb::class_<StreamedTrace>(room, "StreamedTrace")
+        .def_prop_ro("ranks", &StreamedTrace::ranks)
+        .def_prop_ro("operations", &StreamedTrace::operations)
+        .def_prop_ro("messages", &StreamedTrace::messages)
+        .def_prop_ro("bytes", &StreamedTrace::bytes)
+        .def_prop_ro("omitted", &StreamedTrace::omitted)
+        .def(
+            "replay_on_machine",
+            [](const StreamedTrace &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
+               const nb::dict &resources) {
+                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
+                const auto layout = layout_from(s.ranks(), machine, layout_dict);
+                nb::gil_scoped_release unlocked;
+                return s.replay(machine, layout);
+            },
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a, "resources"_a = nb::dict())
+        .def("makespans_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
+        // There is no order of a whole replay to screen by: every placement is replayed.
+        .def("screen_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }
 
 } // namespace
@@ -348,6 +412,7 @@ void bind_replay(nb::module_ &module) {
     room.attr("CAUSES") = names(cause_names);
     room.attr("WAITS_FOR") = names(waits_for_names);
 
+    bind_traced_run(room);
     nb::class_<MatchedSchedule>(room, "Schedule")
         .def_static(
             "read_goal",
@@ -368,7 +433,6 @@ void bind_replay(nb::module_ &module) {
             "data"_a, "name"_a)
         .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a,
                     "tag"_a, "later"_a, "earlier"_a, "at_start"_a)
-        .def_static("from_trace", &from_trace, "ranks"_a, "library"_a)
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })
         .def("write_goal_binary",
              [](const MatchedSchedule &s) {
@@ -400,7 +464,7 @@ void bind_replay(nb::module_ &module) {
                const nb::dict &resources) {
                 const auto machine =
                     machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-                const auto layout = layout_from(s.schedule, machine, layout_dict);
+                const auto layout = layout_from(s.schedule.ranks(), machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, layout);
             },
@@ -412,7 +476,7 @@ void bind_replay(nb::module_ &module) {
                const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
                const nb::dict &resources) {
                 auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-                const auto layout = layout_from(s.schedule, machine, layout_dict);
+                const auto layout = layout_from(s.schedule.ranks(), machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return std::make_shared<MatchedSchedule>(
                     computing_alone(s.schedule, s.matching, std::move(machine), layout));

@@ -22,6 +22,13 @@ std::uint64_t hash_of(std::span<const rw_rank_run> runs) {
 
 } // namespace
 
+std::uint32_t Communicator::rank_of(std::uint32_t world_rank) const {
+    if (world_rank < members.size() && members[world_rank] == world_rank)
+        return world_rank; // as in MPI_COMM_WORLD
+    const auto found = std::find(members.begin(), members.end(), world_rank);
+    return found == members.end() ? none : static_cast<std::uint32_t>(found - members.begin());
+}
+
 Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) {
     std::map<std::array<std::uint64_t, 4>, std::uint32_t> by_group;
     number_of_.resize(ranks.size());

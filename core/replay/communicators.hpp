@@ -16,6 +16,10 @@ struct Communicator {
     std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down,
                                         ///< of an intercommunicator those of one group
     bool is_inter = false;
+
+    /// @return rank in it, `none` of those that are not members
+    std::uint32_t rank_of(std::uint32_t world_rank) const;
+    static constexpr std::uint32_t none = ~0u;
 };
 
 /// @brief The communicators of all ranks of a recording, put together from what each member wrote.

@@ -71,6 +71,14 @@ class EventQueue {
         return pop_from_heap();
     }
 
+    /// @brief Change all events in a way that leaves them in order.
+    template <class Change> void change(const Change &to) {
+        for (Event &event : heap_)
+            to(event);
+        if (beside_is_used_)
+            to(beside_);
+    }
+
   private:
     void push_to_heap(const Event &event) {
         heap_.push_back(event);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "replay/deadlock.hpp"
+#include "replay/in_windows.hpp"
+#include "replay/machine_events.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/more_resources.hpp"
 #include "replay/passage.hpp"
@@ -25,50 +27,12 @@ using machine::Layout;
 using machine::LinkClass;
 using machine::Machine;
 
-/// What happens, in the order in which it is served if it happens at one time.
-enum Phase : std::uint32_t {
-    data_arrives,    // last byte of a message is at its receiver's node
-    enters_rx,       // first byte reaches the interface of the receiver's node
-    request_arrives, // of a rendezvous, at the receiver
-    clear_arrives,   // of a rendezvous, back at the sender
-    data_left,       // last byte of a rendezvous has left its sender
-    enters_link,     // first byte leaves its rank, when the rank's link is free
-    job_ends,
-    core_ends // of a shared core: one of its jobs ends
-};
-constexpr std::uint32_t phase_shift = 29;
-constexpr std::size_t prefetched_events = 24;
-
-/// What the processor does for an operation; one job of an operation is under way at a time.
-enum class Job : std::uint8_t { none, calc, send, send_bytes, clear, data, receive, receive_bytes };
-constexpr unsigned job_shift = Progress::own_shift + 2; ///< among the bits of an operation
-
-/// A processor of a rank, one job after the other in the order in which they became ready, and the link of
-/// the same number. All that is looked at for most events, in one cache line.
-struct alignas(64) Processor {
-    List ready;
-    std::uint32_t running = any;
-    std::uint32_t unfinished = 0; ///< operations of the rank (at its first processor)
-    Picoseconds started = 0, work = 0;
-    Picoseconds idle_since = 0;
-    Picoseconds link = 0; ///< when the link is free
-    Picoseconds overhead = 0;
-    Picoseconds finish = 0; ///< of the rank (at its first processor)
-};
-static_assert(sizeof(Processor) == 64);
-
-/// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
-enum : std::uint32_t {
-    is_requested = 1u << Progress::own_shift,
-    is_arrived = 2u << Progress::own_shift,
-    has_left = 1u << Progress::own_shift,
-    core_is_done = 2u << Progress::own_shift
-};
-
 /// @tparam Recorder what is told about the replay, see NoRecorder
 /// @tparam More state of the Resources beyond interfaces and cores, asked only under
 /// `if constexpr (More::any)`: a machine without them pays nothing for those that have them
 template <class Recorder, class More> class Engine {
+    friend InWindows;
+
   public:
     using JobType = Job;
     using PhaseType = Phase;
@@ -82,9 +46,7 @@ template <class Recorder, class More> class Engine {
           shared_(schedule, machine, layout), core_sharing_(shared_.empty() ? 0 : schedule.ranks()),
           recorder_(std::move(recorder)), more_(schedule, machine, layout, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
-        if (steps.size() >= std::size_t{1} << phase_shift)
-            throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
-                        "replay fewer ranks or fewer steps");
+        check_size();
         channels_.resize(machine.link_classes.size());
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
             first_processor(r).unfinished = schedule.first[r + 1] - schedule.first[r];
@@ -111,6 +73,11 @@ template <class Recorder, class More> class Engine {
     ResourceSteps<Engine> steps() { return {*this}; }
     PathSteps<Engine> paths() { return {*this}; }
 
+    void check_size() const {
+        if (steps_.size() >= std::size_t{1} << phase_shift)
+            throw Error("the schedule has `" + std::to_string(steps_.size()) + "` operations, more than 2^29",
+                        "replay fewer ranks or fewer steps");
+    }
     static bool moves_bytes_by_core(const LinkClass &l) {
         return std::any_of(l.segments.begin(), l.segments.end(),
                            [&](const machine::Segment &s) { return l.core_per_byte(s) > 0; });
@@ -120,6 +87,7 @@ template <class Recorder, class More> class Engine {
     }
     Processor &first_processor(std::uint32_t rank) { return processors_[std::size_t{rank} * lanes_]; }
 
+    bool message_is_there(std::uint32_t receive) const { return progress_.has(receive, is_arrived); }
     Job job(std::uint32_t op) { return static_cast<Job>(progress_.bits(op) >> job_shift); }
     void set_job(std::uint32_t op, Job job) {
         std::uint32_t &bits = progress_.bits(op);
@@ -503,6 +471,8 @@ template <class Recorder, class More> class Engine {
     /// number.
     void release() {
         while (!progress_.freed.empty()) {
+            if constexpr (Recorder::in_windows)
+                recorder_.read_on(*this);
             releasing_.swap(progress_.freed);
             if (releasing_.size() > 1)
                 std::sort(releasing_.begin(), releasing_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -536,6 +506,8 @@ template <class Recorder, class More> class Engine {
                 if (steps_[op].kind() == Kind::calc)
                     time.computation += steps_[op].time();
             }
+            if constexpr (Recorder::in_windows)
+                time.computation = recorder_.computation(r);
             for (std::uint32_t c = 0; c < cpus_; ++c)
                 time.overhead += processors_[std::size_t{r} * lanes_ + c].overhead;
             time.finish = first_processor(r).finish;
@@ -611,6 +583,15 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
                              const Layout &layout, ServiceOrder &order) {
     return replay(schedule, matching, machine, layout, OrderRecorder(order));
+}
+
+Prediction replay_on_machine(TraceWindow &window, const Machine &machine, const Layout &layout) {
+    if (!machine.only_interfaces_and_cores())
+        throw Error("a trace is replayed in windows with interfaces and cores as its only resources",
+                    "leave the others out with `--without`, or replay it whole with `--memory`");
+    return Engine<InWindows, NoMoreResources>(window.schedule, window.steps, machine, layout,
+                                              InWindows(window))
+        .run();
 }
 
 } // namespace rankwise::replay

@@ -7,6 +7,7 @@
 #include "replay/schedule.hpp"
 #include "replay/static_pass.hpp"
 #include "replay/timeline.hpp"
+#include "replay/trace_window.hpp"
 
 namespace rankwise::replay {
 
@@ -41,6 +42,11 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
 /// @throws Error as above
 Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
                          const machine::Layout &layout);
+
+/// @brief Replay a traced run in windows; the outcome is that of the whole schedule.
+/// @param[in,out] window at its beginning; afterwards at its end
+Prediction replay_on_machine(TraceWindow &window, const machine::Machine &machine,
+                             const machine::Layout &layout);
 
 /// @return the steps that the replay of a schedule with wildcards takes
 LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,

@@ -2,50 +2,12 @@
 #include "replay/many_placements.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <thread>
 
-#include <sched.h>
-
+#include "in_threads.hpp"
 #include "replay/machine_replay.hpp"
 #include "replay/static_pass.hpp"
 
 namespace rankwise::replay {
-namespace {
-
-unsigned cores() {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(std::max(1, CPU_COUNT(&set)))
-                                                       : 1u;
-}
-
-/// `work(k)` for k below `count`, each by whichever thread is free. The first error, by k, is thrown.
-template <class Work> void in_threads(std::size_t count, unsigned threads, const Work &work) {
-    std::vector<std::exception_ptr> errors(count);
-    std::atomic<std::size_t> next{0};
-    const auto run = [&] {
-        for (std::size_t k = next++; k < count; k = next++)
-            try {
-                work(k);
-            } catch (...) {
-                errors[k] = std::current_exception();
-            }
-    };
-    const std::size_t helpers = std::min<std::size_t>(threads == 0 ? cores() : threads, count);
-    {
-        std::vector<std::jthread> pool;
-        for (std::size_t t = 1; t < helpers; ++t)
-            pool.emplace_back(run);
-        run();
-    }
-    for (const std::exception_ptr &error : errors)
-        if (error)
-            std::rethrow_exception(error);
-}
-
-} // namespace
-
 std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
                                    const machine::Machine &machine, std::span<const machine::Layout> layouts,
                                    unsigned threads) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "large_array.hpp"
@@ -58,6 +59,25 @@ class Progress {
         __builtin_prefetch(steps_ + op + 2);
         __builtin_prefetch(states_.data() + op);
         __builtin_prefetch(states_.data() + op + 6);
+    }
+
+    /// @brief The schedule and its steps have changed; operations that it had before have other numbers.
+    /// @param[in] now   number of each as it was, `any` of those that are gone
+    /// @param[in] fresh those from here on, as it was, wait for what the schedule says now
+    void renumber(std::span<const std::uint32_t> now, std::uint32_t fresh, const LargeArray<Step> &steps) {
+        LargeArray<State> were(steps.size());
+        were.swap(states_);
+        steps_ = steps.data();
+        for (std::size_t op = 0; op < states_.size(); ++op)
+            states_[op].left = schedule_.waits_for[op];
+        ended_count_ = 0;
+        for (std::uint32_t op = 0; op < now.size(); ++op) {
+            if (now[op] == any)
+                continue;
+            State &state = states_[now[op]];
+            state = {op < fresh ? were[op].left : state.left, were[op].bits};
+            ended_count_ += (state.bits & ended) != 0;
+        }
     }
 
     std::vector<std::uint32_t> freed; ///< operations that became ready, in the order in which they did

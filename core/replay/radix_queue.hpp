@@ -58,6 +58,16 @@ class RadixQueue {
             late_.push(event);
     }
 
+    /// @brief Change all events in a way that leaves them in order.
+    template <class Change> void change(const Change &to) {
+        for (std::size_t k = head_; k < near_.size(); ++k)
+            to(near_[k]);
+        for (auto &bucket : buckets_)
+            for (Event &event : bucket)
+                to(event);
+        late_.change(to);
+    }
+
   private:
     static constexpr std::size_t sorted_at_once = 64, early_by = 17, late_by = 9;
     static constexpr std::size_t most_near = std::size_t{1}

@@ -16,11 +16,17 @@ class RankProgram {
     /// Number of the trace's event that is being written, for messages.
     std::uint32_t event = 0;
 
+    /// How often the program went on: all that is written next waits for its last step, if there is one.
+    std::uint32_t steps() const noexcept { return steps_; }
+    std::uint32_t last() const noexcept { return last_; }
+    bool last_at_start() const noexcept { return at_start_; } ///< its start suffices
+    std::uint32_t size() const { return builder_.size(rank_); }
+
     /// @brief The program goes on when this has ended (a blocking call, a computation).
     std::uint32_t then(Operation operation) {
         last_ = beside(operation);
         at_start_ = false;
-        has_last_ = true;
+        ++steps_;
         return last_;
     }
     /// @brief The program goes on when this has begun (a nonblocking send: its overhead is the caller's).
@@ -32,7 +38,7 @@ class RankProgram {
     /// @brief Begins here; the program goes on at once (a nonblocking receive).
     std::uint32_t beside(Operation operation) {
         const std::uint32_t number = builder_.add(rank_, operation, {0, 0}, event);
-        if (has_last_)
+        if (steps_ > 0)
             builder_.order(rank_, number, last_, at_start_);
         return number;
     }
@@ -67,15 +73,12 @@ class RankProgram {
         operation.tag = tag;
         builder_.replace(rank_, receive, operation);
     }
-    /// @brief A posted receive that nothing will come for.
-    void drop(std::uint32_t receive) { builder_.replace(rank_, receive, Operation::calc(0)); }
-
   private:
     ScheduleBuilder &builder_;
     std::uint32_t rank_;
     std::uint32_t last_ = 0;
     bool at_start_ = false;
-    bool has_last_ = false;
+    std::uint32_t steps_ = 0;
 };
 
 } // namespace rankwise::replay

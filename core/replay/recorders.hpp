@@ -12,6 +12,7 @@ namespace rankwise::replay {
 
 /// What a replay tells about itself to nobody.
 struct NoRecorder {
+    static constexpr bool in_windows = false; ///< see `InWindows`
     void begin(std::size_t, std::size_t) {}
     void released(std::uint32_t, std::span<const std::uint32_t>, Picoseconds) {}
     void started(std::uint32_t, std::uint32_t, bool, Picoseconds, Picoseconds) {}

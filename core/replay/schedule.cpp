@@ -59,6 +59,19 @@ void ScheduleBuilder::order(std::uint32_t rank, std::uint32_t later, std::uint32
     ranks_[rank].edges.push_back({earlier, later, at_start});
 }
 
+void ScheduleBuilder::take(std::uint32_t rank, Part &part) {
+    Rank &own = ranks_[rank];
+    part.first = own.taken;
+    part.operations.clear();
+    part.origin.clear();
+    part.edges.clear();
+    own.taken = size(rank);
+    part.operations.swap(own.operations);
+    part.origin.swap(own.origin);
+    part.edges.swap(own.edges);
+    own.lanes.clear();
+}
+
 Schedule ScheduleBuilder::finish() {
     Schedule schedule;
     schedule.origin_word = origin_word_;
@@ -72,9 +85,6 @@ Schedule ScheduleBuilder::finish() {
                     "replay fewer ranks or fewer steps");
     schedule.first.reserve(ranks_.size() + 1);
     schedule.operations.reserve(operations);
-    schedule.waits_for.assign(operations, 0);
-    schedule.edge_first.assign(operations + 1, 0);
-    schedule.successors.resize(edges);
     for (Rank &rank : ranks_) {
         const auto base = static_cast<std::uint32_t>(schedule.operations.size());
         schedule.first.push_back(base);
@@ -85,24 +95,16 @@ Schedule ScheduleBuilder::finish() {
         append(schedule.origin, rank.origin);
         if (has_lanes_)
             append(schedule.lanes, rank.lanes);
-        for (const Edge &edge : rank.edges) {
-            ++schedule.edge_first[base + edge.earlier + 1];
-            ++schedule.waits_for[base + edge.later];
-        }
         rank.operations = {}; // the memory is needed below
         rank.lanes = {};
         rank.origin = {};
     }
     schedule.first.push_back(static_cast<std::uint32_t>(operations));
-    for (std::size_t i = 0; i < operations; ++i)
-        schedule.edge_first[i + 1] += schedule.edge_first[i];
-    std::vector<std::uint32_t> next(schedule.edge_first.begin(), schedule.edge_first.end() - 1);
-    for (const bool at_start : {true, false}) // those at the start come first
+    set_edges(schedule, [&](const auto &edge_is) {
         for (std::size_t r = 0; r < ranks_.size(); ++r)
             for (const Edge &edge : ranks_[r].edges)
-                if (edge.at_start == at_start)
-                    schedule.successors[next[schedule.first[r] + edge.earlier]++].packed =
-                        (schedule.first[r] + edge.later) << 1 | static_cast<std::uint32_t>(at_start);
+                edge_is(schedule.first[r] + edge.earlier, schedule.first[r] + edge.later, edge.at_start);
+    });
     for (const Lane lane : schedule.lanes) {
         schedule.cpus = std::max(schedule.cpus, lane.cpu + 1u);
         schedule.nics = std::max(schedule.nics, lane.nic + 1u);

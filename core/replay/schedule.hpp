@@ -112,19 +112,33 @@ class ScheduleBuilder {
     }
 
     std::uint32_t size(std::uint32_t rank) const {
-        return static_cast<std::uint32_t>(ranks_[rank].operations.size());
+        return ranks_[rank].taken + static_cast<std::uint32_t>(ranks_[rank].operations.size());
     }
+
+    /// What waits for what within a rank.
+    struct Edge {
+        std::uint32_t earlier, later;
+        bool at_start;
+    };
+    /// Operations of a rank one after the other, and the edges into them.
+    struct Part {
+        std::uint32_t first = 0; ///< number of the first within the rank
+        std::vector<Operation> operations;
+        std::vector<std::uint32_t> origin;
+        std::vector<Edge> edges;
+    };
+    /// @brief Take out what was added to a rank since the last time; the numbers go on.
+    ///
+    /// Operations that were taken are not replaced any more, and there is nothing to `finish`.
+    void take(std::uint32_t rank, Part &part);
 
     /// @brief Number the operations, build the edges and check that no operation waits for itself.
     /// @throws Error a rank's operations wait for each other in a circle
     Schedule finish();
 
   private:
-    struct Edge {
-        std::uint32_t earlier, later;
-        bool at_start;
-    };
     struct Rank {
+        std::uint32_t taken = 0;
         std::vector<Operation> operations;
         std::vector<Lane> lanes;
         std::vector<std::uint32_t> origin;
@@ -134,6 +148,27 @@ class ScheduleBuilder {
     std::string origin_word_;
     bool has_lanes_ = false;
 };
+
+/// @brief Fill in the edges of a schedule that has its operations.
+/// @param[in] each gives every edge: called three times with a function of (earlier, later, at_start)
+template <class Each> void set_edges(Schedule &schedule, const Each &each) {
+    const std::size_t operations = schedule.operations.size();
+    schedule.waits_for.assign(operations, 0);
+    schedule.edge_first.assign(operations + 1, 0);
+    each([&](std::uint32_t earlier, std::uint32_t later, bool) {
+        ++schedule.edge_first[earlier + 1];
+        ++schedule.waits_for[later];
+    });
+    for (std::size_t i = 0; i < operations; ++i)
+        schedule.edge_first[i + 1] += schedule.edge_first[i];
+    schedule.successors.resize(schedule.edge_first.back());
+    std::vector<std::uint32_t> next(schedule.edge_first.begin(), schedule.edge_first.end() - 1);
+    for (const bool starts : {true, false}) // those at the start come first
+        each([&](std::uint32_t earlier, std::uint32_t later, bool at_start) {
+            if (at_start == starts)
+                schedule.successors[next[earlier]++].packed = later << 1 | static_cast<std::uint32_t>(starts);
+        });
+}
 
 /// @brief An order of all operations in which each comes after those it waits for; the given order where
 /// possible.

@@ -60,3 +60,31 @@ def test_without_trace_there_is_a_coarse_estimate_and_it_says_so(tmp_path, capsy
         assert main([*words, option, str(tmp_path / "x.out")]) == 1
         assert f"has no trace, which `{option}` needs" in capsys.readouterr().err
     assert not (tmp_path / "x.out").exists()
+
+
+def test_a_schedule_that_is_too_large_is_replayed_in_windows_with_the_same_numbers(tmp_path, capsys):
+    # GIVEN a recording with some messages
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for _ in range(100):
+        message(ranks[0], "MPI_Send", 1, 1000)
+        message(ranks[1], "MPI_Recv", 0, 1000)
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    words = ["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1", "--json"]
+    assert main(words) == 0
+    whole = json.loads(capsys.readouterr().out)
+    # WHEN there is next to no memory
+    assert main([*words, "--memory", "1kB"]) == 0
+    # THEN nothing is missing but what needs a timeline, and that is said
+    windows = json.loads(capsys.readouterr().out)
+    assert windows["input"] == whole["input"] | {"in_windows": True}
+    assert not whole["input"]["in_windows"]
+    (one,), (other,) = whole["placements"], windows["placements"]
+    assert {key for key in one if one[key] != other[key]} <= {"waiting_s", "critical_path", "tie_order"}
+    assert other["losses"]
+    assert main([*words[:-1], "--memory", "1kB"]) == 0
+    assert "replayed in windows of the trace" in capsys.readouterr().err
+    # AND what needs the whole is refused with what it would take
+    assert main([*words, "--memory", "1kB", "--perfetto", str(tmp_path / "x.json")]) == 1
+    error = capsys.readouterr().err
+    assert "`--perfetto` needs the schedule" in error
+    assert "--memory 1GiB" in error

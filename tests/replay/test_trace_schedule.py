@@ -5,54 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from raw_writer import FINALIZED, LOST, POLL, SCHED, TRACED, Rank, RawFile, u, z
+from raw_writer import FINALIZED, LOST, POLL, TRACED, Rank, RawFile, u, z
+from traced import ANY_SOURCE, PROC_NULL, Traced, ranks_of
 
 from rankwise.errors import RankwiseError
 from rankwise.replay.source import load
 
-ANY_SOURCE, PROC_NULL = -2, -1
 MS = 1_000_000
-
-
-class Traced(Rank):
-    """A rank whose calls are written as MPI's arguments; gaps in nanoseconds."""
-
-    def send(self, peer, size, tag=0, gap=0, call="MPI_Send", comm=0):
-        self.event(call, gap, 100, u(comm) + z(peer) + z(tag) + u(size))
-
-    def isend(self, peer, size, **more):
-        self.send(peer, size, call="MPI_Isend", **more)
-
-    def recv(self, peer, size, tag=0, gap=0, comm=0, posted=None):
-        posted_peer, posted_tag = posted or (peer, tag)
-        self.event(
-            "MPI_Recv", gap, 100, u(comm) + z(posted_peer) + z(posted_tag) + z(peer) + z(tag) + u(size)
-        )
-
-    def irecv(self, peer, size, tag=0, gap=0, comm=0):
-        self.event("MPI_Irecv", gap, 10, u(comm) + z(peer) + z(tag) + u(size))
-
-    def waitall(self, *requests, gap=0):
-        """Requests are `back`, or (back, peer, tag, size) of a receive."""
-        payload = u(len(requests))
-        for request in requests:
-            if isinstance(request, tuple):
-                back, peer, tag, size = request
-                payload += u(back) + u(1) + z(peer) + z(tag) + u(size)
-            else:
-                payload += u(request) + u(0)
-        self.event("MPI_Waitall", gap, 100, payload)
-
-    def coll(self, call, size, *, comm=0, root=-1, element=8, size2=0, sizes=(), gap=0):
-        payload = u(comm) + z(root) + u(0) + u(element) + u(size) + u(size2) + u(len(sizes))
-        self.event(call, gap, 100, payload + b"".join(u(each) for each in sizes))
-
-    def sched(self, wait_ns, cpu_ns):
-        self.event(SCHED, 0, 0, u(wait_ns) + u(cpu_ns))
-
-
-def ranks_of(count):
-    return [Traced(r, count, flags=FINALIZED | TRACED) for r in range(count)]
 
 
 @pytest.fixture

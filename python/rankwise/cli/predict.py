@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from dataclasses import fields
 
-    from rankwise.cli.parsing import add_json, add_replays, flops_per_s
+    from rankwise.cli.parsing import add_json, add_replays, flops_per_s, size_bytes
     from rankwise.replay.switches import Switches
 
     read = (
@@ -72,6 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
     flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
+    memory = "replay larger schedules in windows, without timeline and critical path (default 2GiB)"
+    parser.add_argument("--memory", type=size_bytes, metavar="SIZE", help=memory)
     goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
     parser.add_argument("--goal", metavar="FILE", help=goal)
     parser.add_argument(
@@ -83,15 +85,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
-    from rankwise.replay.source import calls_named, load, write_goal
+    from rankwise.replay.source import MEMORY_BYTES, calls_named, load, write_goal
 
     terminal = Terminal(args)
     _check(args)
-    source = load(args.input, args.library, args.flops, counts_suffice=True)
+    memory_bytes = MEMORY_BYTES if args.memory is None else args.memory
+    source = load(args.input, args.library, args.flops, counts_suffice=True, memory_bytes=memory_bytes)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     if source.kind == "counts":
         _counts_only(args, terminal)
+    if source.in_windows:
+        _in_windows(args, terminal, source)
     if args.goal:
         write_goal(source.schedule, args.goal)
         terminal.wrote(args.goal)
@@ -159,6 +164,19 @@ def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
     )
 
 
+def _in_windows(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
+    """A trace that is replayed in windows: say so, refuse what needs the schedule as a whole."""
+    from rankwise.quantities import bytes_text
+
+    for option in ("loggops", "goal", "perfetto"):
+        if getattr(args, option):
+            source.whole(args.input, f"`--{option}`")
+    terminal.note(
+        f"the schedule would take about {bytes_text(source.whole_bytes)}: replayed in windows of the trace, "
+        "without timeline and critical path"
+    )
+
+
 def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
     from rankwise.cli.predict_show import show_plain
     from rankwise.replay.document import document
@@ -217,7 +235,8 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
             outcomes = [
                 replace(each, losses=losses(each.predictor, each.prediction, one_more)) for each in outcomes
             ]
-    if len(outcomes) == 1 and not sweep and source.kind != "counts" and (args.perfetto or not args.no_losses):
+    has_timeline = source.kind != "counts" and not source.in_windows
+    if len(outcomes) == 1 and not sweep and has_timeline and (args.perfetto or not args.no_losses):
         outcomes = [_explained(args, terminal, outcomes[0])]
     swept = (sweep, _swept(terminal, sweep, cases, outcomes)) if sweep else None
     if args.plot and swept:
@@ -251,11 +270,12 @@ def _predicted(args: argparse.Namespace, case: _Case, name: str, placement: Plac
     from rankwise.replay.ties import ORDERS, canonical_position, tie_spread
 
     predictor, spread = case.predictor, None
-    if isinstance(predictor, Predictor):
+    whole = isinstance(predictor, Predictor) and not predictor.in_windows
+    if whole:
         predictor.check(placement)
         predictor = predictor.in_order(canonical_position(predictor.schedule, placement))
     prediction = predictor.predict_with_interval(placement)
-    if isinstance(predictor, Predictor) and not args.sweep and args.replays and placement.ranks > 1:
+    if whole and not args.sweep and args.replays and placement.ranks > 1:
         spread = tie_spread(predictor, placement, prediction.makespan_s, min(ORDERS, args.replays))
     return Outcome(name, case.name, prediction, predictor, ties=spread)
 

@@ -36,7 +36,8 @@ class Input(msgspec.Struct):
     """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already.
 
     Of kind `counts` is a recording without trace: a coarse estimate from its counts of messages, in which no rank waits
-    for another; it has no operations.
+    for another; it has no operations. `in_windows`: the schedule is so large that it was replayed from the traces, a
+    window at a time; the numbers are the same, but there is neither timeline nor critical path.
     """
 
     path: str
@@ -47,6 +48,7 @@ class Input(msgspec.Struct):
     bytes: int
     collective_algorithms: str | None
     omitted: list[Omitted]
+    in_windows: bool = False
 
 
 class RunEntry(msgspec.Struct):
@@ -251,6 +253,7 @@ def document(
         schedule.bytes,
         source.library,
         omitted,
+        source.in_windows,
     )
     swept = None
     if sweep:

@@ -103,6 +103,11 @@ class Predictor:
             for _ in range(draws if has_intervals(machine) else 0)
         ]
 
+    @property
+    def in_windows(self) -> bool:
+        """Whether replays read the traces again; ties are served by the numbers of ranks then."""
+        return isinstance(self.schedule, _core.replay.StreamedTrace)
+
     def predict_with_interval(self, placement: Placement) -> Prediction:
         """As `predict`, and the interval from `draws` further replays and the error of the recorded run.
 

@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING
 
 from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
+from rankwise.quantities import bytes_text
 from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
     from rankwise.recording.span import Span
     from rankwise.replay.counts import Counts
+
+BYTES_AN_OPERATION = 110
+"""Of a schedule and its replay."""
+
+MEMORY_BYTES = 2 << 30
+"""Schedules of recordings may take that unless something else is said."""
 
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
 
@@ -28,7 +35,7 @@ class Source:
 
     Attributes:
         schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
-            trace its `Counts`.
+            trace its `Counts`, of one whose schedule would be too large a `_core.replay.StreamedTrace`.
         kind: As in `rankwise.replay.document.Input`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
@@ -36,12 +43,40 @@ class Source:
         span: How long that took, if it is known and the schedule has all of it.
     """
 
-    schedule: _core.replay.Schedule | Counts
+    schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
     kind: str
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
     span: Span | None = None
+
+    @property
+    def in_windows(self) -> bool:
+        """Whether the schedule is never in memory as a whole: each replay reads the traces again."""
+        return isinstance(self.schedule, _core.replay.StreamedTrace)
+
+    @property
+    def whole_bytes(self) -> int:
+        """About how much memory the schedule takes as a whole."""
+        return self.schedule.operations * BYTES_AN_OPERATION
+
+    def whole(self, path: str | os.PathLike[str], what: str) -> _core.replay.Schedule:
+        """The schedule, for what needs it as a whole.
+
+        Args:
+            path: Where it comes from, for the message.
+            what: Needs it, as "a timeline".
+
+        Raises:
+            RankwiseError: It is replayed in windows.
+        """
+        if self.in_windows:
+            needed = (self.whole_bytes >> 30) + 1
+            raise RankwiseError(
+                f"{what} needs the schedule of `{path}` as a whole, about {bytes_text(self.whole_bytes)}",
+                f"allow it with `--memory {needed}GiB`, or record a phase of the program",
+            )
+        return self.schedule
 
 
 def load(
@@ -49,6 +84,7 @@ def load(
     library: str | None = None,
     flops_per_s: float | None = None,
     counts_suffice: bool = False,
+    memory_bytes: int = MEMORY_BYTES,
 ) -> Source:
     """Read what can be replayed; what it is, is told by what is in it.
 
@@ -58,6 +94,7 @@ def load(
         library: Whose collective algorithms to follow instead of those of the recorded program's MPI; MPICH's
             where none was recorded.
         flops_per_s: Speed of a core, for traces that count floating-point operations.
+        memory_bytes: Recordings whose schedule takes more than about that are replayed in windows.
         counts_suffice: Take a recording without trace for what it has: counts of messages, and computation.
 
     Raises:
@@ -78,7 +115,7 @@ def load(
 
             counts, recorded = of_recording(path)
             return Source(counts, "counts", recorded=recorded)
-        return _from_recording(path, library)
+        return _from_recording(path, library, memory_bytes)
     data = read_bytes(path)
     with named(path):
         if _core.replay.Schedule.is_goal_binary(data):
@@ -164,7 +201,7 @@ def _has_trace(path: Path) -> bool:
     return Recording.open(path).context["trace"]["ranks"] > 0
 
 
-def _from_recording(path: Path, library: str | None) -> Source:
+def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
     from rankwise.recording.expansion import library_of
     from rankwise.recording.job import choose_job
     from rankwise.recording.raw import TRACE_CUT, read
@@ -180,7 +217,12 @@ def _from_recording(path: Path, library: str | None) -> Source:
         )
     library = library or library_of(job.threads[0].rank)
     with calls_named(path), named(path):
-        schedule, omitted = _core.replay.Schedule.from_trace([t.record for t in job.first_threads], library)
+        run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
+        if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
+            schedule = run.in_windows()
+            omitted = schedule.omitted
+        else:
+            schedule, omitted = run.schedule()
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further

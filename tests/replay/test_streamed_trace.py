@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace that is replayed in windows has the outcome of its whole schedule, to the last bit."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from machine_reference import Link, Place
+from raw_writer import write_recording
+from replaying import model
+from traced import ANY_SOURCE, random_program, ranks_of
+
+from rankwise import _core
+from rankwise.errors import RankwiseError
+from rankwise.recording.job import choose_job
+from rankwise.recording.raw import read
+
+WINDOWS = [1, 30, 300, 10**6]
+
+
+@pytest.fixture
+def records_of(tmp_path):
+    """Writes a recording and gives the records of its ranks."""
+    kept = []
+
+    def make(ranks):
+        kept.append(read(write_recording(tmp_path / f"{len(kept)}.rw", ranks)))
+        return [thread.record for thread in choose_job(kept[-1]).first_threads]
+
+    return make
+
+
+def place_of(rng: random.Random, ranks: int) -> tuple[Place, dict]:
+    """A random machine, and how its cores are shared."""
+    small = [0, 1, 3, 100, 2000]
+
+    def link(network=False):
+        numbers = {key: rng.choice(small) for key in ("L", "o", "o_receive", "g", "G", "O")}
+        switches = {"in_call": rng.random() < 0.5, "overlap": rng.random() < 0.5}
+        return Link(**numbers, **switches, S=rng.choice([0, 99, 10**6]), network=network)
+
+    interfaces = {key: rng.choice([0, 1, 50]) for key in ("tx_message", "tx_byte", "rx_message", "rx_byte")}
+    nodes = [rng.randrange(3) for _ in range(ranks)]
+    node = [sorted(set(nodes)).index(each) for each in nodes]
+    place = Place(node, link(), link(), link(True), **interfaces)
+    processor = [rng.randrange(ranks) for _ in range(ranks)]
+    return place, {"processor": processor, "core_sharing": rng.choice(["none", "yield", "spin"])}
+
+
+def everything(prediction) -> list:
+    """All that a replay says."""
+    loads = [load[key] for load in (prediction.tx, prediction.rx) for key in sorted(load)]
+    parts = [prediction.parts_s[name] for name in sorted(prediction.parts_s)]
+    channels = [prediction.channel_messages, prediction.channel_bytes]
+    return [each.tolist() for each in [prediction.finish_s, *parts, *loads, *channels]]
+
+
+def outcome(schedule, arguments):
+    try:
+        return everything(schedule.replay_on_machine(**arguments))
+    except RankwiseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_windows_of_any_size_give_the_outcome_of_the_whole(records_of, seed):
+    # GIVEN a random program with all kinds of messages, on a random machine
+    rng = random.Random(seed)
+    ranks = rng.randint(2, 6)
+    records = records_of(random_program(seed, ranks, actions=rng.choice([20, 150])))
+    run = _core.replay.TracedRun.read(records, "mpich")
+    whole, omitted = run.schedule()
+    place, sharing = place_of(rng, ranks)
+    arguments = model(place, **sharing)
+    expected = outcome(whole, arguments)
+    assert isinstance(expected, list)
+    for window in WINDOWS:
+        # WHEN it is replayed in windows THEN all that is said is the same
+        streamed = run.in_windows(window)
+        assert outcome(streamed, arguments) == expected
+        assert streamed.operations == whole.operations
+        assert (streamed.messages, streamed.bytes) == (whole.messages, whole.bytes)
+        assert streamed.omitted == omitted
+
+
+def test_a_rank_far_ahead_of_its_receiver(records_of):
+    # GIVEN a rank that sends 500 messages at once, which the other takes one a millisecond, the last first
+    ahead, behind = ranks_of(2)
+    for k in range(500):
+        ahead.isend(1, 8, tag=k % 2)
+    ahead.waitall(*range(1, 501))
+    for k in reversed(range(500)):
+        behind.recv(0, 8, tag=k % 2, gap=10**6)
+    run = _core.replay.TracedRun.read(records_of([ahead, behind]), "mpich")
+    network = Link(L=1000, o=100, G=1, network=True)
+    arguments = model(Place([0, 1], Link(), Link(), network, tx_byte=3, rx_byte=3), [0, 1])
+    # WHEN only a few operations are read at a time THEN each message waits for its receive
+    assert outcome(run.in_windows(8), arguments) == outcome(run.schedule()[0], arguments)
+
+
+def test_deadlocks_are_the_same(records_of):
+    # GIVEN ranks in a ring that all send first, after a long time together
+    ranks = ranks_of(4)
+    for _ in range(50):
+        for rank in ranks:
+            rank.coll("MPI_Barrier", 0, gap=1000)
+    for rank in ranks:
+        rank.send((rank.world_rank + 1) % 4, 100, tag=3)
+        rank.recv((rank.world_rank - 1) % 4, 100, tag=3)
+    run = _core.replay.TracedRun.read(records_of(ranks), "mpich")
+    arguments = model(Place([0, 1, 2, 3], Link(), Link(), Link(S=0, network=True)), [0, 1, 2, 3])
+    whole = outcome(run.schedule()[0], arguments)
+    assert "deadlock: rank 0, event 50: `send 100b to 1" in whole
+    for window in WINDOWS:
+        assert outcome(run.in_windows(window), arguments) == whole
+
+
+@pytest.mark.parametrize(
+    ("calls", "error"),
+    [
+        (lambda a, b: a.send(1, 8), "a message that nobody receives from rank `0` to rank `1`"),
+        (lambda a, b: b.recv(0, 8), "a receive that nothing is sent to from rank `0` to rank `1`"),
+        (lambda a, b: a.send(7, 8), "rank `7` does not exist"),
+        (lambda a, b: b.irecv(ANY_SOURCE, 8), "rank 1, event 1: a receive from any source"),
+    ],
+)
+def test_what_does_not_match_is_said_before_any_replay(records_of, calls, error):
+    ranks = ranks_of(2)
+    for rank in ranks:
+        rank.coll("MPI_Barrier", 0)
+    calls(*ranks)
+    run = _core.replay.TracedRun.read(records_of(ranks), "mpich")
+    with pytest.raises(RankwiseError, match=error) as caught:
+        run.in_windows()
+    assert caught.value.hint
+
+
+def test_a_message_that_meets_a_smaller_receive(records_of):
+    sender, receiver = ranks_of(2)
+    sender.send(1, 100)
+    receiver.recv(0, 99)
+    run = _core.replay.TracedRun.read(records_of([sender, receiver]), "mpich")
+    arguments = model(Place([0, 0], Link(), Link(), Link(network=True)), [0, 1])
+    with pytest.raises(RankwiseError, match="`100` bytes meets a smaller receive, rank 1, event 0"):
+        run.in_windows().replay_on_machine(**arguments)
+
+
+def test_many_placements_are_replayed_in_windows_each(records_of):
+    run = _core.replay.TracedRun.read(records_of(random_program(5, 4, 100)), "mpich")
+    arguments = model(Place([0, 1, 2, 3], Link(), Link(L=50), Link(L=999, network=True)), [0, 1, 2, 3])
+    layouts = [
+        arguments["layout"] | {"node": np.array(node, dtype=np.uint32)} for node in ([0] * 4, [0, 0, 1, 1])
+    ]
+    shared = {key: value for key, value in arguments.items() if key != "layout"}
+    expected = run.schedule()[0].makespans_s(**shared, layouts=layouts).tolist()
+    assert run.in_windows(20).makespans_s(**shared, layouts=layouts).tolist() == expected
+    assert run.in_windows(20).screen_s(**shared, layouts=layouts).tolist() == expected
