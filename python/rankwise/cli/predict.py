@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
+    from rankwise.replay.computation import Computation
     from rankwise.replay.document import MachineUsed, Outcome
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
@@ -67,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-losses", action="store_true", help="no replays to find out what is lost to what"
     )
+    bound = "part of computation that waits for memory, 0 to 1, for example 0.3 or 0.3,4-7=0.9"
+    parser.add_argument("--memory-bound", metavar="F,R=F", help=bound)
     add_replays(parser)
     library = "whose collective algorithms: mpich or openmpi; default that of the recording"
     parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
@@ -112,7 +115,17 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what does not go together, before anything is read."""
     from rankwise.whole_files import check_free
 
-    of_machines = ("machine", "placement", "nodes", "allocation", "set", "sweep", "without", "perfetto")
+    of_machines = (
+        "machine",
+        "placement",
+        "nodes",
+        "allocation",
+        "set",
+        "sweep",
+        "without",
+        "perfetto",
+        "memory_bound",
+    )
     machine_options = [name for name in of_machines if getattr(args, name)]
     if args.loggops and machine_options:
         raise RankwiseError(
@@ -327,10 +340,31 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
         predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
     else:
         draws = 0 if args.sweep else args.replays
-        predictor = Predictor(source.schedule, machine, topology, switches=switches, draws=draws)
+        predictor = Predictor(
+            source.schedule,
+            machine,
+            topology,
+            switches=switches,
+            draws=draws,
+            computation=_computation(args, source, measured, topology),
+        )
         # What is changed by hand is another machine than the one that the program ran on.
         predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
     return _Case(name, machine, topology, predictor, _placements(args, source, topology))
+
+
+def _computation(
+    args: argparse.Namespace, source: Source, measured: Machine, topology: Topology
+) -> Computation:
+    """How the program computes; it was recorded on the machine as it was measured."""
+    from rankwise.replay.computation import Computation, check_memory, memory_bound
+    from rankwise.replay.recorded_run import fits
+
+    recorded = source.recorded if fits(source.recorded, topology) else None
+    if args.memory_bound is None:
+        return Computation(recorded=recorded, machine=measured)
+    check_memory(measured)
+    return Computation(memory_bound(args.memory_bound, source.schedule.ranks), recorded, measured)
 
 
 def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:

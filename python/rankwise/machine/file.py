@@ -14,6 +14,7 @@ import tomli_w
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.toml_lines import line_of_path
@@ -25,6 +26,18 @@ Progress = Literal["in-call", "independent"]
 Kind = Literal["nic_tx", "nic_rx", "core", "memory", "cache", "interrupt_core", "switch_port"]
 Discipline = Literal["fifo", "sharing"]
 Waiting = Literal["yield", "spin"]
+
+_KINDS_OF_KEY = {
+    "waiting": ("core",),
+    "passes": ("memory", "cache"),
+    "per_core_bytes_per_s": ("memory",),
+    "slowdown": ("memory",),
+    "core": ("interrupt_core",),
+    "far_factor": ("interrupt_core",),
+    "links": ("switch_port",),
+}
+# How far a measured curve and a measured capacity may be apart.
+_ROUGHLY = 1.05
 
 
 class Segment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -83,12 +96,18 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         name: Unique in the file.
         kind: What it is.
         discipline: `fifo` serves one message after the other, `sharing` all at once in equal parts.
-        per: One for each of these objects of the topology (`node`, `package`, `numa`, `core`, `switch`).
+        per: One for each of these objects of the topology (`node`, `package`, `numa`, `core`, `switch`, or a cache
+            that cores share: `L2`, `L3`, ...).
         channels: Messages of these channels pass it.
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
         links: Switch ports: which cables of the network; without it, those that no other resource names.
+        passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
+        per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
+        slowdown: Memories: how much longer that takes with 1, 2, ... cores.
+        core: Interrupt cores: which one, as a logical index.
+        far_factor: Interrupt cores: times a receiver's own part costs more on a core that shares no cache with it.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -100,16 +119,50 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
     links: list[str] | None = None
+    passes: Estimate | None = None
+    per_core_bytes_per_s: Estimate | None = None
+    slowdown: Curve | None = None
+    core: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    far_factor: Estimate | None = None
 
     def __post_init__(self) -> None:
-        if self.capacity_bytes_per_s is not None and self.capacity_bytes_per_s.value == 0:
-            raise ValueError("a capacity of 0; leave it out if it is unlimited")
-        if self.links is not None and self.kind != "switch_port":
-            raise ValueError("`links` is a key of `switch_port` only")
+        for key in ("capacity_bytes_per_s", "per_core_bytes_per_s"):
+            rate = getattr(self, key)
+            if rate is not None and rate.value == 0:
+                raise ValueError(f"a `{key}` of 0; leave it out if it is unlimited or not known")
+        for key, kinds in _KINDS_OF_KEY.items():
+            if getattr(self, key) is not None and self.kind not in kinds:
+                raise ValueError(f"`{key}` is a key of {' and '.join(kinds)}, not of {self.kind}")
+        if self.kind == "interrupt_core" and self.core is None:
+            raise ValueError("an interrupt core needs `core`: the logical index of the core that it is")
+        if self.slowdown is not None and self.per_core_bytes_per_s is None:
+            raise ValueError("`slowdown` needs `per_core_bytes_per_s`, what one of these cores moves alone")
 
     def is_port(self) -> bool:
         """Whether these are switch ports that messages pass one after the other."""
         return self.kind == "switch_port" and self.discipline == "fifo" and self.per == "switch"
+
+    def total_bytes_per_s(self) -> float | None:
+        """Capacity; where it is not given what all cores of the measured `slowdown` get together; `None`: unlimited."""
+        if self.capacity_bytes_per_s is not None:
+            return self.capacity_bytes_per_s.value
+        if self.slowdown is None or self.per_core_bytes_per_s is None:
+            return None
+        values = self.slowdown.values
+        return len(values) * self.per_core_bytes_per_s.value / values[-1]
+
+    def contradiction(self) -> str | None:
+        """What is wrong if `slowdown` says that cores get more bytes a second together than there are."""
+        if self.slowdown is None or self.per_core_bytes_per_s is None or self.capacity_bytes_per_s is None:
+            return None
+        capacity, one = self.capacity_bytes_per_s.value, self.per_core_bytes_per_s.value
+        for cores, factor in enumerate(self.slowdown.values, 1):
+            if cores * one / factor > _ROUGHLY * capacity:
+                return (
+                    f"`slowdown` of {cores} cores is {factor:g}: they would get {cores * one / factor:.3g} bytes/s, "
+                    f"more than `capacity_bytes_per_s`, {capacity:.3g}"
+                )
+        return None
 
 
 class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -223,7 +276,7 @@ def load(path: str | os.PathLike[str]) -> Machine:
 def loads(text: str, name: str = "machine file") -> Machine:
     """Read a machine from TOML text; `name` is for messages."""
     try:
-        return msgspec.toml.decode(text, type=Machine)
+        machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:
         sentence, _, path = str(error).partition(" - at `$")
         path = path.rstrip("`").lstrip(".")
@@ -237,6 +290,14 @@ def loads(text: str, name: str = "machine file") -> Machine:
         ) from None
     except msgspec.DecodeError as error:
         raise RankwiseError(f"`{name}` is not TOML: {str(error).lower()}", "correct the line named") from None
+    for at, resource in enumerate(machine.resources):
+        if problem := resource.contradiction():
+            line = line_of_path(text, f"resources[{at}].slowdown")
+            raise RankwiseError(
+                f"`{name}` line {line} key `resources[{at}].slowdown`: {problem}",
+                "one of the numbers is wrong; leave `capacity_bytes_per_s` out and it follows from `slowdown`",
+            )
+    return machine
 
 
 def dumps(machine: Machine) -> str:

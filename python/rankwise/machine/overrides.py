@@ -25,6 +25,7 @@ _SEGMENT_KEYS: dict[str, tuple[str, _Parse, str]] = {
 _RESOURCE_KEYS: dict[str, tuple[str, _Parse, str]] = {
     "capacity": ("capacity_bytes_per_s", rate, "1GB/s"),
     "per_message": ("per_message_s", time, "2us"),
+    "per_core": ("per_core_bytes_per_s", rate, "1GB/s"),
 }
 _UNITS: dict[_Parse, str] = {time: "s", time_per_byte: "s/B", rate: "B/s", size: "B"}
 
@@ -108,7 +109,7 @@ def _resource(resource: Resource, key: str, value: str, setting: str) -> Resourc
     if key not in _RESOURCE_KEYS:
         raise RankwiseError(
             f"resource `{resource.name}` has no key `{key}`",
-            "it has `capacity`, `per_message`, `G`, `waiting`",
+            "it has `capacity`, `per_message`, `per_core`, `G`, `waiting`",
         )
     field, parse, example = _RESOURCE_KEYS[key]
     if parse is rate and parse(value) == 0:

@@ -111,6 +111,21 @@ class SwitchPort(msgspec.Struct):
     queued_s: float
 
 
+class SharedEntry(msgspec.Struct):
+    """One memory, cache or interrupt core that ranks used.
+
+    `number` says which of its node: the logical package or cache, the OS index of the NUMA node, 0 of a whole node; of
+    an interrupt core the logical core. `busy_s`: while any job used it; `saturated_s`: while jobs asked for more bytes a
+    second than it has, and took longer (0 of an interrupt core).
+    """
+
+    resource: str
+    node: str
+    number: int
+    busy_s: float
+    saturated_s: float
+
+
 class ChannelLoad(msgspec.Struct):
     """Messages by the channel whose link class they used."""
 
@@ -181,6 +196,7 @@ class PlacementOutcome(msgspec.Struct):
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
     switch_ports: list[SwitchPort]
     channels: list[ChannelLoad]
+    shared: list[SharedEntry]
     losses: list[LossEntry] | None
     waiting_s: dict[str, list[float]] | None
     critical_path: PathEntry | None
@@ -280,7 +296,7 @@ def json_schema() -> dict:
 def _outcome(outcome: Outcome) -> PlacementOutcome:
     prediction = outcome.prediction
     parts = {"finish": prediction.finish_s, **prediction.parts_s}
-    found = outcome.losses
+    found, names = outcome.losses, prediction.placement.node_names
     return PlacementOutcome(
         name=outcome.name,
         machine=outcome.machine,
@@ -299,6 +315,10 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
             for port in (prediction.ports.busiest(100) if prediction.ports else [])
         ],
         channels=[ChannelLoad(channel, *counts) for channel, counts in prediction.channels.items()],
+        shared=[
+            SharedEntry(each.resource, names[each.node], each.number, each.busy_s, each.saturated_s)
+            for each in prediction.shared
+        ],
         losses=None
         if found is None
         else [LossEntry(each.kind, each.name, each.part, each.lost_s) for each in found],

@@ -14,9 +14,10 @@ from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
 from rankwise.placement.placement import Placement
 from rankwise.replay.processors import processors
+from rankwise.replay.sharing import Sharing
 
 # Arrays of a layout with one value a rank.
-BY_RANK = ("node", "place", "processor")
+BY_RANK = ("node", "place", "processor", "memory_bound", "far")
 
 
 def topology_of(machine: Machine, directory: Path) -> Topology:
@@ -35,8 +36,10 @@ def topology_of(machine: Machine, directory: Path) -> Topology:
     return Topology.of(node, machine.node.count)
 
 
-def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
-    """The `layout` argument of `Schedule.replay_on_machine`.
+def layout(
+    machine: Machine, topology: Topology, placement: Placement, sharing: Sharing | None = None
+) -> dict:
+    """The `layout` argument of `Schedule.replay_on_machine`; with `sharing` what that needs.
 
     A *place* is a core, or the set of cores that an unbound rank may use. Ranks share a processor if their places
     of the same node, or on an emulated machine their cores of the host, do (`processors`).
@@ -45,7 +48,7 @@ def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
     cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
     place = [place_of.setdefault(each, len(place_of)) for each in cores]
     host_cores = machine.node.host_cores
-    processor, capacity = processors(
+    processor, cores_of = processors(
         [
             frozenset((node, core) if host_cores is None else (0, host_cores[node][core]) for core in each)
             for node, each in zip(placement.node.tolist(), cores, strict=True)
@@ -53,15 +56,17 @@ def layout(machine: Machine, topology: Topology, placement: Placement) -> dict:
     )
     inside = _place_links(machine, topology, list(place_of))
     several_nodes = len(np.unique(placement.node)) > 1
+    shared = sharing.layout(topology, placement, cores_of) if sharing else {}
     return {
         "node": placement.node.astype(np.uint32),
         "place": np.array(place, dtype=np.uint32),
         "places": len(place_of),
         "processor": np.array(processor, dtype=np.uint32),
-        "capacity": np.array(capacity, dtype=np.uint32),
+        "capacity": np.array([len(each) for each in cores_of], dtype=np.uint32),
         "place_link": inside,
         "network_link": link_index(machine, NETWORK) if several_nodes else 0,
         "self_link": link_index(machine, SELF),
+        **shared,
     }
 
 
@@ -74,6 +79,8 @@ def reordered(layout: dict, position: np.ndarray) -> dict:
     """
     rank_at = np.argsort(position)
     by_rank = {key: layout[key][rank_at] for key in BY_RANK if key in layout}
+    if "domain" in layout:
+        by_rank["domain"] = [of_rank[rank_at] for of_rank in layout["domain"]]
     return layout | by_rank
 
 

@@ -98,6 +98,11 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         name = cores[0] if cores else "core"
         yield _WhatIf("resource", name, "all", machine, replace(switches, core_sharing=False))
+    interrupts = [r.name for r in machine.resources if r.kind == "interrupt_core"]
+    held_up = {each.resource for each in prediction.shared if each.saturated_s > 0}
+    held_up |= {each.resource for each in prediction.shared if each.busy_s > 0} & {*interrupts}
+    for name in (r.name for r in machine.resources if r.name in held_up):
+        yield _WhatIf("resource", name, "all", _without(machine, [name]), switches)
     for link in machine.link_classes:
         if prediction.channels[link.channel][0] == 0:
             continue
@@ -107,7 +112,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
                 freed = _without_hops(freed)
             yield _WhatIf("channel", link.channel, part, freed, switches)
     if any(messages for messages, _ in prediction.channels.values()):
-        free = msgspec.structs.replace(_without(machine, interfaces), network=None)
+        free = msgspec.structs.replace(_without(machine, interfaces + interrupts), network=None)
         for link in machine.link_classes:
             free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
         yield _WhatIf("communication", "communication", "all", free, switches)

@@ -15,10 +15,12 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
+from rankwise.replay.computation import Computation
 from rankwise.replay.layout import layout, links, reordered, topology_of
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.replay import Replay
+from rankwise.replay.sharing import SharedLoad, Sharing, is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
 
@@ -35,10 +37,12 @@ class Prediction:
         finish_s: When each rank ends.
         parts_s: What each rank's time consists of, by part; those of a rank with one processor add up to `finish_s`.
             `computation`; `overhead`, the processor time of its messages; `core_sharing`, how much longer it took
-            because others use its core; `waiting`, the rest.
+            because others use its core; `memory`, because others load its memory or cache; `interrupted`, because its
+            core did the node's protocol work; `waiting`, the rest.
         interfaces: For `tx` and `rx`, arrays over nodes: `messages`, `bytes`, `busy_s`, `queued_s` (the sum of what
             each message waited for others).
         channels: Messages and bytes by the channel whose link class they used.
+        shared: How memories, caches and interrupt cores were used.
         not_modelled: Names of the machine's resources that the replay leaves out.
         ports: What passed the switches, where the machine names them.
         interval: Where the makespan lies as far as the machine's numbers are known; `None` if it was not asked for.
@@ -52,6 +56,7 @@ class Prediction:
     channels: dict[str, tuple[int, int]]
     not_modelled: tuple[str, ...]
     ports: PortLoads | None = None
+    shared: tuple[SharedLoad, ...] = ()
     interval: Interval | None = None
 
     @property
@@ -71,8 +76,14 @@ class Predictor:
         switches: What is modelled.
         draws: Replays with the machine's numbers drawn from their intervals, for the interval of each prediction.
         seed: Of these draws, which are the same for all placements.
+        computation: How its ranks compute, and where that was timed: where the machine says how others slow a rank, its
+            computation is what it would have been alone, before any prediction.
+
+    Raises:
+        RankwiseError: A resource does not fit the nodes.
 
     Attributes:
+        schedule: What is replayed: with computation as long as it is alone.
         run: The recorded run beside its prediction (`recorded_run`), if it is known: widens all intervals.
     """
 
@@ -85,21 +96,25 @@ class Predictor:
         switches: Switches | None = None,
         draws: int = 0,
         seed: int = 1,
+        computation: Computation | None = None,
     ):
-        self.schedule = schedule
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
         self._links = links(machine)
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
-        self._replayed = schedule  # with its ranks in the order in which ties are served
+        self._network = network_of(machine) if self.switches.switches else None
+        computation = computation or Computation()
+        self._sharing = Sharing(machine, self.switches, computation.memory_bound)
+        self.schedule = self._alone(schedule, computation)
+        self._computation = replace(computation, recorded=None, machine=None)
+        self._replayed = self.schedule  # with its ranks in the order in which ties are served
         self._position: np.ndarray | None = None  # of each rank in that order; `None`: by number
         self.run: RecordedRun | None = None
         self._draws = draws
-        self._network = network_of(machine) if self.switches.switches else None
         rng = np.random.default_rng(seed)
         self._drawn = [
-            Predictor(schedule, resampled(machine, rng), self.topology, switches=self.switches)
+            self.variant(resampled(machine, rng), self.switches)
             for _ in range(draws if has_intervals(machine) else 0)
         ]
 
@@ -136,6 +151,7 @@ class Predictor:
             parts_s={part: self._by_rank(times) for part, times in result.parts_s.items()},
             interfaces={"tx": result.tx, "rx": result.rx},
             channels=dict(zip(names, loads, strict=True)),
+            shared=tuple(self._sharing.loads(result.shared, self.topology_of(placement), placement)),
             not_modelled=self.not_modelled,
             ports=PortLoads.of(self._network, result.ports) if self._network else None,
         )
@@ -171,7 +187,7 @@ class Predictor:
             "core_sharing": self._cores,
             "progress": self.switches.progress,
             "handshake": self.switches.handshake,
-            "resources": {"network": self._network},
+            "resources": {"network": self._network, **self._sharing.resources()},
         }
 
     def check(self, placement: Placement) -> None:
@@ -185,7 +201,22 @@ class Predictor:
 
     def _layout(self, placement: Placement) -> dict:
         self.check(placement)
-        return layout(self.machine, self.topology_of(placement), placement)
+        return layout(self.machine, self.topology_of(placement), placement, self._sharing)
+
+    def _alone(self, schedule: _core.replay.Schedule, computation: Computation) -> _core.replay.Schedule:
+        """The schedule with computation as long as it would have been alone where it was timed."""
+        self.schedule = schedule
+        if computation.recorded is None or self.in_windows:
+            return schedule
+        where = self
+        if computation.machine is not None:
+            known = Computation(computation.memory_bound)
+            where = Predictor(
+                schedule, computation.machine, self.topology, switches=self.switches, computation=known
+            )
+        if not where.slows_computation:
+            return schedule
+        return schedule.computing_alone(**where._model(), layout=where._layout(computation.recorded))
 
     def topology_of(self, placement: Placement) -> Topology:
         """The nodes of a placement."""
@@ -197,7 +228,9 @@ class Predictor:
 
     def variant(self, machine: Machine, switches: Switches) -> Predictor:
         """The same schedule on a machine that differs in its numbers."""
-        other = Predictor(self.schedule, machine, self.topology, switches=switches)
+        other = Predictor(
+            self.schedule, machine, self.topology, switches=switches, computation=self._computation
+        )
         other._replayed, other._position = self._replayed, self._position
         return other
 
@@ -266,7 +299,7 @@ def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tu
             interfaces[resource.kind] = passing(resource) if switches.interfaces else free
         elif resource.kind == "core" and resource.discipline == "sharing" and resource.per == "core":
             waiting = resource.waiting or "yield"
-        elif not (machine.network and resource.is_port()):
+        elif not is_modelled(resource) and not (machine.network and resource.is_port()):
             others.append(resource.name)
     cores = waiting if switches.core_sharing else "none"
     return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 Core = tuple[int, int]
 
 
-def processors(cores_of: Sequence[frozenset[Core]]) -> tuple[list[int], list[int]]:
+def processors(cores_of: Sequence[frozenset[Core]]) -> tuple[list[int], list[frozenset[Core]]]:
     """Divide cores among the ranks that may use them.
 
     Ranks that may use the same cores share a processor of these. Where sets of cores overlap, the set with the
@@ -22,7 +22,7 @@ def processors(cores_of: Sequence[frozenset[Core]]) -> tuple[list[int], list[int
         cores_of: Cores of each rank, at least one.
 
     Returns:
-        For each rank its processor, numbered by their first rank, and the number of cores of each processor.
+        For each rank its processor, numbered by their first rank, and the cores of each processor.
     """
     users = Counter(cores_of)
     if sum(map(len, users)) == len(set().union(*users)):
@@ -33,7 +33,7 @@ def processors(cores_of: Sequence[frozenset[Core]]) -> tuple[list[int], list[int
             share |= _divided({each: users[each] for each in overlapping})
     number: dict[frozenset[Core], int] = {}
     processor = [number.setdefault(share[each], len(number)) for each in cores_of]
-    return processor, [len(each) for each in number]
+    return processor, list(number)
 
 
 def _components(sets: Iterable[frozenset[Core]]) -> list[list[frozenset[Core]]]:

@@ -16,6 +16,10 @@ class Switches:
         progress: Rendezvous advance only inside MPI calls where the link class says so.
         handshake: A rendezvous waits for the receiver's answer.
         switches: Messages pass switches, whose ports they queue at, where the machine names them.
+        memory: Jobs of one memory slow each other down.
+        caches: Copies through one cache slow each other down.
+        interrupts: One core of each node does the asynchronous part of host-processed protocols.
+        slowdown: How long a rank computes depends on who computes beside it.
     """
 
     interfaces: bool = True
@@ -23,3 +27,7 @@ class Switches:
     progress: bool = True
     handshake: bool = True
     switches: bool = True
+    memory: bool = True
+    caches: bool = True
+    interrupts: bool = True
+    slowdown: bool = True

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 _Numbers = TypeVar("_Numbers", Segment, Resource, FatTree | Torus | Dragonfly)
 SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
-RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s")
+RESOURCE_KEYS = (
+    "capacity_bytes_per_s",
+    "per_message_s",
+    "per_core_bytes_per_s",
+    "passes",
+    "far_factor",
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ def has_intervals(machine: Machine) -> bool:
     ]
     estimates += [getattr(resource, key) for resource in machine.resources for key in RESOURCE_KEYS]
     estimates.append(machine.network.hop_s if machine.network else None)
-    return any(each is not None and each.low is not None for each in estimates)
+    curves = [resource.slowdown for resource in machine.resources]
+    return any(each is not None and each.low is not None for each in [*estimates, *curves])
 
 
 def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
@@ -73,7 +80,8 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
         links.append(msgspec.structs.replace(link, segments=segments))
     # Both directions of an interface come from one measurement.
     draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
-    resources = [_drawn(resource, draws, quantile) for resource in machine.resources]
+    curve = float(rng.standard_normal())
+    resources = [_with_curve(_drawn(each, draws, quantile), curve / quantile) for each in machine.resources]
     network = machine.network
     if network is not None:
         network = _drawn(network, {"hop_s": float(rng.standard_normal())}, quantile)
@@ -100,6 +108,12 @@ def interval_of(
 def _drawn(what: _Numbers, draws: dict[str, float], quantile: float) -> _Numbers:
     changed = {key: _moved(getattr(what, key), draw / quantile) for key, draw in draws.items()}
     return msgspec.structs.replace(what, **changed)
+
+
+def _with_curve(resource: Resource, draw: float) -> Resource:
+    if resource.slowdown is None:
+        return resource
+    return msgspec.structs.replace(resource, slowdown=resource.slowdown.drawn(draw))
 
 
 def _moved(estimate: Estimate | None, by: float) -> Estimate | None:
