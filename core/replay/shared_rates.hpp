@@ -19,7 +19,7 @@ namespace rankwise::replay {
 ///     share of its core / (1 - f + f x),    x = the largest stretch of the memories and caches it uses
 ///
 /// where f is the part of it that waits for these, 1 for a job that copies (`Bandwidth::stretch`). This is
-/// processor sharing (Kleinrock, Queueing Systems II, 4.4) with a rate that all jobs of one *group* - the
+/// processor sharing (Kleinrock, Queueing Systems II) with a rate that all jobs of one *group* - the
 /// same core if that is shared, the same memories, the same f - have in common at any time. So each group is
 /// kept in virtual time, the work that a job would have got since the group was empty: a job that starts at v
 /// with work w ends at v + w whatever comes and goes, and a change of load touches the groups of that memory,

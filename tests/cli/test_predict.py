@@ -51,6 +51,10 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
         "progress": True,
         "handshake": True,
         "switches": True,
+        "memory": True,
+        "caches": True,
+        "interrupts": True,
+        "slowdown": True,
     }
     (one,) = document["placements"]
     assert one["makespan_s"] == max(one["rank"]["finish_s"])
@@ -139,6 +143,10 @@ def test_parts_of_the_model_can_be_left_out(goal, capsys):
         "progress": True,
         "handshake": False,
         "switches": True,
+        "memory": True,
+        "caches": True,
+        "interrupts": True,
+        "slowdown": True,
     }
 
 

@@ -113,6 +113,7 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.placement.file import save
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
+    from rankwise.replay.computation import recorded_computation
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predict import Predictor
     from rankwise.replay.recorded_run import recorded_run
@@ -141,7 +142,13 @@ def _run(args: argparse.Namespace) -> int:
         )
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    predictor = Predictor(source.schedule, machine, topology, draws=args.replays)
+    predictor = Predictor(
+        source.schedule,
+        machine,
+        topology,
+        draws=args.replays,
+        computation=recorded_computation(source, topology, machine),
+    )
     predictor.run = recorded_run(source, predictor)
     ranks = source.schedule.ranks
     search = PlacementSearch(

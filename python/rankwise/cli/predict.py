@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
-    from rankwise.replay.computation import Computation
     from rankwise.replay.document import MachineUsed, Outcome
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
@@ -126,7 +125,7 @@ def _check(args: argparse.Namespace) -> None:
         "perfetto",
         "memory_bound",
     )
-    machine_options = [name for name in of_machines if getattr(args, name)]
+    machine_options = [name.replace("_", "-") for name in of_machines if getattr(args, name)]
     if args.loggops and machine_options:
         raise RankwiseError(
             f"`--loggops` and `--{machine_options[0]}` exclude each other",
@@ -167,9 +166,10 @@ def _check(args: argparse.Namespace) -> None:
 def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
     """A recording without trace: say how coarse that is, refuse what needs the order of calls."""
     again = "record it again with its trace: `rankwise record --trace -- ...`"
-    for option in ("loggops", "goal", "perfetto"):
+    for option in ("loggops", "goal", "perfetto", "memory_bound"):
         if getattr(args, option):
-            raise RankwiseError(f"`{args.input}` has no trace, which `--{option}` needs", again)
+            named = option.replace("_", "-")
+            raise RankwiseError(f"`{args.input}` has no trace, which `--{named}` needs", again)
     terminal.warning(
         "no trace was recorded: a coarse estimate from counts of messages, in which no rank waits for another",
         "no-trace",
@@ -222,6 +222,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     from rankwise.cli.predict_show import show, show_sweep
     from rankwise.replay.document import document
     from rankwise.replay.losses import count, losses
+    from rankwise.replay.recorded_run import fits
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
 
@@ -268,6 +269,9 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     not_modelled = sorted({name for case in cases for name in case.predictor.not_modelled})
     if not_modelled:
         terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
+    for case in cases if source.kind == "recording" else []:
+        if case.predictor.slows_computation and not fits(source.recorded, case.topology):
+            terminal.note(f"not recorded on nodes of `{case.name}`: computation is taken to have been alone")
     words = f"{quote(str(args.input))} --machine {quote(str(args.machine[0]))}"
     if source.kind == "recording":
         terminal.next(f"rankwise place {words}")
@@ -328,6 +332,7 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
 
     from rankwise.machine.file import load
     from rankwise.machine.overrides import apply
+    from rankwise.replay.computation import recorded_computation
     from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predict import Predictor
@@ -340,31 +345,18 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
         predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
     else:
         draws = 0 if args.sweep else args.replays
+        computation = recorded_computation(source, topology, measured, args.memory_bound)
         predictor = Predictor(
             source.schedule,
             machine,
             topology,
             switches=switches,
             draws=draws,
-            computation=_computation(args, source, measured, topology),
+            computation=computation,
         )
         # What is changed by hand is another machine than the one that the program ran on.
         predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
     return _Case(name, machine, topology, predictor, _placements(args, source, topology))
-
-
-def _computation(
-    args: argparse.Namespace, source: Source, measured: Machine, topology: Topology
-) -> Computation:
-    """How the program computes; it was recorded on the machine as it was measured."""
-    from rankwise.replay.computation import Computation, check_memory, memory_bound
-    from rankwise.replay.recorded_run import fits
-
-    recorded = source.recorded if fits(source.recorded, topology) else None
-    if args.memory_bound is None:
-        return Computation(recorded=recorded, machine=measured)
-    check_memory(measured)
-    return Computation(memory_bound(args.memory_bound, source.schedule.ranks), recorded, measured)
 
 
 def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:

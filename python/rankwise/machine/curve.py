@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much slower computation gets with more cores at it: a number for each count of cores, and how they were obtained."""
+"""How much slower computation gets with more cores at it, and how these numbers were obtained."""
 
 from __future__ import annotations
 

@@ -357,4 +357,9 @@ def _table(table: dict, first: str | None = None) -> str:
 
 
 def _inline(estimate: dict) -> str:
-    return "{ " + ", ".join(tomli_w.dumps(estimate).rstrip("\n").split("\n")) + " }"
+    def pair(key: str, value: object) -> str:
+        if isinstance(value, list):
+            return f"{key} = [{', '.join(map(str, value))}]"
+        return tomli_w.dumps({key: value}).rstrip("\n")
+
+    return "{ " + ", ".join(pair(key, value) for key, value in estimate.items()) + " }"

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.placement.placement import Placement
+from rankwise.replay.recorded_run import fits
+
+if TYPE_CHECKING:
+    from rankwise.machine.topology import Topology
+    from rankwise.replay.source import Source
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,27 @@ class Computation:
     memory_bound: np.ndarray | None = None
     recorded: Placement | None = None
     machine: Machine | None = None
+
+
+def recorded_computation(
+    source: Source, topology: Topology, measured: Machine, bound: str | None = None
+) -> Computation:
+    """How a program that was recorded computes.
+
+    Args:
+        source: What was recorded.
+        topology: Nodes of the machine.
+        measured: The machine as it was measured, with nothing changed by hand.
+        bound: As of `memory_bound`, for all machines that are predicted.
+
+    Raises:
+        RankwiseError: As `memory_bound`; the machine has no memory that computation could wait for.
+    """
+    part = None
+    if bound is not None:
+        check_memory(measured)
+        part = memory_bound(bound, source.schedule.ranks)
+    return Computation(part, source.recorded if fits(source.recorded, topology) else None, measured)
 
 
 def check_memory(machine: Machine) -> None:

@@ -23,6 +23,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, topology_of
 from rankwise.replay.predict import Prediction, check_ranks, resources, topology_for
+from rankwise.replay.sharing import is_modelled
 from rankwise.replay.switches import Switches
 
 
@@ -88,7 +89,8 @@ class CountsPredictor:
         self.run = None  # an estimate is no replay of the run
         self._tx, self._rx, self._cores, others = resources(machine, self.switches)
         ports = [each.name for each in machine.resources if each.is_port() and each.name not in others]
-        self.not_modelled = (*others, *ports)
+        shared = [each.name for each in machine.resources if is_modelled(each)]
+        self.not_modelled = (*others, *ports, *shared)
 
     def variant(self, machine: Machine, switches: Switches) -> CountsPredictor:
         """The same program on a machine that differs in its numbers."""

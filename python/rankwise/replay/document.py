@@ -115,8 +115,8 @@ class SharedEntry(msgspec.Struct):
     """One memory, cache or interrupt core that ranks used.
 
     `number` says which of its node: the logical package or cache, the OS index of the NUMA node, 0 of a whole node; of
-    an interrupt core the logical core. `busy_s`: while any job used it; `saturated_s`: while jobs asked for more bytes a
-    second than it has, and took longer (0 of an interrupt core).
+    an interrupt core the logical core. `busy_s`: while any job used it; `saturated_s`: while jobs asked for more bytes
+    a second than it has, and took longer (0 of an interrupt core).
     """
 
     resource: str

@@ -123,6 +123,11 @@ class Predictor:
         """Whether replays read the traces again; ties are served by the numbers of ranks then."""
         return isinstance(self.schedule, _core.replay.StreamedTrace)
 
+    @property
+    def slows_computation(self) -> bool:
+        """Whether how long ranks compute depends on who computes beside them."""
+        return self._sharing.slows_computation
+
     def predict_with_interval(self, placement: Placement) -> Prediction:
         """As `predict`, and the interval from `draws` further replays and the error of the recorded run.
 

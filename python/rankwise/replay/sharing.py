@@ -66,9 +66,13 @@ class Sharing:
         self._bandwidths = [r for r in known if on.get(r.kind, False)]
         network = machine.link_class(NETWORK)
         host_processed = network is not None and network.protocol == "host-processed"
-        interrupts = [r for r in known if r.kind == "interrupt_core" and switches.interrupts and host_processed]
+        interrupts = [
+            r for r in known if r.kind == "interrupt_core" and switches.interrupts and host_processed
+        ]
         self._interrupts = interrupts[0] if interrupts else None
-        self._slow = {r.name for r in self._bandwidths if r.per_core_bytes_per_s is not None and switches.slowdown}
+        self._slow = {
+            r.name for r in self._bandwidths if r.per_core_bytes_per_s is not None and switches.slowdown
+        }
         self._memory_bound = memory_bound
 
     @property
@@ -111,7 +115,9 @@ class Sharing:
         if self._interrupts:
             names.append(self._interrupts.name)
             core = self._interrupts.core
-            node_of = {number: node for node, number in reversed(list(enumerate(self._interrupt_cores(topology))))}
+            node_of = {
+                number: node for node, number in reversed(list(enumerate(self._interrupt_cores(topology))))
+            }
             where.append([(node_of[number], core) for number in range(len(node_of))])
         return [
             SharedLoad(

@@ -12,6 +12,7 @@ from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
 from rankwise.recording.recording import Recording
+from rankwise.replay.computation import recorded_computation
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.replay.recorded_run import recorded_run
@@ -32,7 +33,10 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
     machine = load(state.machine_path)
     topology = topology_of(machine, state.directory)
     source = load_source(path)
-    predictor = Predictor(source.schedule, machine, topology, draws=DRAWS, seed=options.seed)
+    computation = recorded_computation(source, topology, machine)
+    predictor = Predictor(
+        source.schedule, machine, topology, draws=DRAWS, seed=options.seed, computation=computation
+    )
     predictor.run = recorded_run(source, predictor)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
     predicted = []

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Copies and computation that share a memory or a cache: times that can be worked out by hand."""
+
+import numpy as np
+import pytest
+from reference import KINDS, Op
+from replaying import schedule_of
+from sharing_machines import link, machine, resource
+
+from rankwise import _core
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.placement import Placement
+from rankwise.replay.computation import Computation
+from rankwise.replay.losses import losses
+from rankwise.replay.predict import Predictor
+from rankwise.replay.switches import Switches
+
+NODE = from_synthetic("package:2 l2:1 core:2 pu:1")
+MB = 10**6
+
+
+def placed(*cores: tuple[int, int]) -> Placement:
+    """Each rank on a node's core."""
+    nodes = max(node for node, _ in cores) + 1
+    return Placement.explicit(Topology.of(NODE, nodes), [(node, (core,)) for node, core in cores])
+
+
+def predictor(ranks, the_machine, bound=None, switches=None, **how):
+    part = None if bound is None else np.broadcast_to(np.asarray(bound, dtype=float), (len(ranks),)).copy()
+    computation = Computation(memory_bound=part, **how)
+    return Predictor(schedule_of(ranks), the_machine, switches=switches, computation=computation)
+
+
+def copies(pairs: int, size: int, start_ns=0):
+    """Rank 2 i sends to rank 2 i + 1, the i-th after i times `start_ns`."""
+    ranks = []
+    for pair in range(pairs):
+        wait = Op("calc", pair * start_ns)
+        ranks.append([wait, Op("send", size, 2 * pair + 1, requires=[0])])
+        ranks.append([Op("recv", size, 2 * pair)])
+    return ranks
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3, 4])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_copies_at_once_take_as_long_as_one_or_as_long_as_the_memory_needs(pairs, passes):
+    # GIVEN copies of 1 MB at 1 GB/s a core, and a memory of 2.5 GB/s through which each byte goes `passes` times
+    memory = resource("memory", "memory", "node", capacity_bytes_per_s=2.5e9, passes=passes)
+    the_machine = machine(
+        memory, link("package", G_s_per_byte=1e-9), link("node", G_s_per_byte=1e-9), nodes=1
+    )
+    where = placed(*[(0, r % 4) for r in range(2 * pairs)])
+    # WHEN k of them begin at once; receivers deal with the bytes while they come in
+    switches = Switches(core_sharing=False)
+    time = predictor(copies(pairs, MB), the_machine, switches=switches).makespan_s(where)
+    # THEN they take max((s-1) G, k passes s / C)
+    assert time == pytest.approx(max((MB - 1) * 1e-9, pairs * passes * MB / 2.5e9), rel=1e-9)
+
+
+def test_copies_that_start_one_after_the_other_share_while_they_overlap():
+    # GIVEN two copies of 1 ms alone through a memory that is enough for one, the second half a millisecond later
+    memory = resource("memory", "memory", "node", capacity_bytes_per_s=MB * 1e9 / (MB - 1))
+    the_machine = machine(
+        memory, link("package", G_s_per_byte=1e-9), link("node", G_s_per_byte=1e-9), nodes=1
+    )
+    result = predictor(copies(2, MB, start_ns=500_000), the_machine).predict(
+        placed((0, 0), (0, 1), (0, 2), (0, 3))
+    )
+    # THEN the first does half of it alone and the rest at half speed (1.5 ms), the second does as much meanwhile, then
+    # the rest alone (2 ms)
+    assert result.finish_s == pytest.approx([1.5e-3, 1.5e-3, 2e-3, 2e-3], rel=2e-6)
+    assert result.parts_s["memory"] == pytest.approx([0.5e-3, 0, 0.5e-3, 0], abs=1e-8)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("bound", [0.0, 0.25, 1.0])
+def test_ranks_that_compute_slow_each_other_down_as_far_as_they_wait_for_memory(ranks, bound):
+    # GIVEN a memory that has 2 GB/s for cores of which each could move 1 GB/s
+    memory = resource("memory", "memory", "node", capacity_bytes_per_s=2e9, per_core_bytes_per_s=1e9)
+    program = [[Op("calc", 1_000_000)] for _ in range(ranks)]
+    time = predictor(program, machine(memory, nodes=1), bound).makespan_s(
+        placed(*[(0, r) for r in range(ranks)])
+    )
+    # THEN 1 ms takes 1 - f + f max(1, k f B / C)
+    assert time == pytest.approx(1e-3 * (1 - bound + bound * max(1, ranks * bound / 2)), rel=1e-9)
+
+
+def test_the_measured_slowdown_is_that_of_ranks_of_which_nothing_else_is_known():
+    # GIVEN a curve of 1, 2, 3 cores
+    curve = resource("memory", "memory", "node", per_core_bytes_per_s=1e9, slowdown=[1.0, 1.1, 1.8])
+    for ranks, factor in [(1, 1.0), (2, 1.1), (3, 1.8), (4, 2.4)]:
+        program = [[Op("calc", 1_000_000)] for _ in range(ranks)]
+        time = predictor(program, machine(curve, nodes=1)).makespan_s(placed(*[(0, r) for r in range(ranks)]))
+        # THEN so many ranks are so much slower; beyond the last number by what each gets of the same bytes
+        assert time == pytest.approx(1e-3 * factor, rel=1e-9)
+
+
+def test_ranks_of_two_packages_do_not_share_the_memory_of_one():
+    # GIVEN the sharing of a processor that costs more than that of a network: two ranks on one package or on two
+    memory = resource("memory", "memory", "package", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    program = [[Op("calc", 1_000_000)] for _ in range(2)]
+    judge = predictor(program, machine(memory, nodes=2), 0.8)
+    # THEN together on a package they take 1 - 0.8 + 0.8 * 1.6, apart as long as alone
+    assert judge.makespan_s(placed((0, 0), (0, 1))) == pytest.approx(1.48e-3, rel=1e-9)
+    assert judge.makespan_s(placed((0, 0), (0, 2))) == pytest.approx(1e-3, rel=1e-9)
+    assert judge.makespan_s(placed((0, 0), (1, 0))) == pytest.approx(1e-3, rel=1e-9)
+
+
+def test_ranks_that_take_turns_on_a_core_ask_for_no_more_than_one():
+    # GIVEN two ranks on one core of a memory that is enough for one core
+    memory = resource("memory", "memory", "node", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    program = [[Op("calc", 1_000_000)] for _ in range(2)]
+    result = predictor(program, machine(memory, nodes=1), 1.0).predict(placed((0, 0), (0, 0)))
+    assert result.finish_s == pytest.approx([2e-3, 2e-3])
+    assert result.parts_s["core_sharing"] == pytest.approx([1e-3, 1e-3])
+    assert not result.parts_s["memory"].any()
+
+
+def test_a_cache_holds_up_the_copies_of_its_channel_only():
+    # GIVEN a cache of 1 GB/s for each package, and copies of 1 GB/s: two through it, or one beside one across packages
+    cache = resource("cache", "cache", "L2", capacity_bytes_per_s=1e9, channels=["package"])
+    the_machine = machine(cache, link("package", G_s_per_byte=1e-9), link("node", G_s_per_byte=1e-9), nodes=1)
+    program = [
+        [Op("send", MB, 1), Op("recv", MB, 1)],
+        [Op("send", MB, 0), Op("recv", MB, 0)],
+    ]
+    through = predictor(program, the_machine).makespan_s(placed((0, 0), (0, 1)))
+    across = predictor(program, the_machine).makespan_s(placed((0, 0), (0, 2)))
+    # THEN both directions at once take twice as long through the cache
+    assert through == pytest.approx(2 * across, rel=0.01)
+
+
+def test_what_the_memory_costs_is_said():
+    memory = resource("memory", "memory", "package", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    judge = predictor([[Op("calc", 1_000_000)], [Op("calc", 500_000)]], machine(memory, nodes=1), 1.0)
+    result = judge.predict(placed((0, 2), (0, 3)))
+    # THEN both are slowed until the second is done after 1 ms
+    assert result.finish_s == pytest.approx([1.5e-3, 1e-3])
+    assert result.parts_s["memory"] == pytest.approx([0.5e-3, 0.5e-3])
+    (load,) = result.shared
+    assert (load.resource, load.node, load.number) == ("memory", 0, 1)
+    assert (load.busy_s, load.saturated_s) == pytest.approx((1.5e-3, 1e-3))
+    # THEN without it the program would end after 1 ms
+    (loss,) = losses(judge, result)
+    assert (loss.kind, loss.name, loss.lost_s) == ("resource", "memory", pytest.approx(0.5e-3))
+    # THEN nothing is left out
+    assert result.not_modelled == ()
+
+
+@pytest.mark.parametrize("switches", [Switches(memory=False), Switches(slowdown=False)])
+def test_computation_that_is_not_slowed_takes_as_long_as_it_is(switches):
+    memory = resource("memory", "memory", "node", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    program = [[Op("calc", 1_000_000)], [Op("calc", 1_000_000)]]
+    time = predictor(program, machine(memory, nodes=1), 1.0, switches).makespan_s(placed((0, 0), (0, 1)))
+    assert time == pytest.approx(1e-3, rel=1e-12)
+
+
+# Computation alone
+
+
+def halo(rounds: int):
+    """Four ranks that compute for different times and exchange with both neighbours."""
+    ranks = []
+    for r in range(4):
+        ops: list[Op] = []
+        for k in range(rounds):
+            before = [len(ops) - 1] if ops else []
+            ops.append(Op("calc", 100_000 + 37_000 * ((r + k) % 3), requires=before))
+            at = len(ops) - 1
+            ops += [Op("send", 5000, (r + d) % 4, tag=k, requires=[at]) for d in (1, 3)]
+            ops += [Op("recv", 5000, (r + d) % 4, tag=k, requires=[at]) for d in (1, 3)]
+            ops.append(Op("calc", 0, requires=[at + 1, at + 2, at + 3, at + 4]))
+        ranks.append(ops)
+    return ranks
+
+
+def noisy_machine():
+    memory = resource("memory", "memory", "package", capacity_bytes_per_s=1.3e9, per_core_bytes_per_s=1e9)
+    links = [link(c, L_s=1e-6, o_s=1e-6, G_s_per_byte=1e-9) for c in ("package", "node")]
+    return machine(memory, *links, nodes=2)
+
+
+def in_picoseconds(ranks: list[list[Op]], durations):
+    """The schedule with computations of these durations, one for each operation of all ranks."""
+    ops = [op for own in ranks for op in own]
+    first = np.cumsum([0, *map(len, ranks)])
+    edges = [
+        (first[r] + i, first[r] + j)
+        for r, own in enumerate(ranks)
+        for i, op in enumerate(own)
+        for j in op.requires
+    ]
+    value = [round(d) if op.kind == "calc" else op.value for op, d in zip(ops, durations, strict=True)]
+    return _core.replay.Schedule.from_arrays(
+        operations_of_rank=np.array([len(own) for own in ranks], dtype=np.uint32),
+        kind=np.array([KINDS[op.kind] for op in ops], dtype=np.uint8),
+        value=np.array(value, dtype=np.uint64),
+        peer=np.array([op.peer for op in ops], dtype=np.uint32),
+        tag=np.array([op.tag for op in ops], dtype=np.uint32),
+        later=np.array([later for later, _ in edges], dtype=np.uint32),
+        earlier=np.array([earlier for _, earlier in edges], dtype=np.uint32),
+        at_start=np.zeros(len(edges), dtype=np.uint8),
+    )
+
+
+RECORDED = placed((0, 0), (0, 1), (0, 2), (0, 3))
+
+
+def test_replayed_where_it_was_recorded_a_program_takes_as_long_as_it_took():
+    # GIVEN a run on a machine where its ranks slow each other down, and how long each computation took there
+    the_machine = noisy_machine()
+    alone = predictor(halo(20), the_machine, 0.9)
+    took = alone.predict(RECORDED)
+    assert took.parts_s["memory"].min() > 1e-4
+    times = alone.recorded(RECORDED).timeline
+    recorded = in_picoseconds(halo(20), times["end"] - times["begin"])
+    # WHEN that recording is replayed there
+    bound = np.full(4, 0.9)
+    again = Predictor(recorded, the_machine, computation=Computation(bound, RECORDED))
+    # THEN every rank ends when it did
+    assert again.predict(RECORDED).finish_s == pytest.approx(took.finish_s, rel=1e-9)
+    # THEN elsewhere, where nobody slows them, the ranks are as fast as they are alone
+    apart = placed((0, 0), (0, 2), (1, 0), (1, 2))
+    assert again.predict(apart).finish_s == pytest.approx(alone.predict(apart).finish_s, rel=1e-6)
+
+
+def test_computation_alone_is_what_the_others_did_not_slow():
+    # GIVEN two ranks that computed side by side for 1.48 ms, both slowed by that factor, and one that then went on
+    memory = resource("memory", "memory", "package", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    recorded = [[Op("calc", 1_480_000)], [Op("calc", 1_980_000)]]
+    judge = predictor(recorded, machine(memory, nodes=1), 0.8, recorded=placed((0, 0), (0, 1)))
+    # THEN they have 1 ms and 1.5 ms to do alone
+    alone = judge.predict(placed((0, 0), (0, 2)))
+    assert alone.finish_s == pytest.approx([1e-3, 1.5e-3], rel=1e-9)
+
+
+def test_what_is_changed_by_hand_does_not_change_what_was_recorded():
+    # GIVEN a program recorded on a machine as it was measured
+    memory = resource("memory", "memory", "package", capacity_bytes_per_s=1e9, per_core_bytes_per_s=1e9)
+    measured = machine(memory, nodes=1)
+    twice = machine(memory.replace("1000000000.0", "2000000000.0", 1), nodes=1)
+    where = placed((0, 0), (0, 1))
+    recorded = [[Op("calc", 2_000_000)], [Op("calc", 2_000_000)]]
+    # WHEN its memory gets twice as fast
+    judge = predictor(recorded, twice, 1.0, recorded=where, machine=measured)
+    # THEN the program takes what it would have taken alone
+    assert judge.makespan_s(where) == pytest.approx(1e-3, rel=1e-9)
+    assert judge.variant(measured, Switches()).makespan_s(where) == pytest.approx(2e-3, rel=1e-9)
