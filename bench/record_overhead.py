@@ -3,8 +3,9 @@
 
 Usage: .venv/bin/python bench/record_overhead.py [ROUNDS [NAME]]
 
-The variants take turns in every round. A run gives its best batch and the 10th percentile of its 200 batches;
-printed are the best of all runs and, behind it, the median of the percentiles over the rounds (5). Phases of one
+The variants take turns in every round. A run gives its best batch and the 10th percentile of its 200 batches (fewer
+where a phase would last more than a second); printed are the best of all runs and, behind it, the median of the
+percentiles over the rounds (3). All MPIs together take about five minutes on an idle machine. Phases of one
 process are exact to about 1 ns; where two ranks meet, only the best ones compare. The floors (bench/record_floor.c)
 count by peer and size, and read the tick counter twice. MPIs come from tests/install_mpis.sh; NAME chooses those
 whose names contain it.
@@ -52,7 +53,7 @@ def run_once(mpi: mpis.Mpi, program: Path, variant: str, ranks: int) -> dict[str
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=120,
         )
     lines = (line.split() for line in done.stdout.splitlines())
     return {name: (float(best), float(low)) for name, best, low in lines}
@@ -83,7 +84,7 @@ def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
 
 def main() -> None:
     """Measure and print a table for each MPI."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     with tempfile.TemporaryDirectory() as scratch:
         for mpi in mpis.installed():

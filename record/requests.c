@@ -63,7 +63,12 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     if (!spare)
         more_records();
     struct rw_request *request = spare;
-    uint64_t number = kind <= RW_LAST_NUMBERED_REQUEST ? __atomic_fetch_add(&rw_process.requests, 1, __ATOMIC_RELAXED) : 0;
+    uint64_t number = 0;
+    if (kind <= RW_LAST_NUMBERED_REQUEST) {
+        /* Under the lock: other threads only read it. */
+        number = rw_process.requests;
+        __atomic_store_n(&rw_process.requests, number + 1, __ATOMIC_RELAXED);
+    }
     if (request) {
         spare = request->next;
         *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};

@@ -60,8 +60,10 @@ RW_HIDDEN void rw_uncount_message(struct rw_thread *thread, uint32_t peer, uint3
 
 /*
  * The fields up to `count` are the key, as four words. They are put together from the fields, not copied: loading a
- * word over narrower stores that are still under way costs more than all the rest.
+ * word over narrower stores that are still under way costs more than all the rest. RW_LOADED keeps compilers from making
+ * one load of them again.
  */
+#define RW_LOADED(value) __asm__("" : "+r"(value))
 #define RW_COLLECTIVE_KEY_BYTES offsetof(struct rw_collective_entry, count)
 _Static_assert(RW_COLLECTIVE_KEY_BYTES == 4 * sizeof(uint64_t), "the key of a collective is four words");
 
@@ -70,9 +72,16 @@ struct rw_collective_key {
 };
 
 static inline struct rw_collective_key rw_collective_key(const struct rw_collective_entry *entry) {
+    uint32_t call = entry->call, flags = entry->flags, comm = entry->comm, root = (uint32_t)entry->root;
+    uint32_t datatype_bytes = entry->datatype_bytes;
+    RW_LOADED(call);
+    RW_LOADED(flags);
+    RW_LOADED(comm);
+    RW_LOADED(root);
+    RW_LOADED(datatype_bytes);
     return (struct rw_collective_key){{
-        (uint64_t)entry->comm << 32 | (uint64_t)entry->flags << 16 | entry->call,
-        (uint64_t)entry->datatype_bytes << 32 | (uint32_t)entry->root,
+        (uint64_t)comm << 32 | (uint64_t)flags << 16 | call,
+        (uint64_t)datatype_bytes << 32 | root,
         entry->bytes,
         entry->bytes2,
     }};

@@ -32,11 +32,14 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
         if (request->counted && rw_status_cancelled(status))
             rw_uncount_message(thread, request->peer, request->call, request->bytes);
     } else if (request->kind == RW_REQUEST_RECEIVE) {
-        done->came = rw_arrived(request->peers, status);
-        if (rw_status_cancelled(status))
-            done->came = (struct rw_envelope){.peer = -1};
-        else
-            rw_count_message(thread, request->call, RW_DIRECTION_RECEIVE, done->came.peer, done->came.bytes);
+        const int cancelled = rw_status_cancelled(status);
+        const struct rw_envelope came = rw_arrived(request->peers, status);
+        /* Field by field: a struct put together elsewhere and copied waits for its stores. */
+        done->came.peer = cancelled ? -1 : came.peer;
+        done->came.tag = cancelled ? 0 : came.tag;
+        done->came.bytes = cancelled ? 0 : came.bytes;
+        if (!cancelled)
+            rw_count_message(thread, request->call, RW_DIRECTION_RECEIVE, came.peer, came.bytes);
     } else if (request->kind == RW_REQUEST_DUPLICATE) {
         rw_duplicate_done(request->duplicate, *request->new_comm);
     } else if (request->kind == RW_REQUEST_PARTITIONED_RECEIVE && request->counted) {
