@@ -65,6 +65,11 @@ const char *rw_loaded_mpi(void) {
     return path;
 }
 
+static void *next(const char *name) {
+    void *of_shim = dlvsym(RTLD_NEXT, name, "RANKWISE_1");
+    return of_shim ? of_shim : dlsym(RTLD_NEXT, name);
+}
+
 int rw_find_mpi(const void *caller, struct rw_library *library) {
     void *handle = find_handle(caller);
     if (!handle)
@@ -73,11 +78,14 @@ int rw_find_mpi(const void *caller, struct rw_library *library) {
     library->path = path_of(handle);
     if (!library->path)
         return -1;
-    /* A tool may stand between: then RTLD_NEXT finds the tool's MPI_X, and the library's PMPI_X. */
+    /*
+     * A tool may stand between: then RTLD_NEXT finds the tool's MPI_X, and the library's PMPI_X. Another shim, which
+     * renumbers the ranks, has both, but under the version that shim.c gives them only.
+     */
     for (unsigned call = 0; call < RW_CALL_COUNT; call++) {
         char pmpi[80];
         snprintf(pmpi, sizeof pmpi, "P%s", call_names[call]);
-        void *next_mpi = dlsym(RTLD_NEXT, call_names[call]), *next_pmpi = dlsym(RTLD_NEXT, pmpi);
+        void *next_mpi = next(call_names[call]), *next_pmpi = next(pmpi);
         library->next[RW_MPI][call] = (rw_function)(next_mpi ? next_mpi : dlsym(handle, call_names[call]));
         library->next[RW_PMPI][call] = (rw_function)(next_pmpi ? next_pmpi : dlsym(handle, pmpi));
     }

@@ -8,7 +8,8 @@ RW_WAITS_Name, which is 1 if it may last until others do something. For every cl
 RW_CALLS_class(X), and RW_CALLS(X) for all, with X(name, number, base, large, parameters): `base` is the blocking
 function that takes the same data arguments (Bcast for Ibcast, Bcast_init and Ibcast_c; Put for Rput), `large` is 1
 where counts are MPI_Count. Some functions of the classes "rma", "partitioned", "comm" and "other" have a finer class
-here.
+here. RW_CALLS_on_communicator(X) are those that take communicators; RW_TRANSLATED_ARGUMENTS_Name are their neutral
+arguments with RW_OTHER() around these.
 """
 
 import re
@@ -79,6 +80,14 @@ def arguments_of(parameters: str) -> list[str]:
     return [re.search(r"(\w+)\s*(\[\d*\])*$", part.strip()).group(1) for part in inside.split(",")]
 
 
+def translated(parameters: str) -> str | None:
+    """The neutral arguments with RW_OTHER() around communicators; None if there are none."""
+    kinds = [part.strip() for part in parameters.strip()[1:-1].split(",")]
+    found = [re.fullmatch(r"MPI_Comm \w+", kind) for kind in kinds]
+    names = [f"RW_OTHER(a{at})" if is_comm else f"a{at}" for at, is_comm in enumerate(found)]
+    return ", ".join(names) if any(found) else None
+
+
 def main() -> None:
     """Print the header."""
     text = Path(sys.argv[1]).read_bytes()
@@ -96,6 +105,9 @@ def main() -> None:
         entry = f"X({name}, {number}, {base_of(name, kind)}, {large}, {len(arguments)})"
         lists[""].append(entry)
         lists.setdefault("generic" if kind in GENERIC else kind, []).append(entry)
+        if others := translated(parameters):
+            lists.setdefault("on_communicator", []).append(entry)
+            print(f"#define RW_TRANSLATED_ARGUMENTS_{name} {others}")
         print(f"#define RW_CALL_{name} {number}")
         print(f"#define RW_PARAMETER_COUNT_{name} {len(arguments)}")
         print(f"#define RW_WAITS_{name} {int(waits(name, kind))}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one library that is preloaded. It links nothing but libc, does nothing until MPI is called, and nothing at all
- * in processes that never call MPI.
+ * The one library that is preloaded: for recording, and built once more for renumbering (see CMakeLists.txt). It links
+ * nothing but libc, does nothing until MPI is called, and nothing at all in processes that never call MPI.
  *
  * All MPI parameters and results are of the integer class (integers and pointers), so one C function with intptr_t
  * parameters stands for each MPI function on any MPI: it hands the argument registers and stack on as they are.
@@ -19,6 +19,12 @@
 #include "attach.h"
 #include "find_mpi.h"
 #include "hide.h"
+
+#if !defined(RW_SHIM_OF)
+#define RW_SHIM_OF "record"               /* librankwise_record_mpich.so and so on are attached */
+#define RW_SHIM_VARIABLE "RANKWISE_DIR"   /* where nothing is in it, all calls are passed through */
+#define RW_SHIM_NOT_DONE "is not recorded"
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))
@@ -62,7 +68,7 @@ static const char *attach_recorder(void) {
     enum { KNOWN = sizeof names / sizeof *names };
     char path[4096];
     Dl_info self;
-    library.directory = getenv("RANKWISE_DIR");
+    library.directory = getenv(RW_SHIM_VARIABLE);
     library.flavour = rw_flavour_of(&library);
     /* `rankwise record --mpi` counts where the library does not say itself what it is. */
     const char *said = getenv("RANKWISE_FLAVOUR");
@@ -74,7 +80,7 @@ static const char *attach_recorder(void) {
     if (!dladdr((void *)slots, &self) || !self.dli_fname || !strrchr(self.dli_fname, '/'))
         return "the recorder's own directory was not found";
     int directory = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-    int length = snprintf(path, sizeof path, "%.*s/librankwise_record_%s.so", directory, self.dli_fname,
+    int length = snprintf(path, sizeof path, "%.*s/librankwise_" RW_SHIM_OF "_%s.so", directory, self.dli_fname,
                           names[library.flavour]);
     if (length < 0 || (size_t)length >= sizeof path)
         return "the recorder's path is too long";
@@ -103,11 +109,11 @@ static COLD int resolve(const void *caller) {
     if (get_version)
         ((int (*)(char *, int *))get_version)(version_text, &length);
     library.version = version_text;
-    const char *directory = getenv("RANKWISE_DIR"), *trouble = NULL;
+    const char *directory = getenv(RW_SHIM_VARIABLE), *trouble = NULL;
     if (directory && directory[0])
         trouble = attach_recorder();
     if (trouble)
-        complain("rankwise: `%s` is not recorded: %s\n", library.path, trouble);
+        complain("rankwise: `%s` " RW_SHIM_NOT_DONE ": %s\n", library.path, trouble);
     if (trouble || !directory || !directory[0])
         fill_slots_with_the_library();
     __atomic_store_n(&state, RESOLVED, __ATOMIC_RELEASE);
@@ -166,7 +172,7 @@ static rw_function slots[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(COLD_MPI)}, {RW
  * counts more. If neither is known, or nothing shall be recorded, all are hidden.
  */
 __attribute__((constructor)) static void hide_missing(void) {
-    const char *directory = getenv("RANKWISE_DIR"), *path = NULL;
+    const char *directory = getenv(RW_SHIM_VARIABLE), *path = NULL;
     if (directory && directory[0]) {
         path = rw_loaded_mpi();
         if (!path)

@@ -12,7 +12,16 @@ import raw_reader
 
 RECORD = mpis.TOP / "record"
 FAKE = mpis.PROGRAMS / "fake"
-APART = {"shim.c", "find_mpi.c", "hide.c", "binding.c", "linked.c"}  # not part of a recorder
+APART = {
+    "shim.c",
+    "find_mpi.c",
+    "hide.c",
+    "binding.c",
+    "binding_line.c",
+    "linked.c",
+    "reorder.c",
+    "seats.c",
+}  # not part of a recorder
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--machine", "-m", metavar="FILE", help="the machine, if its nodes differ from this one"
     )
     kind.add_argument("--node", metavar="TOPOLOGY", help="the same as an hwloc XML file or synthetic string")
+    parser.add_argument(
+        "--reorder",
+        action="store_true",
+        help="leave placing out of the launcher: ranks are renumbered and bind themselves inside the program",
+    )
     parser.add_argument("--record", metavar="DIR", help="record the run as well")
     parser.add_argument("--trace", action="store_true", help="record every call in program order too")
     parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
@@ -52,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
         option = "--trace" if args.trace else "--force"
         raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
     recorded = Recorded(args.record, args.force, args.trace) if args.record is not None else None
-    session = prepare(args.command, args.placement, args.hosts, args.machine, args.node, recorded)
+    session = prepare(
+        args.command, args.placement, args.hosts, args.machine, args.node, recorded, args.reorder
+    )
     try:
         try:
             ended = execute(session.launch)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankwise.run.binding import text_of
+
 if TYPE_CHECKING:
     from rankwise.launchers.execute import Ended
     from rankwise.run.binding import Verification
@@ -40,11 +42,4 @@ def verified(found: Verification, name: str, ended: Ended, quiet: bool) -> list[
 
 def _pus(pus: frozenset[int]) -> str:
     """`PU 3`, `PUs 0-3,8`."""
-    runs: list[list[int]] = []
-    for pu in sorted(pus):
-        if runs and runs[-1][1] + 1 == pu:
-            runs[-1][1] = pu
-        else:
-            runs.append([pu, pu])
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-    return f"PU {text}" if len(pus) == 1 else f"PUs {text}"
+    return f"PU {text_of(pus)}" if len(pus) == 1 else f"PUs {text_of(pus)}"

@@ -116,16 +116,17 @@ def _placed(
     stem: Path,
     inherited: Mapping[str, str] | None,
 ) -> tuple[list[Segment], Emitted]:
-    from rankwise.launchers import place_hydra, place_openmpi, placed
+    from rankwise.launchers import place_hydra, place_openmpi, place_slurm, placed
 
     inherited = os.environ if inherited is None else inherited
-    adapters = {"hydra": place_hydra, "orterun": place_openmpi, "prterun": place_openmpi}
+    adapters = {"hydra": place_hydra, "orterun": place_openmpi, "prterun": place_openmpi, "srun": place_slurm}
     adapter = adapters.get(line.launcher.kind)
     if adapter is None:
         word = line.launcher.word or line.program
         raise RankwiseError(
             f"placing ranks with `{word}` is not supported",
-            "use mpiexec of MPICH or Open MPI, inside the same allocation",
+            "use mpiexec of MPICH or Open MPI, or srun, inside the same allocation; "
+            "or `rankwise run --reorder`, which any launcher will do for",
         )
     adapter.refuse(line, inherited)
     segments = placed.prepared(line, placement, adapter.CONFLICTING.split())

@@ -39,7 +39,7 @@ def on_hosts(
     count = len(placement.node_names)
     allocated = allocation(environment)
     if given is not None:
-        hosts, source = _distinct(given.split(","), "--hosts"), "`--hosts`"
+        hosts, source = distinct(given.split(","), "--hosts"), "`--hosts`"
     elif of_line := line_hosts(line):
         hosts, source = of_line, "the launch line"
     elif placement.node_names != default_names(count):
@@ -123,7 +123,12 @@ def _bare(word: str) -> str:
     return re.sub(r":\d+$", "", word)
 
 
-def _distinct(words: list[str], option: str) -> list[str]:
+def distinct(words: list[str], option: str) -> list[str]:
+    """Hosts that an option names, each once.
+
+    Raises:
+        RankwiseError: One comes twice, or is no host name.
+    """
     hosts = [word.strip() for word in words]
     twice = next((host for at, host in enumerate(hosts) if host in hosts[:at]), None)
     if twice:

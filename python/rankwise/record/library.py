@@ -11,6 +11,7 @@ from rankwise.errors import RankwiseError
 
 PRELOADED = "librankwise_record.so"
 BINDING = "librankwise_binding.so"
+REORDER = "librankwise_reorder.so"
 
 
 def library_directory() -> Path:

@@ -20,7 +20,7 @@ from rankwise.errors import RankwiseError
 
 OBJECT = "rankwise_record.o"
 # What finds and stands before a shared library, and what is no recorder.
-_NOT_LINKED = ("shim.c", "find_mpi.c", "hide.c", "binding.c")
+_NOT_LINKED = ("shim.c", "find_mpi.c", "hide.c", "binding.c", "binding_line.c", "reorder.c", "seats.c")
 _FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-DRW_LINKED_IN", "-fPIC")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,12 @@ class Session:
 
 
 def prepare(
-    words: list[str], output: str | None, force: bool, what: library.What, flavour: str | None
+    words: list[str],
+    output: str | None,
+    force: bool,
+    what: library.What,
+    flavour: str | None,
+    inherited: Mapping[str, str] | None = None,
 ) -> Session:
     """Check everything that can be checked, make the directory, and say what to execute.
 
@@ -44,6 +50,7 @@ def prepare(
         force: Replace a recording that is there.
         what: What is recorded.
         flavour: The program's MPI where the user says it.
+        inherited: The environment the launcher will have; ours by default.
 
     Raises:
         RankwiseError: It cannot be recorded; nothing was written or started.
@@ -53,7 +60,7 @@ def prepare(
     mpi = _mpi(line, programs, flavour)
     path = Path(output or directory.default_name(line))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
-    launch = emit_environment(line, library.variables(path, what, mpi_library, flavour))
+    launch = emit_environment(line, library.variables(path, what, mpi_library, flavour), inherited)
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,

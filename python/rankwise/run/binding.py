@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ranks really ran, as `record/binding.c` left it, beside where they should have run."""
+"""Where ranks really ran, as `record/binding.c` or `record/reorder.c` left it, beside where they should have run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def read(directory: Path) -> dict[int, Bound]:
     """Where each rank ran.
 
     Of a rank's processes (a shell that starts the program, what the program starts) the first that uses MPI
-    counts, else the first; of a process that became another program, the last line.
+    counts, else the first; of a process that became another program, the last line. Renumbered ranks count most.
     """
     lines = []
     for file in sorted(directory.iterdir()):
@@ -131,3 +131,14 @@ def _short(host: str) -> str:
 def _pus(text: str) -> frozenset[int]:
     ranges = (part.partition("-") for part in text.split(","))
     return frozenset(pu for first, dash, last in ranges for pu in range(int(first), int(last or first) + 1))
+
+
+def text_of(pus: Iterable[int]) -> str:
+    """PUs as `record/binding_line.c` writes them: `0-3,8`."""
+    runs: list[list[int]] = []
+    for pu in sorted(set(pus)):
+        if runs and runs[-1][1] + 1 == pu:
+            runs[-1][1] = pu
+        else:
+            runs.append([pu, pu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

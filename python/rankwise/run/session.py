@@ -13,14 +13,16 @@ from pathlib import Path
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placement, parse
+from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placement, mpi_of, parse
 from rankwise.launchers.detect import find_program
 from rankwise.launchers.hosts import on_hosts
+from rankwise.launchers.library import expected_library
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
 from rankwise.placement.placement import Placement
 from rankwise.record import session as recorder
 from rankwise.record.library import What
+from rankwise.run import reorder
 from rankwise.run.binding import Verification, compare, planned, read, variables
 
 
@@ -69,6 +71,7 @@ def prepare(
     machine: str | None,
     node: str | None,
     recorded: Recorded | None,
+    renumbered: bool = False,
 ) -> Session:
     """Check everything that can be checked, write the launcher's files, and say what to execute.
 
@@ -79,29 +82,51 @@ def prepare(
         machine: The machine file that the placement was made for, if its nodes differ from this one.
         node: The same as an hwloc XML file or synthetic description.
         recorded: Make a recording as well.
+        renumbered: The launcher starts the ranks as it likes; they are renumbered, and bind themselves.
 
     Raises:
         RankwiseError: It cannot be run so; nothing was started, and nothing is left.
     """
     line = parse(words)
-    placement = on_hosts(load(path), line, hosts, os.environ)
+    if renumbered:
+        placement = reorder.with_hosts(load(path), hosts)
+        reorder.check(line, placement)
+    else:
+        placement = on_hosts(load(path), line, hosts, os.environ)
     nodes = topologies(placement, machine, node)
     placement.check(Topology(tuple(nodes)))
     _check_this_host(placement, nodes)
+    programs = []
     for segment in line.segments:
-        moved = segment.last("wdir", "wd")
+        moved = segment.last("wdir", "wd", "chdir")
         if segment.program is not None:
-            find_program(segment.program, moved.values[0] if moved and moved.values else None)
+            place = moved.values[0] if moved and moved.values else None
+            programs.append(find_program(segment.program, place))
     scratch = _scratch()
     try:
-        launch = emit_placement(line, placement, nodes, scratch / "placement")
+        if renumbered:
+            library = next((mpi_of(each).path for each in programs), None)
+            library = library or expected_library(line, programs, None)
+            asked = reorder.variables(_plan(placement, nodes, scratch), scratch / "ranks", library)
+            launch = emit_environment(line, asked)
+        else:
+            asked = variables(scratch / "ranks")
+            if line.launcher.kind == "srun":
+                asked |= {"RANKWISE_PIN": str(_plan(placement, nodes, scratch))}
+            launch = emit_placement(line, placement, nodes, scratch / "placement")
+            launch = emit_environment(parse(launch.words), asked)
         recording = None
         if recorded is not None:
+            # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
             recording = recorder.prepare(
-                launch.words, recorded.output, recorded.force, What(trace=recorded.trace), flavour=None
+                launch.words, recorded.output, recorded.force, What(trace=recorded.trace), flavour=None,
+                inherited=launch.environment_of_first(os.environ),
+            )  # fmt: skip
+            launch = Launch(
+                recording.launch.words,
+                launch.environment | recording.launch.environment,
+                (*launch.without, *recording.launch.without),
             )
-            launch = recording.launch
-        launch = emit_environment(parse(launch.words), variables(scratch / "ranks"))
         if recording is not None:
             # The files on the emitted line are gone afterwards.
             typed = msgspec.structs.replace(recording.manifest, command=words)
@@ -110,6 +135,13 @@ def prepare(
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     return Session(line, placement, nodes, launch, scratch, recording)
+
+
+def _plan(placement: Placement, nodes: list[NodeTopology], scratch: Path) -> Path:
+    """The file in which ranks that bind themselves find where."""
+    path = scratch / "plan"
+    path.write_text(reorder.plan(placement, nodes), encoding="ascii")
+    return path
 
 
 def topologies(placement: Placement, machine: str | None, node: str | None) -> list[NodeTopology]:

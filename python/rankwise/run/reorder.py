@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that are renumbered inside the program, where the launcher does not place them.
+
+`record/reorder.c` does it; here is what it is told, and what a launch line must be for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.launchers.hosts import distinct
+from rankwise.launchers.line import LaunchLine
+from rankwise.machine.topology import NodeTopology
+from rankwise.placement.placement import Placement, default_names
+from rankwise.record.library import REORDER, library_directory
+from rankwise.run.binding import text_of
+
+# In record/seats.h a host has 64 bytes with its end.
+_LONGEST_HOST = 63
+
+
+def with_hosts(placement: Placement, given: str | None) -> Placement:
+    """The placement on hosts that the user names; without, on its own names.
+
+    Raises:
+        RankwiseError: There are too few, or one comes twice.
+    """
+    if given is None:
+        return placement
+    hosts, count = distinct(given.split(","), "--hosts"), len(placement.node_names)
+    if len(hosts) < count:
+        raise RankwiseError(
+            f"the placement has {count} nodes, `--hosts` {len(hosts)} host{'s' * (len(hosts) != 1)}",
+            "name one host for each node, or leave `--hosts` out: any hosts with as many ranks do",
+        )
+    return replace(placement, node_names=tuple(hosts[:count]))
+
+
+def check(line: LaunchLine, placement: Placement) -> None:
+    """Check that the ranks of a line can be renumbered.
+
+    Raises:
+        RankwiseError: It starts several programs, or another number of ranks.
+    """
+    if len(line.segments) > 1:
+        raise RankwiseError(
+            "a launch line of several programs cannot be renumbered: which program a rank runs is the launcher's",
+            "leave `--reorder` out, and let the launcher place the ranks",
+        )
+    if line.ranks is not None and line.ranks != placement.ranks:
+        raise RankwiseError(
+            f"the launch line has {line.ranks} ranks, the placement {placement.ranks}",
+            f"use `-n {placement.ranks}`, or make a placement for {line.ranks} ranks",
+        )
+
+
+def plan(placement: Placement, nodes: Sequence[NodeTopology]) -> str:
+    """What the library reads, described in record/seats.h; nodes without names of their own may be any hosts."""
+    anonymous = placement.node_names == default_names(len(placement.node_names))
+    hosts = ["*" if anonymous else name[:_LONGEST_HOST] for name in placement.node_names]
+    rows = [
+        f"{node} {text_of(pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core])}"
+        for rank, node in enumerate(placement.node.tolist())
+    ]
+    return "\n".join([f"rankwise-reorder/1 {placement.ranks} {len(hosts)}", *hosts, *rows]) + "\n"
+
+
+def variables(plan_file: Path, ranks_directory: Path, mpi_library: str | None) -> Mapping[str, str]:
+    """Environment of ranks that shall be renumbered, and say where they run.
+
+    Args:
+        plan_file: Holds what `plan` says.
+        ranks_directory: Where the ranks write.
+        mpi_library: File of the MPI library that the program will use, as far as known.
+    """
+    chosen = {
+        "LD_PRELOAD": str(library_directory() / REORDER),
+        "RANKWISE_REORDER": str(plan_file),
+        "RANKWISE_BINDING": str(ranks_directory),
+    }
+    return chosen | ({"RANKWISE_MPI": mpi_library} if mpi_library else {})

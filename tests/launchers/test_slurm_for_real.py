@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Placements under a real Slurm: a controller and two nodes on this machine, each with a host name of its own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.launchers import forms
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.file import save
+from rankwise.placement.placement import Placement
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "unshare")
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.mpi,
+    pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="needs PUs 0 and 1"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not all(map(shutil.which, PROGRAMS)),
+        reason="no Slurm: `apt-get install slurmctld slurmd slurm-client munge`, and run as root",
+    ),
+]
+NODE = "package:1 core:2"
+CONFIGURATION = """
+ClusterName=rankwise
+SlurmctldHost={host}
+SlurmUser=root
+SlurmdUser=root
+AuthInfo=socket={here}/munge.socket
+SlurmctldPort=17817
+StateSaveLocation={here}/state
+SlurmdSpoolDir={here}/spool.%n
+SlurmctldPidFile={here}/slurmctld.pid
+SlurmdPidFile={here}/slurmd.%n.pid
+SlurmctldLogFile={here}/slurmctld.log
+SlurmdLogFile={here}/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+ReturnToService=2
+NodeName=nodeA NodeHostname={host} NodeAddr=127.0.0.1 Port=17001 CPUs=2 CoresPerSocket=2
+NodeName=nodeB NodeHostname={host} NodeAddr=127.0.0.1 Port=17002 CPUs=2 CoresPerSocket=2
+PartitionName=all Nodes=nodeA,nodeB Default=YES State=UP OverSubscribe=FORCE:4
+"""
+SAY = """
+import os, socket
+pus = sorted(os.sched_getaffinity(0))
+os.write(1, f"{os.environ['SLURM_PROCID']} {socket.gethostname()} {pus}\\n".encode())
+"""
+# The hosts' own orders of cores differ, so that no list of CPUs can say it.
+IRREGULAR = [(0, 1), (1, 0), (0, 0), (1, 1)]
+REGULAR = [(0, 1), (1, 1), (1, 0), (0, 0)]
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    """Environment in which srun works."""
+    here = tmp_path_factory.mktemp("slurm")
+    # munged wants no directory above its socket to be writable by others, or closed.
+    for each in (here, *list(here.parents)[:2]):
+        each.chmod(0o755)
+    (here / "state").mkdir()
+    (here / "slurm.conf").write_text(CONFIGURATION.format(host=socket.gethostname(), here=here))
+    (here / "key").write_bytes(os.urandom(1024))
+    (here / "key").chmod(0o400)
+    environment = mpis.installed()[0].environment() | {"SLURM_CONF": str(here / "slurm.conf")}
+    files = [f"--{name}-file={here / name}" for name in ("key", "pid", "log", "seed")]
+    files = [word.replace(f"{here / 'pid'}", f"{here / 'munged.pid'}") for word in files]
+    subprocess.run(["munged", "--force", f"--socket={here / 'munge.socket'}", *files], check=True)
+    subprocess.run(["slurmctld", "-c"], env=environment, check=True)
+    for node in ("nodeA", "nodeB"):
+        (here / f"spool.{node}").mkdir()
+        script = f"hostname {node}; exec slurmd -N {node}"
+        subprocess.run(["unshare", "-u", "sh", "-c", script], env=environment, check=True)
+    try:
+        wait_for_nodes(environment, here)
+        yield environment
+    finally:
+        subprocess.run(["scancel", "-u", "root"], env=environment, timeout=30, check=False)
+        stop(here)
+
+
+def wait_for_nodes(environment, here: Path):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        words = ["sinfo", "-h", "-o", "%T", "-N"]
+        states = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=30
+        ).stdout.split()
+        if states == ["idle", "idle"]:
+            return
+        time.sleep(0.5)
+    pytest.fail(f"the nodes did not come up: {(here / 'slurmctld.log').read_text()[-2000:]}")
+
+
+def stop(here: Path):
+    for name in ("slurmd.nodeA", "slurmd.nodeB", "slurmctld", "munged"):
+        file = here / f"{name}.pid"
+        if not file.exists():
+            continue
+        pid = int(file.read_text())
+        os.kill(pid, 15)
+        end = time.monotonic() + 20
+        while time.monotonic() < end and Path(f"/proc/{pid}").exists():
+            time.sleep(0.1)
+
+
+def placed(seats, names=("nodeA", "nodeB")):
+    topology = Topology.of(from_synthetic(NODE), 2)
+    return Placement.explicit(topology, [(node, [core]) for node, core in seats], names), topology.nodes
+
+
+def expected(seats):
+    return [f"{rank} {('nodeA', 'nodeB')[node]} [{core}]" for rank, (node, core) in enumerate(seats)]
+
+
+def rankwise_run(directory, environment, *words, options=(), before=()):
+    command = [*before, sys.executable, "-m", "rankwise", "run", "-p", "p.json", "--node", NODE, *options]
+    return subprocess.run(
+        [*command, "--", *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        cwd=directory,
+    )
+
+
+@pytest.mark.parametrize("seats", [REGULAR, IRREGULAR], ids=["one list for all nodes", "a script"])
+def test_the_written_line_puts_each_rank_on_its_host_and_core(slurm, tmp_path, seats):
+    form = forms.form("slurm", *placed(seats), tmp_path / "p")
+    for suffix, text in form.files.items():
+        (tmp_path / f"p{suffix}").write_text(text)
+    (tmp_path / "app").write_text(f"#!{sys.executable}\n{SAY}")
+    (tmp_path / "app").chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", form.line],
+        env=slurm,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    assert sorted(done.stdout.splitlines()) == expected(seats), done.stderr
+    assert ("map_cpu" in form.line) == (seats is REGULAR)
+
+
+@pytest.mark.parametrize("seats", [REGULAR, IRREGULAR], ids=["regular", "irregular"])
+def test_run_places_and_verifies(slurm, tmp_path, seats):
+    save(placed(seats, None)[0], tmp_path / "p.json")
+    words = ["srun", "-n", "4", sys.executable, "-c", SAY]
+    done = rankwise_run(tmp_path, slurm, *words, options=["--hosts", "nodeA,nodeB"])
+    assert sorted(done.stdout.splitlines()) == expected(seats), done.stderr
+    assert done.stderr.splitlines() == ["rankwise: verified: 4 ranks on 2 hosts ran as p.json says"]
+
+
+def test_in_an_allocation_its_hosts_are_the_nodes(slurm, tmp_path):
+    save(placed(IRREGULAR, None)[0], tmp_path / "p.json")
+    words = ["srun", sys.executable, "-c", SAY]
+    done = rankwise_run(tmp_path, slurm, *words, before=["salloc", "-N", "2", "-n", "4", "-Q"])
+    assert sorted(done.stdout.splitlines()) == expected(IRREGULAR), done.stderr
+
+
+def test_more_cores_a_rank_are_bound_to_all_of_them(slurm, tmp_path):
+    topology = Topology.of(from_synthetic(NODE), 2)
+    save(Placement.explicit(topology, [(1, [0, 1]), (0, [0, 1])], ["nodeA", "nodeB"]), tmp_path / "p.json")
+    done = rankwise_run(tmp_path, slurm, "srun", "-n", "2", sys.executable, "-c", SAY)
+    assert sorted(done.stdout.splitlines()) == ["0 nodeB [0, 1]", "1 nodeA [0, 1]"], done.stderr
+
+
+@pytest.mark.parametrize("option", ["-m block", "--cpu-bind=cores", "-w nodeA"])
+def test_options_that_place_ranks_are_refused(slurm, tmp_path, option):
+    save(placed(IRREGULAR)[0], tmp_path / "p.json")
+    done = rankwise_run(tmp_path, slurm, "srun", *option.split(), "-n", "4", "true")
+    assert f"`{option}` and the placement both say where ranks run" in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--reorder"]], ids=["placed", "renumbered"])
+def test_programs_of_mpich_are_where_they_should_be(slurm, tmp_path, compiled, options):
+    mpi = next((each for each in mpis.installed() if each.name.startswith("mpich-5")), None)
+    if mpi is None:
+        pytest.skip("no MPICH that srun can start")
+    save(placed(IRREGULAR)[0], tmp_path / "p.json")
+    words = ["srun", "--mpi=pmi2", "-n", "4", *(["-N", "2"] if options else [])]
+    # Some of what the program checks hangs with MPICH 5.0.2 and this PMI-2, without Rankwise too.
+    done = rankwise_run(tmp_path, slurm, *words, compiled(mpi, "reordered.c"), "where", options=options)
+    said = [f"rank {each.replace(' ', ': ', 1)}" for each in expected(IRREGULAR)]
+    assert sorted(done.stdout.splitlines()) == said, done.stderr

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise run --reorder`: ranks are where the placement says although the launcher places nobody."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.file import save
+from rankwise.placement.placement import Placement
+
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.root,
+    pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="needs PUs 0 and 1"),
+    pytest.mark.skipif(
+        shutil.which("unshare") is None
+        or subprocess.run(["unshare", "-u", "true"], capture_output=True, check=False).returncode != 0,
+        reason="no host names of their own here",
+    ),
+]
+NODE = "package:1 core:2"
+# The launcher deals its ranks blocked: the first half to host h0, the others to h1.
+HOSTS = """#!/bin/sh
+rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}
+exec unshare -u sh -c 'hostname h$0; exec "$@"' $((rank / 2)) "$@"
+"""
+CYCLIC = [(0, 1), (1, 0), (0, 0), (1, 1)]
+PYTHON = """
+import os, socket
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+got = world.sendrecv(world.rank, (world.rank + 1) % 4, source=(world.rank + 3) % 4)
+assert got == (world.rank + 3) % 4 and world.Create_cart([4], reorder=True).rank == world.rank
+os.write(1, f"rank {world.rank}: {socket.gethostname()}\\n".encode())
+"""
+
+
+@pytest.fixture
+def reordered(mpi, tmp_path):
+    """Function (seats, words of the program) -> how `rankwise run --reorder` of four ranks on two hosts ended."""
+    hosts = tmp_path / "hosts.sh"
+    hosts.write_text(HOSTS)
+    hosts.chmod(0o755)
+
+    def run(seats, *words, names=None, options=(), environment=None):
+        topology = Topology.of(from_synthetic(NODE), max(node for node, _ in seats) + 1)
+        save(Placement.explicit(topology, [(n, [c]) for n, c in seats], names), tmp_path / "p.json")
+        command = [sys.executable, "-m", "rankwise", "run", "-p", "p.json", "--node", NODE, "--reorder"]
+        line = mpi.launch(4, hosts, *words, environment=environment)
+        return subprocess.run(
+            [*command, *options, "--", *line],
+            env=mpi.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+            cwd=tmp_path,
+        )
+
+    return run
+
+
+def ours(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("rankwise:")]
+
+
+def test_ranks_hosts_and_cores_are_as_placed_and_everything_made_of_the_world_follows(
+    mpi, reordered, compiled
+):
+    # WHEN a blocked launch is to run cyclic
+    done = reordered(CYCLIC, compiled(mpi, "reordered.c"))
+    # THEN each rank is on its host and core, the first one where it was, and finds nothing wrong
+    said = [f"rank {rank}: h{node} [{core}]" for rank, (node, core) in enumerate(CYCLIC)]
+    assert sorted(done.stdout.splitlines()) == said, done.stderr
+    assert ours(done) == ["rankwise: verified: 4 ranks on 2 hosts ran as p.json says"]
+    assert done.returncode == 0
+
+
+def test_nodes_with_names_are_those_hosts(mpi, reordered, compiled):
+    done = reordered(CYCLIC, compiled(mpi, "reordered.c"), names=["h1", "h0.cluster"])
+    said = [f"rank {rank}: h{1 - node} [{core}]" for rank, (node, core) in enumerate(CYCLIC)]
+    assert sorted(done.stdout.splitlines()) == said, done.stderr
+
+
+@pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
+def test_fortran_is_renumbered(mpi, reordered, compiled, binding):
+    if mpi.mpifort is None:
+        pytest.skip("no Fortran with this MPI")
+    flags = ["-cpp", f"-D{binding}"] + (["-fallow-argument-mismatch"] if binding == "MPIFH" else [])
+    done = reordered(CYCLIC, compiled(mpi, "reordered.f90", *flags))
+    said = [f"rank {rank}: h{node}" for rank, (node, _) in enumerate(CYCLIC)]
+    assert sorted(done.stdout.splitlines()) == said, done.stderr
+
+
+def test_mpi4py_is_renumbered(mpi, reordered):
+    if mpi.name.startswith("debian") or mpi.flavour == "standard_abi":
+        pytest.skip("mpi4py's wheel takes MPICH's or Open MPI's own ABI, from the wheels")
+    library = mpi.mpicc.parent.parent / "lib"
+    done = reordered(CYCLIC, sys.executable, "-c", PYTHON, environment={"LD_LIBRARY_PATH": str(library)})
+    said = [f"rank {rank}: h{node}" for rank, (node, _) in enumerate(CYCLIC)]
+    assert sorted(done.stdout.splitlines()) == said, done.stderr
+
+
+def test_a_recording_of_renumbered_ranks_sees_them_as_the_program_does(mpi, reordered, compiled, tmp_path):
+    from rankwise.recording import Recording
+
+    done = reordered(CYCLIC, compiled(mpi, "ring.c"), "3", options=["--record", "r.rw"])
+    assert done.returncode == 0, done.stderr
+    assert ours(done)[0] == "rankwise: verified: 4 ranks on 2 hosts ran as p.json says"
+    recording = Recording.open(tmp_path / "r.rw")
+    pairs = recording.messages.select("source", "destination").unique().rows()
+    assert {(rank, (rank + 1) % 4) for rank in range(4)} <= set(pairs)
+    hosts = dict(recording.ranks.select("rank", "host").rows())
+    assert hosts == {rank: f"h{node}" for rank, (node, _) in enumerate(CYCLIC)}
+
+
+def test_what_cannot_be_is_said_and_the_program_runs_as_it_was_started(mpi, reordered, compiled):
+    # GIVEN a placement of three ranks and one where the launcher starts two and two
+    done = reordered([(0, 0), (0, 1), (0, 0), (1, 1)], compiled(mpi, "reordered.c"))
+    # THEN the ranks keep the launcher's order
+    hosts = [line.split()[:3] for line in sorted(done.stdout.splitlines())]
+    assert hosts == [["rank", f"{rank}:", f"h{rank // 2}"] for rank in range(4)], done.stderr
+    why = "a node is to have 3 of the ranks, and no host that is left has so many"
+    assert ours(done)[0] == f"rankwise: ranks are not renumbered: {why}"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (["mpiexec", "-n", "2", "true", ":", "-n", "2", "true"], "a launch line of several programs"),
+        (["mpiexec", "-n", "3", "true"], "the launch line has 3 ranks, the placement 4"),
+    ],
+)
+def test_lines_that_cannot_be_renumbered_are_refused(tmp_path, line, sentence):
+    topology = Topology.of(from_synthetic(NODE), 2)
+    save(Placement.explicit(topology, [(n, [c]) for n, c in CYCLIC]), tmp_path / "p.json")
+    command = [sys.executable, "-m", "rankwise", "run", "-p", "p.json", "--node", NODE, "--reorder", "--"]
+    done = subprocess.run([*command, *line], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert sentence in done.stderr and done.returncode == 125
