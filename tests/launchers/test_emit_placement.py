@@ -169,7 +169,7 @@ def test_a_variable_that_binds_ranks_is_refused(emit):
         ("hydra", ["-n", "8"], "mpiexec of MPICH 4.2.1 cannot deal ranks to hosts in this order"),
         ("hydra5", ["-n", "9"], "the launch line has 9 ranks, the placement 8"),
         ("intel", ["-n", "8"], "placing ranks with the mpiexec of Intel MPI is not supported"),
-        ("slurm", ["-n", "8"], "placing ranks with `.*` is not supported"),
+        ("slurm", ["-n", "8", "--cpu-bind=cores"], "`--cpu-bind=cores` and the placement both say"),
     ],
 )
 def test_what_cannot_be_placed_is_refused(emit, tmp_path, says, options, sentence):
