@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "placement/paths.hpp"
+
 namespace rankwise::placement {
 namespace {
 
@@ -19,10 +21,12 @@ class Swapper {
     Swapper(const Graph &graph, const Slots &slots, const Distances &distances, std::vector<Slot> &slot,
             const SwapOptions &options)
         : graph_(graph), slots_(slots), distances_(distances), slot_(slot), options_(options),
-          rank_(static_cast<std::size_t>(slots.count()), no_rank), own_(slot.size()), least_(slot.size()),
+          paths_(slots, distances), path_(slot.size()), rank_(static_cast<std::size_t>(slots.count()), no_rank), own_(slot.size()), least_(slot.size()),
           awake_(slot.size(), 1) {
-        for (std::size_t v = 0; v < slot.size(); ++v)
+        for (std::size_t v = 0; v < slot.size(); ++v) {
             rank_[slot[v]] = static_cast<Rank>(v);
+            path_[v] = paths_.of(slot[v]);
+        }
         for (std::int32_t level = 1; level < slots.levels; ++level) {
             starts_.push_back(blocks_of(slots, level));
             std::vector<std::int32_t> block(static_cast<std::size_t>(slots.count()));
@@ -73,20 +77,24 @@ class Swapper {
     // Distance-weighted sum of a rank's edges if it were on any slot of the smallest block of this one; edges
     // into the block have its distance.
     double cost_in_block(Rank v, Slot at) const {
+        const Path path = paths_.of(at);
+        const double most = distances_.of_level[nearest_];
         double cost = 0;
-        for (auto e = graph_.begin(v); e < graph_.end(v); ++e)
+        for (auto e = graph_.begin(v); e < graph_.end(v); ++e) {
+            const Path other = path_[graph_.neighbour[e]];
             cost += static_cast<double>(graph_.weight[e]) *
-                    distances_.of_level[std::min(nearest_, slots_.level(at, slot_[graph_.neighbour[e]]))];
+                    (other == path ? most : paths_.distance(path, other));
+        }
         return cost;
     }
 
     // The same on this very slot, without the edge to `other`.
     double cost_at(Rank v, Slot at, Rank other) const {
+        const Path path = paths_.of(at);
         double cost = 0;
         for (auto e = graph_.begin(v); e < graph_.end(v); ++e)
             if (const Rank u = graph_.neighbour[e]; u != other)
-                cost +=
-                    static_cast<double>(graph_.weight[e]) * distances_.of_level[slots_.level(at, slot_[u])];
+                cost += static_cast<double>(graph_.weight[e]) * paths_.distance(path, path_[u]);
         return cost;
     }
 
@@ -139,7 +147,7 @@ class Swapper {
         double change_v = 0;
         for (Slot there = begin; there < end; ++there) {
             const Rank w = rank_[there];
-            if (last < 0 || slots_.level(last, there) < nearest_) {
+            if (last < 0 || paths_.level(paths_.of(last), paths_.of(there)) < nearest_) {
                 change_v = cost_in_block(v, there) - own_[v];
                 spent_ += static_cast<double>(graph_.end(v) - graph_.begin(v));
             }
@@ -152,7 +160,7 @@ class Swapper {
                 change += cost_at(w, here, v) - own_[w];
                 spent_ += static_cast<double>(graph_.end(w) - graph_.begin(w));
                 if (const double between = weight_between(v, w); between > 0)
-                    change += between * (2 * distances_.of_level[slots_.level(here, there)] -
+                    change += between * (2 * paths_.distance(paths_.of(here), paths_.of(there)) -
                                          distances_.of_level[nearest_]);
             }
             if (change < best && allowed(v, w, here, there)) {
@@ -200,8 +208,11 @@ class Swapper {
         if (w != no_rank)
             moved(w, there, here, v);
         slot_[v] = there;
-        if (w != no_rank)
+        path_[v] = paths_.of(there);
+        if (w != no_rank) {
             slot_[w] = here;
+            path_[w] = paths_.of(here);
+        }
         own_[v] = cost_at(v, there, no_rank);
         if (w != no_rank)
             own_[w] = cost_at(w, here, no_rank);
@@ -209,14 +220,14 @@ class Swapper {
 
     // What its neighbours cost changes with a rank's slot, and they may gain by moving now.
     void moved(Rank rank, Slot from, Slot to, Rank other) {
+        const Path before = paths_.of(from), after = paths_.of(to);
         awake_[rank] = 1;
         for (auto e = graph_.begin(rank); e < graph_.end(rank); ++e) {
             const Rank u = graph_.neighbour[e];
             awake_[u] = 1;
             if (u != other)
                 own_[u] += static_cast<double>(graph_.weight[e]) *
-                           (distances_.of_level[slots_.level(to, slot_[u])] -
-                            distances_.of_level[slots_.level(from, slot_[u])]);
+                           (paths_.distance(after, path_[u]) - paths_.distance(before, path_[u]));
         }
     }
 
@@ -228,6 +239,8 @@ class Swapper {
     std::int32_t nearest_ = 0; // levels that slots of one smallest block share
     std::int64_t hub_ = 0;
     double spent_ = 0; // edges looked at
+    Paths paths_;
+    std::vector<Path> path_; // of the slot of each rank
     std::vector<Rank> rank_;
     std::vector<double> own_, least_, node_weight_;
     std::vector<std::uint8_t> awake_;

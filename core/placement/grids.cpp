@@ -10,6 +10,8 @@
 namespace rankwise::placement {
 namespace {
 
+constexpr double most_edges = 50000; // more say nothing new about a grid
+
 struct Edge {
     Rank from, to;
     double weight;
@@ -131,7 +133,7 @@ class Best {
 
 std::vector<Extents> suggested_grids(const Graph &graph, std::size_t most) {
     const std::int64_t n = graph.vertices();
-    const auto edges = some_edges(graph, 50000);
+    const auto edges = some_edges(graph, most_edges);
     std::vector<double> heard(static_cast<std::size_t>(n), 0);
     for (const auto &edge : edges)
         heard[static_cast<std::size_t>(std::abs(edge.from - edge.to))] += edge.weight;
@@ -165,8 +167,16 @@ std::vector<Extents> suggested_grids(const Graph &graph, std::size_t most) {
     return grids;
 }
 
+double mean_steps(const Graph &graph, const Extents &extents) {
+    const auto edges = some_edges(graph, most_edges);
+    double weight = 0;
+    for (const auto &edge : edges)
+        weight += edge.weight;
+    return weight > 0 ? apart(edges, extents).steps / weight : 0;
+}
+
 std::vector<Slot> strips(const Graph &graph, const Slots &slots, const Extents &extents) {
-    const auto edges = some_edges(graph, 50000);
+    const auto edges = some_edges(graph, most_edges);
     const Walk walk(extents);
     const auto starts = blocks_of(slots, 1);
     const std::int64_t node = starts[1];

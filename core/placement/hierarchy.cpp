@@ -6,6 +6,7 @@
 #include <string>
 
 #include "error.hpp"
+#include "placement/paths.hpp"
 
 namespace rankwise::placement {
 
@@ -51,14 +52,18 @@ MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances
     MappingCost cost;
     const auto nodes = slots.node.empty() ? 0 : *std::max_element(slots.node.begin(), slots.node.end()) + 1;
     cost.node_weight.assign(static_cast<std::size_t>(nodes), 0);
+    const Paths paths(slots, distances);
+    std::vector<Path> path(slot.size());
+    for (std::size_t v = 0; v < slot.size(); ++v)
+        path[v] = paths.of(slot[v]);
     for (Rank v = 0; v < graph.vertices(); ++v) {
         double crossing = 0;
         for (auto e = graph.begin(v); e < graph.end(v); ++e) {
-            const auto level = slots.level(slot[v], slot[graph.neighbour[e]]);
+            const Path other = path[graph.neighbour[e]];
             const auto weight = static_cast<double>(graph.weight[e]);
             if (graph.neighbour[e] > v)
-                cost.total += weight * distances.of_level[level];
-            if (level == 0)
+                cost.total += weight * paths.distance(path[v], other);
+            if (paths.level(path[v], other) == 0)
                 crossing += weight;
         }
         cost.node_weight[slots.node[slot[v]]] += crossing;

@@ -23,6 +23,10 @@ constexpr Rank large = 1 << 17; // ranks from which edges are looked at less oft
 constexpr Rank kicks_for(Rank ranks) {
     return ranks <= 64 ? 64 : ranks <= 1024 ? 16 : 0;
 }
+constexpr double far_busier = 1.25;
+constexpr double hopeless = 0.85; // a sum this much less is out of reach of swaps
+constexpr double steps_of_grids = 4; // more than that apart, neighbours are not those of a grid
+constexpr double probe_work = 8;     // of edges looked at in large graphs, as a multiple of all
 constexpr double busier_worth = 0.01; // share of the sum that is worth a busier node
 
 // The graph with rank order[i] as vertex i: ranks that are placed beside each other are beside each other in
@@ -75,7 +79,8 @@ class Mapper {
             for (Rank kicks = 0; kicks < kicks_for(graph_.vertices()) && !finished(); ++kicks)
                 kick(random, kicks % 4 == 3);
         }
-        if (!finished() && !polished_)
+        const bool beaten = !options_.never_busier && any_.cost.total < best_.cost.total * hopeless;
+        if (!finished() && !polished_ && !beaten)
             polish(best_);
         if (!options_.never_busier && any_.cost.total < best_.cost.total * (1 - busier_worth))
             best_ = std::move(any_);
@@ -163,6 +168,9 @@ class Mapper {
         for (const auto &grid : grids) {
             if (grid.size() < 2 || grid.size() > 3 || stopped())
                 continue;
+            if (graph_.vertices() > small && options_.grid.empty() && !options_.until_stopped &&
+                mean_steps(graph_, grid) > steps_of_grids)
+                continue;
             auto slot = strips(graph_, slots_, grid);
             Random random(options_.seed);
             arrange_inside(graph_, slots_, 1, slot, {}, random, 4);
@@ -176,7 +184,7 @@ class Mapper {
         auto slot = best_.slot;
         const double before = best_.cost.total;
         const std::uint32_t every = graph_.vertices() <= small ? 1 : 8;
-        swap(slot, {1, most_, swap_work(), options_.stop, every});
+        swap(slot, {1, most_, work(probe_work), options_.stop, every});
         Mapped swapped = scored(refined(best_.name), std::move(slot));
         const bool regular = swapped.cost.total > before * (1 - progress_worth / every);
         consider(std::move(swapped));
@@ -188,7 +196,11 @@ class Mapper {
         auto slot = multisect(graph_, slots_, random, graph_.vertices() <= small ? 4 : 2, options_.stop);
         if (slot.empty() && graph_.vertices() > 0)
             return;
-        polish(scored("multisection", std::move(slot)));
+        Mapped cut = scored("multisection", std::move(slot));
+        if (options_.never_busier && cut.cost.busiest > most_ * far_busier)
+            consider(std::move(cut)); // swaps do not bring a node that much below
+        else
+            polish(std::move(cut));
     }
 
     void swap(std::vector<Slot> &slot, const SwapOptions &options) const {
