@@ -60,6 +60,8 @@ class Walk {
     }
     /// A job of `work` that has begun at `begin` and may have been slowed down.
     void job(Picoseconds begin, Picoseconds work, Cause cause) {
+        back_to(std::max(begin, time_ - times_[op_].memory), Cause::memory);
+        back_to(std::max(begin, time_ - times_[op_].interrupted), Cause::interrupts);
         back_to(begin + work, Cause::core_sharing);
         back_to(begin, cause);
     }
@@ -151,6 +153,10 @@ class Walk {
             before();
             return;
         }
+        const Picoseconds on_its_way = times.on_rx + std::max(cost.span, cost.rx);
+        back_to(std::max(on_its_way, time_ - times_[send].memory), Cause::memory);
+        if (cost.interrupts)
+            back_to(on_its_way, Cause::interrupts);
         back_to(times.on_rx, Cause::bytes);
         back_to(times.at_rx, Cause::rx_queue);
         back_to(times.at_rx - times.at_ports, Cause::port_queue);

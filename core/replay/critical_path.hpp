@@ -16,6 +16,8 @@ enum class Cause : std::uint8_t {
     computation,
     overhead,     ///< a processor sends or receives
     core_sharing, ///< a processor is slower because other ranks use it
+    memory,       ///< or because others load its memory or cache
+    interrupts,   ///< a processor stands still, or a message waits, for the interrupt core
     latency,
     bytes,      ///< a message's bytes pass the link or the interfaces
     link_queue, ///< a message waits for others of its rank
@@ -24,8 +26,9 @@ enum class Cause : std::uint8_t {
     port_queue, ///< and at switch ports
     handshake   ///< request and answer of a rendezvous travel
 };
-inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "latency",    "bytes",
-                                           "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake"};
+inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "memory",
+                                           "interrupts",  "latency",  "bytes",        "link_queue",
+                                           "tx_queue",    "rx_queue", "port_queue",   "handshake"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {

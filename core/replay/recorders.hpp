@@ -24,6 +24,7 @@ struct NoRecorder {
     void on_rx(std::uint32_t, Picoseconds) {}
     void arrived(std::uint32_t, Picoseconds) {}
     void ended(std::uint32_t, Picoseconds) {}
+    void slowed(std::uint32_t, Picoseconds, Picoseconds) {}
 };
 
 /// Keeps the order in which things are done.
@@ -89,6 +90,11 @@ struct TimelineRecorder : NoRecorder {
     void on_rx(std::uint32_t receive, Picoseconds start) { timeline.operations[receive].on_rx = start; }
     void arrived(std::uint32_t receive, Picoseconds now) { timeline.operations[receive].arrives = now; }
     void ended(std::uint32_t op, Picoseconds now) { timeline.operations[op].end = now; }
+    /// @param[in] memory, interrupted how much longer a job of `op` took, by cause
+    void slowed(std::uint32_t op, Picoseconds memory, Picoseconds interrupted) {
+        timeline.operations[op].memory += memory;
+        timeline.operations[op].interrupted += interrupted;
+    }
 
     Timeline &timeline;
     std::vector<std::uint32_t> last_on_processor;

@@ -73,6 +73,7 @@ template <class Engine> struct ResourceSteps {
         e.more_.longer[rank].shared += ended.shared;
         e.more_.longer[rank].memory += ended.memory;
         e.more_.longer[rank].interrupted += ended.interrupted;
+        e.recorder_.slowed(p.running, ended.memory, ended.interrupted);
         if (!e.more_.alone.empty() && e.job(p.running) == Job::calc)
             e.more_.alone[p.running] = ended.alone;
         if (const std::uint32_t core = e.more_.interrupted_by[rank]; core != any)

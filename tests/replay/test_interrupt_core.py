@@ -9,6 +9,7 @@ from reference import Op
 from replaying import schedule_of
 from sharing_machines import link, machine, resource
 
+from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import load
 from rankwise.machine.topology import Topology
@@ -58,6 +59,12 @@ def test_messages_are_there_when_the_interrupt_core_is_done_with_them(count):
     # THEN a rank that computes on another core does not
     elsewhere = judge.predict(placed(judge, (0, 2), (0, 1), (1, 0)))
     assert elsewhere.finish_s == pytest.approx([1e-3, 1e-4 + work, 0])
+    # THEN that is on the critical path
+    path = judge.recorded(where).critical_path
+    lengths = zip(
+        [_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True
+    )
+    assert dict(lengths) == pytest.approx({"computation": 1e-3, "interrupts": work})
     # THEN the machine's loss is the difference
     assert {loss.name: loss.lost_s for loss in losses(judge, result)}["irq"] == pytest.approx(work)
 

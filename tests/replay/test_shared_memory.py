@@ -143,6 +143,12 @@ def test_what_the_memory_costs_is_said():
     # THEN without it the program would end after 1 ms
     (loss,) = losses(judge, result)
     assert (loss.kind, loss.name, loss.lost_s) == ("resource", "memory", pytest.approx(0.5e-3))
+    # THEN that is on the critical path
+    path = judge.recorded(placed((0, 2), (0, 3))).critical_path
+    causes = dict(
+        zip([_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True)
+    )
+    assert causes == pytest.approx({"computation": 1e-3, "memory": 0.5e-3})
     # THEN nothing is left out
     assert result.not_modelled == ()
 

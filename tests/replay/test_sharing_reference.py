@@ -8,10 +8,11 @@ differ by a picosecond an operation.
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from machine_reference import Link, MachineReference, Place
 from reference import Op, Stuck
-from replaying import on_machine, on_shared, picoseconds
+from replaying import on_machine, on_shared, picoseconds, schedule_of, shared_model
 from sharing_reference import Interrupts, Memory, Shared, SharingReference
 
 from rankwise.errors import RankwiseError
@@ -137,3 +138,25 @@ def test_resources_without_limits_change_nothing(seed):
     # THEN all times are the same to the last picosecond
     assert picoseconds(on_machine(ranks, place).finish_s) == expected
     assert picoseconds(on_shared(ranks, place, free).finish_s) == expected
+
+
+@pytest.mark.parametrize("what", ["memory", "interrupts", "all"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_critical_path_has_no_gaps(what, seed):
+    # GIVEN a random schedule on a random machine of which something is shared
+    rng = random.Random(f"path {what} {seed}")
+    ranks = schedule(rng, rng.randint(2, 5))
+    place = machine(rng, len(ranks))
+    arguments = shared_model(place, shared(rng, place, what))
+    try:
+        replay = schedule_of(ranks).replay_recorded(**arguments)
+    except RankwiseError:
+        return
+    # THEN the stretches of the path follow one another from the beginning to the end
+    path = replay.critical_path
+    times = [0.0, *path["to_s"].tolist()]
+    assert path["from_s"].tolist() == times[:-1]
+    assert times[-1] == pytest.approx(replay.prediction.makespan_s)
+    # THEN what ranks wait for adds up to their waiting
+    waiting = sum(replay.waiting.values())
+    assert waiting == pytest.approx(np.maximum(replay.prediction.parts_s["waiting"], 0), abs=1e-11)
