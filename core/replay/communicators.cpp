@@ -20,6 +20,15 @@ std::uint64_t hash_of(std::span<const rw_rank_run> runs) {
     return hash;
 }
 
+void take(std::span<const rw_rank_run> runs, std::vector<std::uint32_t> &members) {
+    if (!members.empty())
+        return;
+    for (const rw_rank_run &run : runs)
+        for (std::uint32_t i = 0; i < run.count; ++i)
+            members.push_back(static_cast<std::uint32_t>(static_cast<std::int64_t>(run.first) +
+                                                         std::int64_t{run.stride} * i));
+}
+
 } // namespace
 
 std::uint32_t Communicator::rank_of(std::uint32_t world_rank) const {
@@ -27,6 +36,10 @@ std::uint32_t Communicator::rank_of(std::uint32_t world_rank) const {
         return world_rank; // as in MPI_COMM_WORLD
     const auto found = std::find(members.begin(), members.end(), world_rank);
     return found == members.end() ? none : static_cast<std::uint32_t>(found - members.begin());
+}
+
+std::size_t Communicator::group_of(std::uint32_t world_rank) const {
+    return std::find(groups[0].begin(), groups[0].end(), world_rank) != groups[0].end() ? 0 : 1;
 }
 
 Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) {
@@ -52,11 +65,12 @@ Communicators::Communicators(std::span<const trace::ThreadRecord *const> ranks) 
             }
             Communicator &shared = all_[found->second];
             shared.is_inter |= comm.remote_size > 0;
-            if (shared.members.empty() && !own.runs.empty())
-                for (const rw_rank_run &run : own.runs)
-                    for (std::uint32_t i = 0; i < run.count; ++i)
-                        shared.members.push_back(static_cast<std::uint32_t>(
-                            static_cast<std::int64_t>(run.first) + std::int64_t{run.stride} * i));
+            take(own.runs, shared.members);
+            if (comm.remote_size > 0) {
+                const std::size_t group = comm.group_hash == key[0] ? 0 : 1;
+                take(own.runs, shared.groups[group]);
+                take(own.remote_runs, shared.groups[1 - group]);
+            }
             auto &numbers = number_of_[rank];
             if (numbers.size() <= comm.index)
                 numbers.resize(comm.index + std::size_t{1}, unknown);

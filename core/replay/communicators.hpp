@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -16,6 +18,10 @@ struct Communicator {
     std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down,
                                         ///< of an intercommunicator those of one group
     bool is_inter = false;
+    std::array<std::vector<std::uint32_t>, 2> groups; ///< of an intercommunicator, in an order of their own
+
+    /// @return which group of an intercommunicator a rank is in
+    std::size_t group_of(std::uint32_t world_rank) const;
 
     /// @return rank in it, `none` of those that are not members
     std::uint32_t rank_of(std::uint32_t world_rank) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectives/between_groups.hpp"
 #include "collectives/registry.hpp"
 #include "error.hpp"
 #include "replay/collective_steps.hpp"
@@ -42,6 +43,20 @@ std::span<const trace::ThreadRecord *const> checked(std::span<const trace::Threa
             throw Error("rank `" + std::to_string(rank) + "` has no trace in this recording",
                         "record it again with `rankwise record --trace`");
     return ranks;
+}
+
+bool has_root(Collective collective) {
+    switch (collective) {
+    case Collective::bcast:
+    case Collective::gather:
+    case Collective::gatherv:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::reduce:
+        return true;
+    default:
+        return false;
+    }
 }
 
 } // namespace
@@ -300,26 +315,18 @@ void RankReader::forget(std::int64_t number) {
 /// @return what ends with this rank's part of a collective, begun here
 std::vector<std::uint32_t> RankReader::collective(const Request &request) {
     const Communicator *c = run_.communicators.find(rank_, request.comm);
-    const Collective kind = collective_of(request.call);
     if (c != nullptr && is_with_neighbours(request.call))
         return with_neighbours(*c, request);
+    if (c != nullptr && c->is_inter && !c->groups[0].empty() && !c->groups[1].empty())
+        return between_groups(*c, request);
     if (c == nullptr || c->is_inter || c->members.empty()) {
         ++omitted_["collective calls whose partners are not known (`" +
                    std::string(trace::calls()[request.call].name) + "`)"];
         return {};
     }
-    collectives::Operation operation;
-    operation.collective = kind;
+    collectives::Operation operation = operation_of(request);
     operation.rank = c->rank_of(rank_);
     operation.size = static_cast<std::uint32_t>(c->members.size());
-    operation.root =
-        request.collective.root < 0 ? 0 : static_cast<std::uint32_t>(request.collective.root);
-    operation.bytes = request.collective.bytes;
-    operation.total_bytes = request.collective.bytes2;
-    operation.element_bytes = request.collective.datatype_bytes;
-    operation.commutative = (request.collective.flags & RW_COLL_NONCOMMUTATIVE) == 0;
-    operation.in_place = (request.collective.flags & RW_COLL_IN_PLACE) != 0;
-    operation.nonblocking = request.kind != CallClass::collective;
     if (request.sizes.size() == operation.size)
         operation.sizes = request.sizes;
     std::vector<std::uint64_t> incoming;
@@ -329,6 +336,44 @@ std::vector<std::uint32_t> RankReader::collective(const Request &request) {
     }
     collectives::expand(collectives::select(run_.library, operation), operation, steps_);
     return write_collective(program_, steps_, c->members, tags_.collective(c->number));
+}
+
+/// Arguments but for the ranks.
+collectives::Operation RankReader::operation_of(const Request &request) {
+    collectives::Operation operation;
+    operation.collective = collective_of(request.call);
+    operation.root = request.collective.root < 0 ? 0 : static_cast<std::uint32_t>(request.collective.root);
+    operation.bytes = request.collective.bytes;
+    operation.total_bytes = request.collective.bytes2;
+    operation.element_bytes = request.collective.datatype_bytes;
+    operation.commutative = (request.collective.flags & RW_COLL_NONCOMMUTATIVE) == 0;
+    operation.in_place = (request.collective.flags & RW_COLL_IN_PLACE) != 0;
+    operation.nonblocking = request.kind != CallClass::collective;
+    return operation;
+}
+
+std::vector<std::uint32_t> RankReader::between_groups(const Communicator &c, const Request &request) {
+    const std::size_t group = c.group_of(rank_);
+    const std::vector<std::uint32_t> &own = c.groups[group], &others = c.groups[1 - group];
+    collectives::Operation operation = operation_of(request);
+    operation.rank = static_cast<std::uint32_t>(std::find(own.begin(), own.end(), rank_) - own.begin());
+    operation.size = static_cast<std::uint32_t>(own.size());
+    operation.sizes = request.sizes;
+    const bool rooted = has_root(operation.collective);
+    const auto part = !rooted                                       ? collectives::Part::all
+                      : request.collective.root == RW_ROOT_HERE ? collectives::Part::root
+                      : request.collective.root < 0                 ? collectives::Part::beside
+                                                                    : collectives::Part::across;
+    if (operation.rank >= operation.size || operation.root >= others.size())
+        throw Error("rank `" + std::to_string(rank_) + "`, event `" + std::to_string(program_.event) +
+                        "`: `" + std::string(trace::calls()[request.call].name) +
+                        "` does not fit its intercommunicator",
+                    "record the program again");
+    collectives::expand_between_groups(run_.library, operation, static_cast<std::uint32_t>(others.size()), part,
+                                       steps_);
+    std::vector<std::uint32_t> members = own;
+    members.insert(members.end(), others.begin(), others.end());
+    return write_collective(program_, steps_, members, tags_.collective(c.number));
 }
 
 /// Both families of MPI libraries post all messages of a neighbourhood collective at once.
