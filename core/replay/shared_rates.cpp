@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace rankwise::replay {
 
@@ -95,6 +96,7 @@ void SharedRates::advance(Group &group, Picoseconds now) {
     group.alone += time * alone;
     group.shared += time * (1 - group.share_of_ranks);
     group.interrupted += time * (group.share_of_ranks - group.share);
+    group.memory += time * (group.share - rate);
     group.last = now;
 }
 
@@ -125,7 +127,7 @@ void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t op,
     advance(group, now);
     const std::int64_t bytes_per_s = std::llround(work.bytes_per_s * per_byte);
     group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), op, processor, bytes_per_s,
-                          group.shared, group.interrupted, group.alone});
+                          group.shared, group.interrupted, group.memory, group.alone});
     std::push_heap(group.jobs.begin(), group.jobs.end(), later);
     group.bytes_per_s += bytes_per_s;
     came_or_went(now, number, true);
@@ -138,18 +140,15 @@ SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Pi
     const Job job = group.jobs.back();
     group.jobs.pop_back();
     group.bytes_per_s -= job.bytes_per_s;
-    Ended ended{std::llround(group.shared - job.shared), std::llround(group.interrupted - job.interrupted), 0,
-                std::llround(group.alone - job.alone)};
-    // What rounding left over goes where there is something.
-    const Picoseconds rest = longer - ended.shared - ended.interrupted;
-    if (!group.key.domains.empty() && !group.as_recorded)
-        ended.memory = rest;
-    else if (ended.interrupted > 0)
-        ended.interrupted += rest;
-    else
-        ended.shared += rest;
+    Ended ended{std::llround(group.shared - job.shared), std::llround(group.interrupted - job.interrupted),
+                std::llround(group.memory - job.memory), std::llround(group.alone - job.alone)};
+    // What rounding left over goes to the largest.
+    const Picoseconds rest = longer - ended.shared - ended.interrupted - ended.memory;
+    std::max({std::ref(ended.shared), std::ref(ended.interrupted), std::ref(ended.memory)},
+             std::less<Picoseconds>())
+        .get() += rest;
     if (group.jobs.empty())
-        group.virtual_time = group.shared = group.interrupted = group.alone = 0;
+        group.virtual_time = group.shared = group.interrupted = group.memory = group.alone = 0;
     group.expected = {machine::never, any, any};
     came_or_went(now, number, false);
     return ended;

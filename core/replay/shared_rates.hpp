@@ -106,7 +106,7 @@ class SharedRates {
         double end; ///< virtual
         std::uint32_t op, processor;
         std::int64_t bytes_per_s;
-        double shared, interrupted, alone; ///< of the group when it started
+        double shared, interrupted, memory, alone; ///< of the group when it started
     };
     struct Group {
         Key key;                  ///< its processor is `any` if its share of that is always 1
@@ -116,7 +116,8 @@ class SharedRates {
         std::int64_t bytes_per_s = 0;         ///< of all jobs, in parts of `per_byte`
         double share = 1, share_of_ranks = 1; ///< of a core; and if there were no interrupts
         double stretch = 1;
-        double virtual_time = 0, shared = 0, interrupted = 0, alone = 0; ///< sums since it was empty
+        double virtual_time = 0, shared = 0, interrupted = 0, memory = 0,
+               alone = 0; ///< sums since it was empty
         Picoseconds last = 0;
         Next expected{machine::never, any, any};
     };

@@ -21,6 +21,8 @@ _SAID = {
     "waiting": "a rank waits",
     "overhead": "a rank sends and receives",
     "core_sharing": "a rank loses to others on its core",
+    "memory": "a rank loses to others on its memory or cache",
+    "interrupted": "a rank loses to protocol work on its core",
 }
 
 

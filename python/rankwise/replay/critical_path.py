@@ -10,7 +10,7 @@ import numpy as np
 from rankwise import _core
 from rankwise.replay.replay import Replay
 
-ON_PROCESSOR = ("computation", "overhead", "core_sharing")
+ON_PROCESSOR = ("computation", "overhead", "core_sharing", "memory", "interrupts")
 ON_THE_WAY = ("latency", "bytes")
 
 

@@ -12,6 +12,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.quantities import size, time, time_per_byte
 
 _UNLIMITED = 2**64 - 1
+_PARTS = ("computation", "overhead", "waiting")
 _KEYS = {
     "L": ("L_s", time),
     "o": ("o_s", time),
@@ -112,7 +113,7 @@ def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> Plain
     if parameters.S_bytes is None:
         arguments["S_bytes"] = _UNLIMITED
     result = schedule.replay_loggops(**arguments)
-    parts_s = {part: times for part, times in result.parts_s.items() if part != "core_sharing"}
+    parts_s = {part: times for part, times in result.parts_s.items() if part in _PARTS}
     return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s)
 
 
