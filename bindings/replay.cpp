@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -422,7 +423,9 @@ void bind_replay(nb::module_ &module) {
             },
             "text"_a, "name"_a)
         .def_static("is_goal_binary",
-                    [](const nb::bytes &data) { return is_goal_binary({data.c_str(), data.size()}); })
+                    [](const nb::bytes &data) {
+                        return is_goal_binary({data.c_str(), data.size()});
+                    })
         .def_static(
             "read_goal_binary",
             [](const nb::bytes &data, const std::string &name) {
@@ -442,6 +445,12 @@ void bind_replay(nb::module_ &module) {
         .def_prop_ro("ranks", [](const MatchedSchedule &s) { return s.schedule.ranks(); })
         .def_prop_ro("operations", [](const MatchedSchedule &s) { return s.schedule.operations.size(); })
         .def_prop_ro("messages", [](const MatchedSchedule &s) { return s.schedule.messages().first; })
+        .def_prop_ro("synchronous",
+                     [](const MatchedSchedule &s) {
+                         const auto &all = s.schedule.operations;
+                         return std::count_if(all.begin(), all.end(),
+                                              [](const Operation &op) { return op.synchronous(); });
+                     })
         .def_prop_ro("bytes", [](const MatchedSchedule &s) { return s.schedule.messages().second; })
         .def(
             "replay_loggops",

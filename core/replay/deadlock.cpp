@@ -46,11 +46,12 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
         // Only the operations that have begun are calls in which a rank hangs; the others wait behind them.
         std::string text;
         std::size_t count = 0;
-        bool sends = false;
+        bool sends = false, synchronous = false;
         std::uint32_t op = at;
         do {
             const bool hangs = progress.has(op, Progress::begun);
             sends |= hangs && schedule.operations[op].kind() == Kind::send;
+            synchronous |= hangs && schedule.operations[op].synchronous();
             if (hangs && count++ < 8)
                 text += (text.empty() ? "" : " waits for ") + schedule.describe(op);
             op = blocker[op];
@@ -59,9 +60,12 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
             text += " and " + std::to_string(count - 8) + " more";
         return Error(
             "deadlock: " + text + " waits for the first",
-            sends ? "ranks that send to each other need a receive posted first, or messages of at most "
-                    "the eager limit (`eager_limit_bytes`)"
-                  : "one of these ranks has to send before it receives");
+            synchronous
+                ? "a synchronous send waits for its receive whatever its size: one of these ranks has to "
+                  "post its receive first"
+            : sends ? "ranks that send to each other need a receive posted first, or messages of at most "
+                      "the eager limit (`eager_limit_bytes`)"
+                    : "one of these ranks has to send before it receives");
     }
     const std::uint32_t op = lonely == any ? 0 : lonely;
     return Error("an operation that nobody answers: " + schedule.describe(op),

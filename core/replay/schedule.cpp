@@ -25,7 +25,7 @@ std::string Schedule::describe(std::uint32_t operation) const {
         return text + "calc " + std::to_string((op.time() + 500) / 1000) + "`";
     case Kind::send:
         return text + "send " + std::to_string(op.bytes()) + "b to " + number(op.peer) + " tag " +
-               number(op.tag) + "`";
+               number(op.tag) + (op.synchronous() ? "` (synchronous)" : "`");
     case Kind::receive:
         break;
     }

@@ -36,6 +36,7 @@ class Operation {
     /// Picoseconds of a computation; of a message its bytes, and whether it is synchronous.
     std::uint64_t value() const noexcept { return packed_ & mask; }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed_ & mask); }
+    bool synchronous() const noexcept { return kind() == Kind::send && (packed_ & synchronous_bit) != 0; }
 
     std::uint32_t peer; ///< rank, or `any` for a receive
     std::uint32_t tag;  ///< or `any` for a receive

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class RankwiseError(Exception):
     """Bad input or an unfit machine, said in one sentence.
@@ -23,3 +25,15 @@ class RankwiseError(Exception):
         self.hint = hint
         self.status = status
         self.causes = causes
+
+
+def schema_words(error: Exception) -> tuple[str, str]:
+    """What msgspec says of a file that breaks its schema, in our words, and the path of the key (`""` for the whole).
+
+    Args:
+        error: `msgspec.ValidationError`.
+    """
+    sentence, _, path = str(error).partition(" - at `$")
+    sentence = re.sub(r"^Object missing required field (`.*`)$", r"\1 is missing", sentence)
+    sentence = re.sub(r"^Object contains unknown field (`.*`)$", r"there is no key \1", sentence)
+    return sentence[:1].lower() + sentence[1:], path.rstrip("`").lstrip(".")

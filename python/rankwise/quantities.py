@@ -9,6 +9,12 @@ def count_text(value: int) -> str:
     return _scaled(value, 1000.0, ("", "k", "M", "G", "T")) if value >= 1000 else str(value)
 
 
+def counted(count: int, noun: str) -> str:
+    """How many of what: `1 rank`, `16 ranks`, `38.4 k messages`; counts below 10000 in full."""
+    number = str(count) if count < 10_000 else count_text(count)
+    return f"{number} {noun}{'' if count == 1 else 's'}"
+
+
 def bytes_text(value: float) -> str:
     """A size in powers of 1000: `999 B`, `1.24 kB`, `38 MB`."""
     return _scaled(value, 1000.0, ("B", "kB", "MB", "GB", "TB", "PB")) if value >= 1000 else f"{value:.0f} B"

@@ -350,3 +350,65 @@ def test_a_timeline_of_several_predictions_is_refused_before_anything_is_written
     assert main(["predict", goal, "--machine", MACHINE, *words, *files]) == 2
     assert "error: `--perfetto` needs one prediction" in capsys.readouterr().err
     assert not any(each.exists() for each in written)
+
+
+SSENDS = "0 init\n0 ssend 1 0 8 1\n0 recv 1 0 8 1\n1 init\n1 ssend 0 0 8 1\n1 recv 0 0 8 1\n"
+
+
+def test_a_circle_of_synchronous_sends_is_named_as_such(tmp_path, capsys):
+    path = tmp_path / "ssend.txt"
+    path.write_text(SSENDS)
+    assert main(["predict", str(path), "--machine", MACHINE, "--nodes", "2x1"]) == 1
+    error = capsys.readouterr().err
+    assert (
+        f"error: `{path}`: deadlock: rank 0, line 2: `send 32b to 1 tag 0` (synchronous) waits for" in error
+    )
+    assert "whatever its size" in error and "eager limit" not in error
+
+
+def test_goal_that_loses_synchronous_sends_says_so(tmp_path, goal, capsys):
+    path = tmp_path / "ssend.txt"
+    path.write_text(SSENDS)
+    assert main(["predict", str(path), "--goal", str(tmp_path / "x.goal")]) == 0
+    assert "warning: GOAL has no synchronous sends: 2 sends" in capsys.readouterr().err
+    assert main(["predict", goal, "--goal", str(tmp_path / "y.goal")]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_an_index_of_traces_that_are_not_there_names_the_first(tmp_path, capsys):
+    (tmp_path / "index.txt").write_text("traces/rank-0.txt\ntraces/rank-1.txt\n")
+    assert main(["predict", str(tmp_path / "index.txt"), "--machine", MACHINE]) == 1
+    assert "entry 1: there is no file `traces/rank-0.txt`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "is empty"),
+        ('schema = "rankwise.machine/1"\nname = "x"\n', "`node` is missing"),
+        ('schema = "rankwise.machine/1"\nname = "x', "is not TOML: unterminated string (at the end, line 2)"),
+        ('schema = "rankwise.machine/1"\nname = "x"\n[nodes]\n', "there is no key `nodes`"),
+    ],
+)
+def test_a_machine_file_that_is_none_says_what_is_wrong_and_where(goal, tmp_path, capsys, content, expected):
+    path = tmp_path / "m.machine.toml"
+    path.write_text(content)
+    assert main(["predict", goal, "--machine", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert f"error: `{path}`" in error and expected in error and "hint:" in error
+
+
+def test_empty_files_are_called_empty(goal, tmp_path, capsys):
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    assert main(["predict", str(empty), "--machine", MACHINE]) == 1
+    assert f"error: `{empty}` is empty" in capsys.readouterr().err
+    assert main(["predict", goal, "--machine", MACHINE, "--placement", str(empty)]) == 1
+    assert f"error: `{empty}` is empty" in capsys.readouterr().err
+
+
+def test_one_rank_is_one_rank(tmp_path, capsys):
+    path = tmp_path / "one.goal"
+    path.write_text("num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+    assert main(["predict", str(path), "--machine", MACHINE, "--nodes", "1x1"]) == 0
+    assert capsys.readouterr().out.startswith("1 rank, 0 messages, 0 B on ")

@@ -29,7 +29,7 @@ def test_a_deadlock_names_ranks_and_calls(tmp_path, capsys):
     assert main(["predict", *words]) == 1
     # THEN the circle is told, in MPI's words
     error = capsys.readouterr().err
-    assert "error: deadlock: rank 0, event 0 (MPI_Send): `send 100000b to 1" in error
+    assert f"error: `{recording}`: deadlock: rank 0, event 0 (MPI_Send): `send 100000b to 1" in error
     assert "waits for rank 1, event 0 (MPI_Send): `send 100000b to 0" in error
     assert "hint:" in error
 

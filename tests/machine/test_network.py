@@ -161,7 +161,7 @@ def test_a_machine_with_a_network_is_read_and_written():
     ("keys", "expected"),
     [
         ('shape = "fat-tree"\ndown = [2, 2]', "line 7 key `network`: `up` has 0 numbers"),
-        ('shape = "fat-tree"\nup = [2]', "line 7 key `network`: object missing required field `down`"),
+        ('shape = "fat-tree"\nup = [2]', "line 7 key `network`: `down` is missing"),
         ('shape = "fat-tree"\ndown = [2, 0]\nup = [1]', "line 9 key `network.down"),
         ('shape = "mesh"', "line 8 key `network.shape`"),
         ('shape = "torus"\ndimensions = [3]', "line 5: `node.count` is 4, the network has room for 3 nodes"),
@@ -169,7 +169,7 @@ def test_a_machine_with_a_network_is_read_and_written():
         ('shape = "torus"\ndimensions = [9]\nslots = [1, 1, 2, 3]', "`slots` has two nodes in one slot"),
         ('shape = "torus"\ndimensions = [9]\nslots = [1, 9, 2, 3]', "names slot 9, the network has 9"),
         ('shape = "dragonfly"\ngroups = 4\nrouters = 1\nglobal_links = 2', "reach fewer than the 3 other groups"),
-        ('shape = "torus"\ndimensions = [9]\nwidth = 2', "unknown field `width`"),
+        ('shape = "torus"\ndimensions = [9]\nwidth = 2', "there is no key `width`"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_network_is_named(keys, expected):

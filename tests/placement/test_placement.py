@@ -127,7 +127,7 @@ def valid() -> dict:
         ({"ranks": [{"node": 0, "cores": []}]}, "cores`: expected `array` of length >= 1"),
         ({"ranks": [{"node": 7, "cores": [0]}]}, "rank 0 is on node 7, but there are 2 nodes"),
         ({"ranks": [{"node": 0, "cores": [1, 1]}]}, "rank 0 has a core twice"),
-        ({"colour": "red"}, "unknown field `colour`"),
+        ({"colour": "red"}, "there is no key `colour`"),
     ],
 )
 def test_a_broken_placement_file_names_the_key(change, words):

@@ -183,11 +183,12 @@ def _down(args: argparse.Namespace) -> int:
 
 def _summary(lab) -> str:
     from rankwise.lab.rate import show_rate
+    from rankwise.quantities import counted
 
     host_pus = {pu for node in lab.nodes for pu in node.cores}
-    shared = f"on {len(host_pus)} PUs of this host"
+    shared = f"on {counted(len(host_pus), 'PU')} of this host"
     nodes, cores = len(lab.nodes), lab.cores_per_node
     return (
-        f"lab `{lab.name}`: {nodes} nodes x {cores} cores {shared}, "
+        f"lab `{lab.name}`: {counted(nodes, 'node')} x {counted(cores, 'core')} {shared}, "
         f"{show_rate(lab.rate_bytes_per_s)} a node each way"
     )

@@ -165,18 +165,14 @@ def add_replays(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replays", type=_count, default=20, metavar="N", help=help)
 
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-
-
 def seconds(text: str) -> float:
     """A time with a unit (`2us`, `1.5 ms`, `30s`) in seconds; for `type=` of an option."""
-    match = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?) *(ns|us|ms|s|min|h)", text.strip())
-    try:
-        return float(match[1]) * _SECONDS[match[2]]
-    except (TypeError, ValueError):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `30s`") from None
+    from rankwise.machine.quantities import time
+
+    value = time(text.strip())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a time with a unit, for example `30s`")
+    return value
 
 
 def duration(text: str) -> float:
@@ -219,11 +215,11 @@ def flops_per_s(text: str) -> float:
 
 def size_bytes(text: str) -> int:
     """A size (`64KiB`, `1MB`, `300`) in bytes; for `type=` of an option."""
-    match = re.fullmatch(r"([0-9.]+) *(|[kKMGT]i?)(?:B|bytes)?", text.strip())
-    try:
-        value = float(match[1]) * _PREFIXES[match[2]]
-    except (TypeError, KeyError, ValueError):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a size, for example `64KiB`") from None
+    from rankwise.machine.quantities import size
+
+    value = size(text.strip())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a size, for example `64KiB`")
     if value != int(value):
         raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of bytes")
     return int(value)

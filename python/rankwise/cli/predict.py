@@ -87,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
+    from rankwise.quantities import counted
     from rankwise.replay.source import MEMORY_BYTES, calls_named, load, write_goal
 
     terminal = Terminal(args)
@@ -100,6 +101,12 @@ def run(args: argparse.Namespace) -> int:
     if source.in_windows:
         _in_windows(args, terminal, source)
     if args.goal:
+        if synchronous := source.schedule.synchronous:
+            terminal.warning(
+                f"GOAL has no synchronous sends: {counted(synchronous, 'send')} of MPI_Ssend or MPI_Issend "
+                "will wait for their receive above the eager limit only",
+                "goal-synchronous",
+            )
         write_goal(source.schedule, args.goal)
         terminal.wrote(args.goal)
     with calls_named(args.input):
@@ -394,6 +401,7 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, parse_nodes
+    from rankwise.quantities import counted
     from rankwise.replay.recorded_run import fits
 
     if args.placement:
@@ -408,13 +416,13 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
         each = -(-ranks // nodes)
     if not args.nodes and each > node.cores:
         raise RankwiseError(
-            f"the program has {ranks} ranks, the machine {nodes * node.cores} cores",
+            f"the program has {counted(ranks, 'rank')}, the machine {counted(nodes * node.cores, 'core')}",
             "use a machine file of more nodes (`node.count`), or a `--placement` in which ranks share cores",
         )
     if nodes > len(topology.nodes):
         raise RankwiseError(
-            f"`--nodes {args.nodes}` asks for {nodes} nodes, the machine has {len(topology.nodes)}",
-            f"use at most {len(topology.nodes)} nodes, or change `count` in the machine file",
+            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, the machine has {len(topology.nodes)}",
+            f"use at most {counted(len(topology.nodes), 'node')}, or change `count` in the machine file",
         )
     return {
         f"{how} {nodes}x{each}": allocate(ranks, nodes, each, node, how)[0]

@@ -97,11 +97,12 @@ def value_text(value: float, unit: str) -> str:
 
 
 def _head(terminal: Terminal, source: Source, where: str) -> None:
-    from rankwise.quantities import bytes_text, count_text
+    from rankwise.quantities import bytes_text, counted
 
     schedule = source.schedule
     terminal.result(
-        f"{schedule.ranks} ranks, {count_text(schedule.messages)} messages, {bytes_text(schedule.bytes)}{where}\n"
+        f"{counted(schedule.ranks, 'rank')}, {counted(schedule.messages, 'message')}, "
+        f"{bytes_text(schedule.bytes)}{where}\n"
     )
 
 
@@ -152,7 +153,9 @@ def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> 
 
 
 def _ties(ties: TieSpread, makespan_s: float) -> str:
-    others = f"{ties.orders} other order{'' if ties.orders == 1 else 's'}"
+    from rankwise.quantities import counted
+
+    others = counted(ties.orders, "other order")
     if ties.low_s == ties.high_s:
         return f"no difference in {others}"
     low, high = (_percent(end / makespan_s - 1) for end in (ties.low_s, ties.high_s))
@@ -187,7 +190,7 @@ def _words(name: str) -> str:
 
 
 def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
-    from rankwise.quantities import count_text, seconds_text
+    from rankwise.quantities import counted, seconds_text
 
     rows = [
         [_words(cause), seconds_text(time), _share(time, makespan_s)]
@@ -197,11 +200,8 @@ def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
     terminal.result("")
     terminal.table(["critical path", "time", "share"], rows)
     busiest = ", ".join(f"{rank}" for rank in list(path.rank_s)[:_RANKS_SHOWN])
-    counts = [
-        f"{count_text(count)} {what}{'' if count == 1 else 's'}"
-        for count, what in ((path.messages, "message"), (len(path.rank_s), "rank"))
-    ]
-    terminal.result(f"over {counts[0]} and {counts[1]}" + (f", longest on {busiest}" if busiest else ""))
+    over = f"over {counted(path.messages, 'message')} and {counted(len(path.rank_s), 'rank')}"
+    terminal.result(over + (f", longest on {busiest}" if busiest else ""))
 
 
 def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> None:
@@ -297,7 +297,8 @@ def _ports(terminal: Terminal, ports: PortLoads) -> None:
 
 def _cut(terminal: Terminal, there: int, shown: int, what: str) -> None:
     if shown < there:
-        terminal.result(f"and {there - shown} more {what}; `--json` has all")
+        hidden = there - shown
+        terminal.result(f"and {hidden} more {what[:-1] if hidden == 1 else what}; `--json` has all")
 
 
 def _percent(part: float) -> str:

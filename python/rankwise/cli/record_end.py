@@ -80,10 +80,11 @@ def contradiction(session: Session, context: dict) -> list[str]:
 
 def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:
     """What was written."""
-    from rankwise.quantities import bytes_text, count_text
+    from rankwise.quantities import bytes_text, counted
 
-    ranks = "1 rank" if world_size == 1 else f"{world_size} ranks"
-    return f"wrote {path}: {ranks}, {count_text(calls)} MPI calls, {bytes_text(size_bytes)}"
+    return (
+        f"wrote {path}: {counted(world_size, 'rank')}, {counted(calls, 'MPI call')}, {bytes_text(size_bytes)}"
+    )
 
 
 def flaws(context: dict, line: LaunchLine) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 import tomli_w
 
 from rankwise import whole_files
-from rankwise.errors import RankwiseError
+from rankwise.errors import RankwiseError, schema_words
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
@@ -275,21 +275,27 @@ def load(path: str | os.PathLike[str]) -> Machine:
 
 def loads(text: str, name: str = "machine file") -> Machine:
     """Read a machine from TOML text; `name` is for messages."""
+    if not text.strip():
+        raise RankwiseError(f"`{name}` is empty", "measure the machine: `rankwise measure -- mpiexec -n 2`")
     try:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:
-        sentence, _, path = str(error).partition(" - at `$")
-        path = path.rstrip("`").lstrip(".")
+        sentence, path = schema_words(error)
         # What is wrong with several keys together names one of them.
         named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
         line = line_of_path(text, path or (named[1] if named else ""))
         where = (f" line {line}" if line else "") + (f" key `{path}`" if path else "")
-        sentence = sentence[0].lower() + sentence[1:]
         raise RankwiseError(
             f"`{name}`{where}: {sentence}", "formats/machine.md describes every key"
         ) from None
     except msgspec.DecodeError as error:
-        raise RankwiseError(f"`{name}` is not TOML: {str(error).lower()}", "correct the line named") from None
+        said = str(error).lower()
+        cut = "at end of document" in said
+        said = said.replace("at end of document", f"at the end, line {text.count(chr(10)) + 1}")
+        hint = "was it cut off when it was written or copied? copy it again, or measure again"
+        raise RankwiseError(
+            f"`{name}` is not TOML: {said}", hint if cut else "correct the line named"
+        ) from None
     for at, resource in enumerate(machine.resources):
         if problem := resource.contradiction():
             line = line_of_path(text, f"resources[{at}].slowdown")

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 
-_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_PREFIXES |= {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
-_NUMBER = r"([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)"
+_PREFIXES |= {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_NUMBER = r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
 
 def time(text: str) -> float | None:
-    """Seconds of `2us`; `None` if it is no time."""
-    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s)", text)
+    """Seconds of `2us` or `5min`; `None` if it is no time."""
+    match = re.fullmatch(_NUMBER + r" *(ps|ns|us|ms|s|min|h)", text)
     return float(match[1]) * _TIMES[match[2]] if match else None
 
 
@@ -36,8 +36,8 @@ def rate(text: str) -> float | None:
 
 
 def size(text: str) -> float | None:
-    """Bytes of `64KiB`; `None` if it is no size."""
-    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)B?", text)
+    """Bytes of `64KiB` or `300 bytes`; `None` if it is no size."""
+    match = re.fullmatch(_NUMBER + r" *(|[kKMGT]i?)(?:B|bytes)?", text)
     return float(match[1]) * _PREFIXES[match[2]] if match and match[2] in _PREFIXES else None
 
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from rankwise import whole_files
-from rankwise.errors import RankwiseError
+from rankwise.errors import RankwiseError, schema_words
 from rankwise.placement.placement import Placement
 
 SCHEMA = "rankwise.placement/1"
@@ -114,15 +114,17 @@ def loads(text: str | bytes, name: str = "placement") -> Placement:
     try:
         content = msgspec.json.decode(text, type=PlacementFile)
     except msgspec.ValidationError as error:
-        sentence, _, path = str(error).partition(" - at `$")
-        key = path.rstrip("`").lstrip(".")
+        sentence, key = schema_words(error)
         where = f" key `{key}`" if key else ""
         raise RankwiseError(
-            f"`{name}`{where}: {sentence[0].lower()}{sentence[1:]}",
+            f"`{name}`{where}: {sentence}",
             "formats/placement.schema.json describes every key",
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RankwiseError(f"`{name}` is not JSON: {str(error).lower()}", "is it the right file?") from None
+        what = f"is not JSON: {str(error).lower()}" if text.strip() else "is empty"
+        raise RankwiseError(
+            f"`{name}` {what}", "name the file that `rankwise place` wrote, or write it again"
+        ) from None
     return Placement(
         node_names=tuple(node.name for node in content.nodes),
         topology_sha256=tuple(node.topology_sha256 for node in content.nodes),

@@ -12,6 +12,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import Locations
 from rankwise.machine.topology import Topology
+from rankwise.quantities import counted
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Placement:
         """
         if len(self.node_names) != len(topology.nodes):
             raise RankwiseError(
-                f"the placement has {len(self.node_names)} nodes, the topology {len(topology.nodes)}",
+                f"the placement has {counted(len(self.node_names), 'node')}, the topology {len(topology.nodes)}",
                 "use a placement that was made for as many nodes, or a machine or lab that has them",
             )
         for name, wanted, node in zip(self.node_names, self.topology_sha256, topology.nodes, strict=True):
@@ -129,7 +130,7 @@ class Placement:
         if np.any(wrong := (self.node < 0) | (self.node >= len(sizes))):
             rank = int(np.argmax(wrong))
             raise RankwiseError(
-                f"rank {rank} is placed on node {self.node[rank]}, but there are {len(sizes)} nodes",
+                f"rank {rank} is placed on node {self.node[rank]} of a topology with {counted(len(sizes), 'node')}",
                 "nodes count from 0",
             )
         if np.any(empty := np.diff(self.core_start) == 0):
@@ -142,7 +143,7 @@ class Placement:
             rank = int(np.searchsorted(self.core_start, entry, side="right")) - 1
             core, size = self.cores[entry], sizes[of_entry[entry]]
             raise RankwiseError(
-                f"rank {rank} is placed on core {core} of a node with {size} cores",
+                f"rank {rank} is placed on core {core} of a node with {counted(int(size), 'core')}",
                 "logical cores count from 0",
             )
 

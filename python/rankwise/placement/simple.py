@@ -11,6 +11,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement.placement import Placement, default_names
+from rankwise.quantities import counted
 
 # A machine may be larger than its job, but each node costs time and memory, whether it has ranks or not.
 _MOST_EMPTY_NODES = 1024
@@ -158,26 +159,27 @@ def allocate(
     if ranks > nodes * ranks_per_node:
         needed, room = -(-ranks // nodes), nodes * ranks_per_node
         raise RankwiseError(
-            f"`{nodes}x{ranks_per_node}` has room for {room} ranks, the program has {ranks}",
+            f"`{nodes}x{ranks_per_node}` has room for {counted(room, 'rank')}, the program has {ranks}",
             f"use `--nodes {nodes}x{needed}` or `--nodes {-(-ranks // ranks_per_node)}x{ranks_per_node}`",
         )
     if nodes > ranks + _MOST_EMPTY_NODES:
         needed = -(-ranks // ranks_per_node)
         raise RankwiseError(
-            f"`{nodes}x{ranks_per_node}` has {nodes} nodes, the program has {ranks} ranks: most would be empty",
+            f"`{nodes}x{ranks_per_node}` has {nodes} nodes, the program has {counted(ranks, 'rank')}: "
+            "most would be empty",
             f"use `--nodes {needed}x{ranks_per_node}`",
         )
     if ranks_per_node > node.cores:
         raise RankwiseError(
             f"`{nodes}x{ranks_per_node}` puts {ranks_per_node} ranks on a node, but `{node.description}` has "
-            f"{node.cores} cores",
+            f"{counted(node.cores, 'core')}",
             f"use `--nodes {-(-ranks // node.cores)}x{node.cores}`, or describe a larger node with `--node`",
         )
     of_rank, slot = nodes_and_slots(ranks, nodes, ranks_per_node, plane)
     order = ordered_cores(node, core_order)
     if len(order) < ranks_per_node:
         raise RankwiseError(
-            f"the core order `{core_order}` names {len(order)} cores, `{nodes}x{ranks_per_node}` needs "
+            f"the core order `{core_order}` names {counted(len(order), 'core')}, `{nodes}x{ranks_per_node}` needs "
             f"{ranks_per_node}",
             "name a core for each rank of a node",
         )

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import LinkClass, Machine
 from rankwise.machine.link_classes import link_index
@@ -217,13 +216,8 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None]:
         RankwiseError: It cannot be read, or ranks are missing.
     """
     from rankwise.recording.recording import Recording
+    from rankwise.replay.source import check_complete
 
     recording = Recording.open(path)
-    missing = recording.context["missing_ranks"]
-    if missing:
-        raise RankwiseError(
-            f"the recording `{path}` lacks rank `{missing[0]}`"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
-            "record it again, with every node writing to the recording directory",
-        )
+    check_complete(path, recording.context["missing_ranks"], recording.context["problems"])
     return Counts.of(recording.messages, recording.ranks), recording.placement

@@ -15,6 +15,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
+from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
 from rankwise.replay.layout import layout, links, reordered, topology_of
 from rankwise.replay.ports import PortLoads, network_of, passing
@@ -283,7 +284,7 @@ def check_ranks(placement: Placement, ranks: int) -> None:
     """
     if placement.ranks != ranks:
         raise RankwiseError(
-            f"the placement has {placement.ranks} ranks, the program has {ranks}",
+            f"the placement has {counted(placement.ranks, 'rank')}, the program has {ranks}",
             "make a placement for this program: `rankwise place`",
         )
 

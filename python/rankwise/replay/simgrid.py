@@ -33,18 +33,30 @@ def looks_like(text: str) -> bool:
 
 
 def files_of(path: Path, text: str) -> list[Path] | None:
-    """The trace files an index names, beside it or in the working directory; `None` if it is no index."""
+    """The trace files an index names, beside it or in the working directory; `None` if it is no index.
+
+    Raises:
+        RankwiseError: A file that it names is not there.
+    """
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines or any(len(line) > 4000 or "\0" in line for line in lines):
         return None
-    found = []
-    for line in lines:
+    found, missing = [], None
+    for entry, line in enumerate(lines, 1):
         beside = path.parent / line
         # smpirun writes names relative to where it was started, often the directory of the index.
         there = beside if beside.is_file() else Path(line)
-        if not there.is_file():
-            return None
-        found.append(there)
+        if there.is_file():
+            found.append(there)
+        elif missing is None:
+            missing = (entry, line)
+    if missing and not found and not all(re.fullmatch(r"\S*[./]\S*", line) for line in lines):
+        return None
+    if missing:
+        raise RankwiseError(
+            f"`{path}` entry {missing[0]}: there is no file `{missing[1]}`, beside it or in the working directory",
+            "an index names the trace file of each rank; run where smpirun wrote them, or copy them too",
+        )
     return found
 
 

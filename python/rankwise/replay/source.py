@@ -26,6 +26,7 @@ BYTES_AN_OPERATION = 110
 MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
 
+_RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
 
 
@@ -127,6 +128,10 @@ def load(
                 f"`{path}` is neither a recording directory nor a trace: byte {error.start} is not text",
                 "name a recording, for example `rankwise predict app.rw --machine M.machine.toml`",
             ) from None
+        if not text.strip():
+            raise RankwiseError(
+                f"`{path}` is empty", "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
+            )
         files = [path] if simgrid.looks_like(text) else simgrid.files_of(path, text)
         if files:
             library = library or "mpich"
@@ -146,7 +151,7 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
-            "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`",
+            _RECORD,
         ) from None
 
 
@@ -163,14 +168,18 @@ def named(path: Path):
 
 @contextmanager
 def calls_named(source_path: str | os.PathLike[str]):
-    """Errors that name events of a recording (a deadlock, messages that do not match) get their MPI functions, too."""
+    """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too."""
     try:
         yield
     except RankwiseError as error:
         path = Path(source_path)
-        if not path.is_dir() or not _EVENT.search(error.message):
+        message = error.message
+        if message.startswith("deadlock") and str(path) not in message:
+            message = f"`{path}`: {message}"
+        if path.is_dir():
+            message = _EVENT.sub(lambda found: _with_call(path, found), message)
+        if message == error.message:
             raise
-        message = _EVENT.sub(lambda found: _with_call(path, found), error.message)
         raise RankwiseError(message, error.hint, status=error.status) from None
 
 
@@ -201,6 +210,21 @@ def _has_trace(path: Path) -> bool:
     return Recording.open(path).context["trace"]["ranks"] > 0
 
 
+def check_complete(path: Path, missing_ranks: list[int], problems: list[str]) -> None:
+    """Check that every rank of a recording is there.
+
+    Raises:
+        RankwiseError: Some are missing; `problems` of its files are told as causes.
+    """
+    if missing_ranks:
+        more = f" and {len(missing_ranks) - 1} more" if len(missing_ranks) > 1 else ""
+        raise RankwiseError(
+            f"the recording `{path}` lacks rank `{missing_ranks[0]}`{more}",
+            "record it again, with every node writing to the recording directory",
+            causes=tuple(problems[:3]),
+        )
+
+
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
     from rankwise.recording.expansion import library_of
     from rankwise.recording.job import choose_job
@@ -208,13 +232,9 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     from rankwise.recording.recording import Recording
     from rankwise.recording.span import span_of
 
-    job = choose_job(read(path))
-    if job.missing_ranks:
-        raise RankwiseError(
-            f"the recording `{path}` lacks rank `{job.missing_ranks[0]}`"
-            + (f" and {len(job.missing_ranks) - 1} more" if len(job.missing_ranks) > 1 else ""),
-            "record it again, with every node writing to the recording directory",
-        )
+    raw = read(path)
+    job = choose_job(raw)
+    check_complete(path, job.missing_ranks, raw.problems)
     library = library or library_of(job.threads[0].rank)
     with calls_named(path), named(path):
         run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)

@@ -15,6 +15,7 @@ from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file as placement_file
 from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate, parse_nodes
+from rankwise.quantities import counted
 from rankwise.recording import Recording
 
 
@@ -132,12 +133,10 @@ def _layout(topology: Topology) -> str:
     """`4 nodes of package:2 core:2`, or what is known of nodes that were not described."""
     kinds = list(dict.fromkeys(topology.nodes))
     count = len(topology.nodes)
-    nodes = "1 node" if count == 1 else f"{count} nodes"
+    nodes = counted(count, "node")
     if len(kinds) > 1:
         return f"{nodes} of {len(kinds)} kinds"
     node = kinds[0]
     if ":" in node.description and "/" not in node.description:
         return f"{nodes} of {node.description}"
-    packages = "1 package" if node.package_count == 1 else f"{node.package_count} packages"
-    cores = "1 core" if node.cores == 1 else f"{node.cores} cores"
-    return f"{nodes} of {packages}, {cores}"
+    return f"{nodes} of {counted(node.package_count, 'package')}, {counted(node.cores, 'core')}"

@@ -7,7 +7,7 @@ import shlex
 from datetime import datetime, timezone
 
 from rankwise.placement.distribution import MessageDistribution, SizeRange
-from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import Collective, PlacedDistribution, ReportData, Waiting
 
 
@@ -23,9 +23,10 @@ def percent(share: float | None) -> str:
 def headline(report: ReportData) -> str:
     """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`."""
     program, share = report.program, report.summary.mpi_share
-    ranks = "1 rank" if program.world_size == 1 else f"{program.world_size} ranks"
     inside = "" if share is None else f"; {share * 100:.0f} % of it in MPI"
-    return f"{program.name} on {ranks}, {seconds_text(program.elapsed_s)}{inside}"
+    return (
+        f"{program.name} on {counted(program.world_size, 'rank')}, {seconds_text(program.elapsed_s)}{inside}"
+    )
 
 
 def command_text(report: ReportData) -> str:
