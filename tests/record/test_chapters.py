@@ -17,6 +17,17 @@ CHAPTERS = {
     "files": None,
 }
 
+FORTRAN = (
+    "point_to_point",
+    "partitioned",
+    "collectives",
+    "neighbours",
+    "communicators",
+    "one_sided",
+    "files",
+)
+BINDINGS = {"mpif.h": ("-DMPIFH", "-fallow-argument-mismatch"), "use mpi": ("-DUSEMPI",), "f08": ("-DF08",)}
+
 # Parts of programs that are left out where the library lacks them.
 OPTIONAL = ("MPI_Send_c", "MPI_Isendrecv", "MPI_Allreduce_init", "MPI_Neighbor_allgather_init")
 
@@ -32,7 +43,25 @@ def test_every_call_of_the_chapter_has_exactly_the_known_counts(
     if needed and not mpi.has(needed):
         pytest.skip(f"this MPI has no {needed}")
     flags = [f"-DHAVE_{function}" for function in OPTIONAL if mpi.has(function)]
-    program = compiled(mpi, f"calls/{chapter}.c", *flags)
+    check(mpi, ranks, compiled(mpi, f"calls/{chapter}.c", *flags), record, tmp_path_factory)
+
+
+@pytest.mark.matrix(ranks=[5])
+@pytest.mark.parametrize("name", BINDINGS)
+@pytest.mark.parametrize("chapter", FORTRAN)
+@pytest.mark.parametrize("ranks", [1, 2, 5, 16])
+def test_every_fortran_call_of_the_chapter_is_seen_once_and_has_the_known_counts(
+    mpi, compiled, record, tmp_path_factory, chapter, name, ranks
+):
+    needed = CHAPTERS[chapter]
+    if mpi.mpifort is None or (needed and not mpi.has(needed)):
+        pytest.skip("no Fortran bindings" if mpi.mpifort is None else f"this MPI has no {needed}")
+    program = compiled(mpi, f"fortran/{chapter}.f90", "-cpp", *BINDINGS[name])
+    check(mpi, ranks, program, record, tmp_path_factory)
+
+
+def check(mpi, ranks, program, record, tmp_path_factory):
+    """Record a program that states what must be recorded of it, and compare."""
     stated = tmp_path_factory.mktemp("expected")
     # WHEN it is recorded
     recorded = record(mpi, ranks, program, stated / "file", environment={"EXPECT": str(stated)})
