@@ -16,6 +16,7 @@ from rankwise.launchers import forms
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
 from rankwise.placement.placement import Placement
+from rankwise.recording import Recording
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "unshare")
 pytestmark = [
@@ -197,3 +198,37 @@ def test_programs_of_mpich_are_where_they_should_be(slurm, tmp_path, compiled, o
     done = rankwise_run(tmp_path, slurm, *words, compiled(mpi, "reordered.c"), "where", options=options)
     said = [f"rank {each.replace(' ', ': ', 1)}" for each in expected(IRREGULAR)]
     assert sorted(done.stdout.splitlines()) == said, done.stderr
+
+
+# Slurm's PMIx servers of two nodes on one machine get into each other's way, with any program.
+LAUNCHES = [("mpich-5.0.2", "pmi2", ["nodeA", "nodeB"]), ("debian-openmpi", "pmix", ["nodeA"])]
+
+
+@pytest.mark.parametrize(("name", "interface", "nodes"), LAUNCHES, ids=["PMI-2", "PMIx"])
+@pytest.mark.parametrize("options", [[], ["--trace"]], ids=["profile", "trace"])
+def test_programs_are_recorded_under_srun(slurm, tmp_path, compiled, name, interface, nodes, options):
+    # GIVEN a ring of 23 laps over all cores of the nodes
+    mpi = next((each for each in mpis.installed() if each.name == name), None)
+    if mpi is None:
+        pytest.skip(f"no {name}")
+    ranks = 2 * len(nodes)
+    words = ["srun", f"--mpi={interface}", "-n", ranks, "-w", ",".join(nodes), compiled(mpi, "ring.c"), "23"]
+    command = [sys.executable, "-m", "rankwise", "record", "-o", "r.rw", *options, "--", *words]
+    # WHEN it is recorded
+    done = subprocess.run(
+        list(map(str, command)),
+        env=slurm | mpi.environment() | {"SLURM_CONF": slurm["SLURM_CONF"]},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    # THEN every message is there, with the hosts of Slurm's nodes
+    recording = Recording.open(tmp_path / "r.rw")
+    laps = [(rank, (rank + 1) % ranks, 23, 23000) for rank in range(ranks)]
+    assert recording.messages.select("source", "destination", "messages", "bytes").rows() == laps
+    assert [host["host"] for host in recording.context["hosts"]] == nodes
+    assert recording.context["partial_ranks"] == recording.context["missing_ranks"] == []
+    assert (recording.context["trace"]["bytes"] > 0) == bool(options)
