@@ -66,16 +66,25 @@ class Search {
                                   std::to_string(slots_.count()) + "` cores");
     }
 
+    void share(std::vector<std::int32_t> memory, std::vector<double> demand, std::vector<Slot> interrupt_core,
+               std::vector<double> busy, double interrupts) {
+        const auto ranks = static_cast<std::size_t>(traffic_.ranks);
+        if ((!memory.empty() && memory.size() != slots_.node.size()) || (!demand.empty() && demand.size() != ranks) ||
+            (!interrupt_core.empty() && busy.size() != ranks))
+            throw rankwise::Error("loads need a value for each slot and each rank");
+        loads_ = {std::move(memory), std::move(demand), std::move(interrupt_core), std::move(busy), interrupts};
+    }
+
     std::vector<Slot> grow() const { return rankwise::placement::grow(slots_, traffic_).slot; }
 
     nb::tuple score(const std::vector<Slot> &slot) const {
-        const Surrogate surrogate(slots_, traffic_, make_assignment(slot, slots_.count()));
+        const Surrogate surrogate(slots_, traffic_, loads_, make_assignment(slot, slots_.count()));
         return nb::make_tuple(surrogate.value(), surrogate.busiest_interface());
     }
 
     std::vector<Slot> refine(const std::vector<Slot> &slot, std::uint64_t seed, std::int32_t rounds,
                              std::optional<double> budget_s, const std::vector<bool> &fixed, bool keep_nodes) {
-        Surrogate surrogate(slots_, traffic_, make_assignment(slot, slots_.count()));
+        Surrogate surrogate(slots_, traffic_, loads_, make_assignment(slot, slots_.count()));
         Clock clock(budget_s);
         RefineOptions options;
         options.seed = seed;
@@ -125,6 +134,7 @@ class Search {
   private:
     Slots slots_;
     Traffic traffic_;
+    rankwise::placement::Loads loads_;
     bool interrupted_ = false;
 };
 
@@ -201,6 +211,7 @@ void bind_placement(nb::module_ &module) {
         .def(nb::init<const Table<std::int32_t> &, const Vector<std::int32_t> &, const Vector<std::int64_t> &,
                       const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &, const Vector<float> &>(),
              "groups"_a, "node"_a, "offsets"_a, "neighbour"_a, "cost"_a, "nic_out"_a, "nic_in"_a)
+        .def("share", &Search::share, "memory"_a, "demand"_a, "interrupt_core"_a, "busy"_a, "interrupts"_a)
         .def("grow", &Search::grow)
         .def("score", &Search::score, "slot"_a)
         .def("multisect", &Search::multisect, "seed"_a = 1)

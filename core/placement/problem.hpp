@@ -48,6 +48,15 @@ struct Traffic {
     std::vector<float> nic_in;
 };
 
+/// @brief What ranks share besides network interfaces; a part that is empty costs nothing.
+struct Loads {
+    std::vector<std::int32_t> memory;  ///< of each slot, its memory as a number unique over nodes; -1 for none
+    std::vector<double> demand;        ///< of each rank, seconds in which its bytes alone would fill a memory
+    std::vector<Slot> interrupt_core;  ///< of each node, the slot that does the node's protocol work; -1 for none
+    std::vector<double> busy;          ///< of each rank, the share of its time in which it does not wait
+    double interrupts = 0;             ///< seconds of protocol work by second of an interface, tx and rx
+};
+
 /// @brief Rank -> slot, and its inverse.
 struct Assignment {
     std::vector<Slot> slot;

@@ -19,7 +19,8 @@ class Partners {
         : slots_(slots), traffic_(traffic), options_(options), random_(options.seed) {}
 
     // The slots worth trying for a rank: beside its costliest neighbours, and a few anywhere.
-    const std::vector<Slot> &of(Rank rank, const Assignment &assignment) {
+    const std::vector<Slot> &of(Rank rank, const Surrogate &surrogate) {
+        const Assignment &assignment = surrogate.assignment();
         found_.clear();
         entries_.clear();
         const auto width = static_cast<std::size_t>(slots_.levels) + 1;
@@ -39,6 +40,7 @@ class Partners {
             for (Slot step = 1; step <= slots_around; ++step)
                 for (const Slot slot : {entries_[k].second - step, entries_[k].second + step})
                     add(slot, here);
+        add(surrogate.interrupt_core_of(here), here);
         for (std::int32_t k = 0; k < options_.random_partners; ++k)
             add(static_cast<Slot>(random_() % static_cast<std::uint64_t>(slots_.count())), here);
         return found_;
@@ -83,7 +85,7 @@ std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &tra
             const Slot here = surrogate.assignment().slot[static_cast<std::size_t>(rank)];
             Slot best = here;
             double change = -least_gain * surrogate.value();
-            for (const Slot slot : partners.of(rank, surrogate.assignment())) {
+            for (const Slot slot : partners.of(rank, surrogate)) {
                 if (fixed(surrogate.assignment().rank[slot]) ||
                     (options.keep_nodes && slots.node[slot] != slots.node[here]))
                     continue;

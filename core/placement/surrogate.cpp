@@ -15,8 +15,16 @@ double power(double load) {
 
 } // namespace
 
-Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, Assignment assignment)
-    : slots_(slots), traffic_(traffic), assignment_(std::move(assignment)) {
+double LoadNorm::value(double change) const noexcept {
+    return std::pow(std::max(sum_ + change, 0.0), 1.0 / 8.0) / scale_;
+}
+
+double LoadNorm::change(double before, double after) const noexcept {
+    return power(after * scale_) - power(before * scale_);
+}
+
+Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &loads, Assignment assignment)
+    : slots_(slots), traffic_(traffic), loads_(loads), assignment_(std::move(assignment)) {
     const auto nodes = slots_.node.empty() ? 0 : *std::max_element(slots_.node.begin(), slots_.node.end()) + 1;
     out_.assign(static_cast<std::size_t>(nodes), 0);
     in_.assign(static_cast<std::size_t>(nodes), 0);
@@ -36,18 +44,41 @@ Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, Assignment assi
             }
         }
     }
-    if (total > 0)
-        scale_ = static_cast<double>(nodes) / total;
-    for (std::size_t node = 0; node < out_.size(); ++node)
-        power_sum_ += power(out_[node] * scale_) + power(in_[node] * scale_);
+    interfaces_ = LoadNorm(nodes > 0 ? total / nodes : 0);
+    interrupts_ = LoadNorm(nodes > 0 ? total * loads_.interrupts / nodes : 0);
+    for (std::size_t node = 0; node < out_.size(); ++node) {
+        interfaces_.apply(interfaces_.change(0, out_[node]) + interfaces_.change(0, in_[node]));
+        if (!loads_.interrupt_core.empty())
+            if (const Slot core = loads_.interrupt_core[node]; core >= 0)
+                interrupts_.apply(interrupts_.change(
+                    0, interrupts(static_cast<std::int32_t>(node), assignment_.rank[static_cast<std::size_t>(core)], 0)));
+    }
+    if (loads_.memory.empty() || loads_.demand.empty())
+        return;
+    memory_.assign(static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end()) + 1), 0);
+    double demanded = 0;
+    for (Rank r = 0; r < traffic_.ranks; ++r)
+        if (const auto memory = loads_.memory[static_cast<std::size_t>(assignment_.slot[static_cast<std::size_t>(r)])]; memory >= 0) {
+            memory_[static_cast<std::size_t>(memory)] += demand(r);
+            demanded += demand(r);
+        }
+    memories_ = LoadNorm(memory_.empty() ? 0 : demanded / static_cast<double>(memory_.size()));
+    for (const double load : memory_)
+        memories_.apply(memories_.change(0, load));
 }
 
-double Surrogate::interface_term(double power_sum) const noexcept {
-    return std::pow(std::max(power_sum, 0.0), 1.0 / 8.0) / scale_;
+double Surrogate::demand(Rank rank) const noexcept {
+    return rank == no_rank ? 0 : loads_.demand[static_cast<std::size_t>(rank)];
+}
+
+double Surrogate::interrupts(std::int32_t node, Rank rank, double more) const noexcept {
+    const auto n = static_cast<std::size_t>(node);
+    return rank == no_rank ? 0
+                           : loads_.interrupts * (out_[n] + in_[n] + more) * loads_.busy[static_cast<std::size_t>(rank)];
 }
 
 double Surrogate::value() const noexcept {
-    return cost_ / std::max<Rank>(traffic_.ranks, 1) + interface_term(power_sum_);
+    return cost_ / std::max<Rank>(traffic_.ranks, 1) + interfaces_.value() + memories_.value() + interrupts_.value();
 }
 
 double Surrogate::busiest_interface() const noexcept {
@@ -110,30 +141,61 @@ Surrogate::Change Surrogate::change(Slot a, Slot b) const noexcept {
     return result;
 }
 
-double Surrogate::power_sum_change(Slot a, Slot b, const Change &change) const noexcept {
-    const auto x = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(a)]);
-    const auto y = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(b)]);
-    if (x == y)
-        return 0;
-    return power((out_[x] + change.out_a) * scale_) - power(out_[x] * scale_) +
-           power((in_[x] + change.in_a) * scale_) - power(in_[x] * scale_) +
-           power((out_[y] + change.out_b) * scale_) - power(out_[y] * scale_) +
-           power((in_[y] + change.in_b) * scale_) - power(in_[y] * scale_);
+Surrogate::Powers Surrogate::powers(Slot a, Slot b, const Change &change) const noexcept {
+    const auto node_a = slots_.node[static_cast<std::size_t>(a)], node_b = slots_.node[static_cast<std::size_t>(b)];
+    const auto x = static_cast<std::size_t>(node_a), y = static_cast<std::size_t>(node_b);
+    const Rank rank_a = assignment_.rank[static_cast<std::size_t>(a)];
+    const Rank rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    Powers result;
+    if (x != y)
+        result.interfaces =
+            interfaces_.change(out_[x], out_[x] + change.out_a) + interfaces_.change(in_[x], in_[x] + change.in_a) +
+            interfaces_.change(out_[y], out_[y] + change.out_b) + interfaces_.change(in_[y], in_[y] + change.in_b);
+    if (!memory_.empty())
+        if (const auto m = loads_.memory[static_cast<std::size_t>(a)], n = loads_.memory[static_cast<std::size_t>(b)]; m != n) {
+            const double more = demand(rank_b) - demand(rank_a); // in the memory of slot a
+            if (m >= 0)
+                result.memories += memories_.change(memory_[static_cast<std::size_t>(m)], memory_[static_cast<std::size_t>(m)] + more);
+            if (n >= 0)
+                result.memories += memories_.change(memory_[static_cast<std::size_t>(n)], memory_[static_cast<std::size_t>(n)] - more);
+        }
+    if (loads_.interrupt_core.empty())
+        return result;
+    const auto at = [&](std::int32_t node, double more) {
+        const Slot core = loads_.interrupt_core[static_cast<std::size_t>(node)];
+        if (core < 0)
+            return;
+        const Rank before = assignment_.rank[static_cast<std::size_t>(core)];
+        const Rank after = core == a ? rank_b : core == b ? rank_a : before;
+        result.interrupts += interrupts_.change(interrupts(node, before, 0), interrupts(node, after, more));
+    };
+    at(node_a, x == y ? 0 : change.out_a + change.in_a);
+    if (x != y)
+        at(node_b, change.out_b + change.in_b);
+    return result;
 }
 
 double Surrogate::swap_change(Slot a, Slot b) const noexcept {
     const Change result = change(a, b);
-    double interfaces = 0;
-    if (const double delta = power_sum_change(a, b, result); delta != 0)
-        interfaces = interface_term(power_sum_ + delta) - interface_term(power_sum_);
-    return result.cost / std::max<Rank>(traffic_.ranks, 1) + interfaces;
+    const Powers power = powers(a, b, result);
+    double sum = result.cost / std::max<Rank>(traffic_.ranks, 1);
+    if (power.interfaces != 0)
+        sum += interfaces_.value(power.interfaces) - interfaces_.value();
+    if (power.memories != 0)
+        sum += memories_.value(power.memories) - memories_.value();
+    if (power.interrupts != 0)
+        sum += interrupts_.value(power.interrupts) - interrupts_.value();
+    return sum;
 }
 
 void Surrogate::swap(Slot a, Slot b) noexcept {
     const Change result = change(a, b);
+    const Powers power = powers(a, b, result);
     const auto x = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(a)]);
     const auto y = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(b)]);
-    power_sum_ += power_sum_change(a, b, result);
+    interfaces_.apply(power.interfaces);
+    memories_.apply(power.memories);
+    interrupts_.apply(power.interrupts);
     cost_ += result.cost;
     if (x != y) {
         out_[x] += result.out_a;
@@ -142,6 +204,13 @@ void Surrogate::swap(Slot a, Slot b) noexcept {
         in_[y] += result.in_b;
     }
     Rank &rank_a = assignment_.rank[static_cast<std::size_t>(a)], &rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    if (!memory_.empty()) {
+        const double more = demand(rank_b) - demand(rank_a);
+        if (const auto m = loads_.memory[static_cast<std::size_t>(a)]; m >= 0)
+            memory_[static_cast<std::size_t>(m)] += more;
+        if (const auto n = loads_.memory[static_cast<std::size_t>(b)]; n >= 0)
+            memory_[static_cast<std::size_t>(n)] -= more;
+    }
     std::swap(rank_a, rank_b);
     if (rank_a != no_rank)
         assignment_.slot[static_cast<std::size_t>(rank_a)] = a;

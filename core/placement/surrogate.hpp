@@ -8,16 +8,36 @@
 
 namespace rankwise::placement {
 
-/// @brief A quick stand-in for predicted time, with the change of a swap in time proportional to two ranks' neighbours.
+/// @brief The sum of load^p to the power of 1/p, p = 8: close to the largest load, but every step down is felt.
+class LoadNorm {
+  public:
+    /// @param[in] mean of the loads, about: keeps load^p within range
+    explicit LoadNorm(double mean = 0) : scale_(mean > 0 ? 1 / mean : 1) {}
+
+    double value(double change = 0) const noexcept;
+
+    /// @return what the sum of powers changes by if one load does
+    double change(double before, double after) const noexcept;
+
+    void apply(double change) noexcept { sum_ += change; }
+
+  private:
+    double scale_;
+    double sum_ = 0;
+};
+
+/// @brief A quick stand-in for predicted time; the change of a swap takes time proportional to two ranks' neighbours.
 ///
-///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  (sum over interfaces of load^p)^(1/p),  p = 8
+///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  interfaces  +  memories  +  interrupt cores
 ///
-/// The first term is the communication time of the mean rank, the second is close to the load in seconds of the
-/// busiest network interface (tx and rx are counted apart), but, unlike the maximum, feels every step down.
+/// The first term is the communication time of the mean rank; each of the others is a LoadNorm of loads in seconds:
+/// of network interfaces (tx and rx apart), of memories by what their ranks demand, and of interrupt cores by the
+/// node's protocol work as far as the rank there has something else to do, so that a rank that waits is the best to
+/// be there (Narayanaswamy, Balaji & Feng, 2007).
 class Surrogate {
   public:
-    /// @pre the assignment fits the slots and the traffic, which must both outlive the surrogate
-    Surrogate(const Slots &slots, const Traffic &traffic, Assignment assignment);
+    /// @pre the assignment fits the slots and the traffic; these and the loads must outlive the surrogate
+    Surrogate(const Slots &slots, const Traffic &traffic, const Loads &loads, Assignment assignment);
 
     /// @return J in seconds
     double value() const noexcept;
@@ -31,6 +51,15 @@ class Surrogate {
     /// Carry the swap out.
     void swap(Slot a, Slot b) noexcept;
 
+    /// @return the slot that does the protocol work of a slot's node; the slot itself if there is none
+    Slot interrupt_core_of(Slot slot) const noexcept {
+        if (loads_.interrupt_core.empty())
+            return slot;
+        const Slot core =
+            loads_.interrupt_core[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(slot)])];
+        return core < 0 ? slot : core;
+    }
+
     const Assignment &assignment() const noexcept { return assignment_; }
 
   private:
@@ -41,18 +70,25 @@ class Surrogate {
         double out_a = 0, in_a = 0, out_b = 0, in_b = 0;
     };
 
+    /// What the powers of all loads change by.
+    struct Powers {
+        double interfaces = 0, memories = 0, interrupts = 0;
+    };
+
     Change change(Slot a, Slot b) const noexcept;
+    Powers powers(Slot a, Slot b, const Change &change) const noexcept;
     void move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a, Change &change) const noexcept;
-    double interface_term(double power_sum) const noexcept;
-    double power_sum_change(Slot a, Slot b, const Change &change) const noexcept;
+    double demand(Rank rank) const noexcept;
+    double interrupts(std::int32_t node, Rank rank, double more) const noexcept;
 
     const Slots &slots_;
     const Traffic &traffic_;
+    const Loads &loads_;
     Assignment assignment_;
     std::vector<double> out_, in_; // seconds, by node
+    std::vector<double> memory_;   // seconds, by memory
     double cost_ = 0;
-    double power_sum_ = 0;
-    double scale_ = 1; // keeps load^p within range
+    LoadNorm interfaces_, memories_, interrupts_;
 };
 
 } // namespace rankwise::placement

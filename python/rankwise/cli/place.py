@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate, PlacementSearch
     from rankwise.replay.predict import Predictor
+    from rankwise.replay.source import Source
 
 HELP = "find the best placement of a traced program on a machine"
 SCHEMA = "rankwise.place/1"
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"
     )
+    parser.add_argument(
+        "--memory-bound",
+        metavar="F,R=F",
+        help="which part of the ranks' computation waits for memory; as of `rankwise predict`",
+    )
     add_replays(parser)
     limits = parser.add_argument_group("limits of the search, for recordings")
     limits.add_argument(
@@ -83,7 +89,16 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli import place_graph
 
     if args.graph:
-        options = ("machine", "format", "hosts", "fix", "forbid", "cores_per_rank", "keep_nodes")
+        options = (
+            "machine",
+            "format",
+            "hosts",
+            "fix",
+            "forbid",
+            "cores_per_rank",
+            "keep_nodes",
+            "memory_bound",
+        )
         _refuse(args, "a graph", "input", *options)
         return place_graph.run(args)
     _refuse(args, "a recording", "hierarchy", "distances", "grid")
@@ -111,12 +126,10 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.machine.file import load
     from rankwise.placement.constraints import Constraints
     from rankwise.placement.file import save
+    from rankwise.placement.loads import RankTimes
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
-    from rankwise.replay.computation import recorded_computation
     from rankwise.replay.layout import topology_of
-    from rankwise.replay.predict import Predictor
-    from rankwise.replay.recorded_run import recorded_run
     from rankwise.replay.source import load as load_source
 
     terminal = Terminal(args)
@@ -142,14 +155,7 @@ def _run(args: argparse.Namespace) -> int:
         )
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    predictor = Predictor(
-        source.schedule,
-        machine,
-        topology,
-        draws=args.replays,
-        computation=recorded_computation(source, topology, machine),
-    )
-    predictor.run = recorded_run(source, predictor)
+    predictor = _predictor(args, source, machine, topology)
     ranks = source.schedule.ranks
     search = PlacementSearch(
         Recording.open(args.input).messages,
@@ -167,6 +173,8 @@ def _run(args: argparse.Namespace) -> int:
         ),
     )
     current = _current(args, source.recorded, search)
+    parts_s = predictor.predict(search.simple()[0].placement).parts_s
+    search.learn(RankTimes.of(parts_s, predictor.memory_bound))
     budget_s = 10.0 if args.budget is None else args.budget
     found = search.run(
         predictor.predict, current, seed=args.seed, budget_s=budget_s, screen=predictor.screen_s
@@ -177,9 +185,9 @@ def _run(args: argparse.Namespace) -> int:
     save(candidates[-1].placement, output)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        terminal.json(_document(args, output, candidates, topology) | {"launch": words})
+        terminal.json(_document(args, output, candidates, topology, machine) | {"launch": words})
     else:
-        _show(terminal, candidates, topology)
+        _show(terminal, candidates, topology, machine)
         if words:
             terminal.result(f"\n{words}")
             if " -rankmap " in words:
@@ -187,6 +195,22 @@ def _run(args: argparse.Namespace) -> int:
         terminal.wrote(output)
         terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
     return 0
+
+
+def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topology: Topology) -> Predictor:
+    from rankwise.replay.computation import recorded_computation
+    from rankwise.replay.predict import Predictor
+    from rankwise.replay.recorded_run import recorded_run
+
+    predictor = Predictor(
+        source.schedule,
+        machine,
+        topology,
+        draws=args.replays,
+        computation=recorded_computation(source, topology, machine, args.memory_bound),
+    )
+    predictor.run = recorded_run(source, predictor)
+    return predictor
 
 
 def _with_intervals(candidates: list[Candidate], predictor: Predictor) -> list[Candidate]:
@@ -248,7 +272,7 @@ def _current(
     return recorded
 
 
-def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology) -> None:
+def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine) -> None:
     from rankwise.placement.reasons import busiest_interface_s, compared_with, network_bytes, reasons
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
@@ -268,22 +292,25 @@ def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology) -
         )
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
     terminal.result("")
-    _show_sharing(terminal, candidates, topology)
+    _show_sharing(terminal, candidates, topology, machine)
     known = {each.name: each.prediction for each in candidates[:-1]}
     reference = compared_with(known, best.prediction)
     terminal.result(f"\nthe best against {reference}:")
-    for sentence in reasons(best.prediction, known[reference], reference, topology):
+    for sentence in reasons(best.prediction, known[reference], reference, topology, machine):
         terminal.result(f"  {sentence}")
 
 
-def _show_sharing(terminal: Terminal, candidates: list[Candidate], topology: Topology) -> None:
+def _show_sharing(
+    terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine
+) -> None:
     """Bytes on the network beside even distribution, and how many ranks share things at most."""
     from rankwise.placement.reasons import network_share
     from rankwise.placement.sharing import sharing
 
-    found = [sharing(each.placement, topology) for each in candidates]
+    found = [sharing(each.placement, topology, machine) for each in candidates]
     caches = list(dict.fromkeys(name for each in found for name in each.caches))
     head = ["most ranks on/in one", "network\nshare", "if even", "node", "memory", *caches]
+    head += ["interrupt\ncore"] if found[0].interrupted is not None else []
     rows = []
     for candidate, shared in zip(candidates, found, strict=True):
         shares = (network_share(candidate.prediction), shared.even_share)
@@ -293,13 +320,19 @@ def _show_sharing(terminal: Terminal, candidates: list[Candidate], topology: Top
                 candidate.name,
                 *(None if share is None else f"{share:.0%}" for share in shares),
                 *(None if count is None else count.most for count in counts),
+                *(() if shared.interrupted is None else (_some(shared.interrupted),)),
             ]
         )
     terminal.table(head, rows)
 
 
+def _some(ranks: tuple[int, ...]) -> str:
+    """The first few numbers of ranks."""
+    return " ".join(map(str, ranks[:4])) + (" ..." if len(ranks) > 4 else "")
+
+
 def _document(
-    args: argparse.Namespace, output: Path, candidates: list[Candidate], topology: Topology
+    args: argparse.Namespace, output: Path, candidates: list[Candidate], topology: Topology, machine: Machine
 ) -> dict:
     from dataclasses import asdict
 
@@ -329,12 +362,12 @@ def _document(
                 "network_bytes": network_bytes(each.prediction),
                 "network_share": network_share(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
-                "sharing": asdict(sharing(each.placement, topology)),
+                "sharing": asdict(sharing(each.placement, topology, machine)),
                 "search_objective_s": each.surrogate_s,
                 "placement": to_dict(each.placement),
             }
             for each in candidates
         ],
         "compared_with": reference,
-        "reasons": reasons(best.prediction, known[reference], reference, topology),
+        "reasons": reasons(best.prediction, known[reference], reference, topology, machine),
     }

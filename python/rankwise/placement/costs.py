@@ -107,6 +107,13 @@ def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
     return latency + overhead + np.maximum(size - 1, 0) * per_byte
 
 
+def interfaces(machine: Machine) -> tuple[Resource | None, Resource | None]:
+    """What messages occupy on the nodes they leave and enter; without interfaces, the interrupt core at both ends."""
+    kinds = {resource.kind: resource for resource in machine.resources}
+    otherwise = kinds.get("interrupt_core") if not {"nic_tx", "nic_rx"} & kinds.keys() else None
+    return kinds.get("nic_tx", otherwise), kinds.get("nic_rx", otherwise)
+
+
 def interface_time(resource: Resource | None, messages: np.ndarray, bytes_total: np.ndarray) -> np.ndarray:
     """Seconds that messages occupy a network interface in one direction; 0 where the machine names none."""
     if resource is None:
@@ -173,9 +180,8 @@ class PairCosts:
             else nothing
             for name in channels
         ]
-        resources = {resource.kind: resource for resource in machine.resources}
-        sent = interface_time(resources.get("nic_tx"), count, total)
-        received = interface_time(resources.get("nic_rx"), count, total)
+        sending, receiving = interfaces(machine)
+        sent, received = interface_time(sending, count, total), interface_time(receiving, count, total)
         if objective == "network":
             levels = [level * _LESS for level in levels]
         elif objective == "bytes":

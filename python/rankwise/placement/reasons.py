@@ -12,6 +12,7 @@ from rankwise.placement.sharing import Sharing, sharing
 from rankwise.quantities import seconds_text
 
 if TYPE_CHECKING:
+    from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.replay.predict import Prediction
 
@@ -42,7 +43,9 @@ def busiest_interface_s(prediction: Prediction) -> float:
     return float(max(prediction.interfaces[way]["busy_s"].max(initial=0.0) for way in ("tx", "rx")))
 
 
-def reasons(best: Prediction, other: Prediction, name: str, topology: Topology) -> list[str]:
+def reasons(
+    best: Prediction, other: Prediction, name: str, topology: Topology, machine: Machine | None = None
+) -> list[str]:
     """Sentences on what `best` saves or costs against `other`, the largest difference first.
 
     Args:
@@ -50,6 +53,7 @@ def reasons(best: Prediction, other: Prediction, name: str, topology: Topology) 
         other: What it is compared with.
         name: Of the other.
         topology: The nodes.
+        machine: For its interrupt cores.
     """
     if best.makespan_s >= other.makespan_s:
         return [f"nothing that was tried is better than {name}"]
@@ -71,7 +75,10 @@ def reasons(best: Prediction, other: Prediction, name: str, topology: Topology) 
     if then and now != then:
         direction = "fewer" if now < then else "more"
         sentences.append(f"{abs(1 - now / then):.0%} {direction} bytes cross the network")
-    sentences += _shared(sharing(best.placement, topology), sharing(other.placement, topology))
+    shared = sharing(best.placement, topology, machine)
+    sentences += _shared(shared, sharing(other.placement, topology, machine))
+    if shared.interrupted:
+        sentences.append(_interrupted(best, list(shared.interrupted)))
     moved = int(np.sum(best.placement.node != other.placement.node))
     sentences.append(f"{moved} of {best.placement.ranks} ranks are on another node than with {name}")
     return sentences
@@ -97,6 +104,18 @@ def _shared(now: Sharing, then: Sharing) -> list[str]:
         for what, new, old in things
         if new and old and new.most != old.most
     ]
+
+
+def _interrupted(best: Prediction, ranks: list[int]) -> str:
+    whole = sum(best.parts_s.values())
+    share = best.waiting_s / np.where(whole > 0, whole, 1.0)
+    listed = ", ".join(map(str, ranks[:4])) + (", ..." if len(ranks) > 4 else "")
+    word = "rank" if len(ranks) == 1 else "ranks"
+    verb = "waits" if len(ranks) == 1 else "wait"
+    return (
+        f"{word} {listed} on the interrupt core {verb} {share[ranks].mean():.0%} of the time, "
+        f"all ranks {share.mean():.0%}"
+    )
 
 
 def _ranks(count: int) -> str:

@@ -18,6 +18,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CoreSlots, PairCosts
+from rankwise.placement.loads import RankTimes, loads
 from rankwise.placement.placement import Placement, default_names
 from rankwise.placement.simple import dealt
 
@@ -87,6 +88,7 @@ class PlacementSearch:
         constraints: Constraints | None = None,
     ):
         self.topology = topology
+        self.machine = machine
         self.ranks = ranks
         self.objective = objective
         self.constraints = constraints or Constraints()
@@ -97,6 +99,7 @@ class PlacementSearch:
                 f"{len(self.slots.node)}",
                 "use a machine file with more nodes, or forbid fewer cores",
             )
+        self._messages = messages
         costs = PairCosts.of(
             messages, ranks, machine, self.slots.channels, self.slots.reachable, objective
         )  # fmt: skip
@@ -124,6 +127,11 @@ class PlacementSearch:
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search early."""
         return self._search.interrupted or self._stopped
+
+    def learn(self, times: RankTimes) -> None:
+        """Take into account how ranks load memories and interrupt cores; only where predicted time is the objective."""
+        if self.objective == "time":
+            self._search.share(**loads(self._messages, self.machine, self.topology, self.slots, times))
 
     def placement(self, slot: Iterable[int], allocation: str) -> Placement:
         """The placement of ranks on slots."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.file import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import even_distribution
+from rankwise.placement.loads import interrupt_cores
 from rankwise.placement.placement import Placement
 
 
@@ -37,16 +39,23 @@ class Sharing:
             a level are in none of it.
         even_share: Share of messages that would cross the network if every rank talked to every other alike (Chai,
             Gao & Panda 2007, section 5.2); `None` for a single rank.
+        interrupted: Ranks that may run on their node's interrupt core; `None` if the machine has none.
     """
 
     node: Shared
     memory: Shared | None
     caches: dict[str, Shared]
     even_share: float | None
+    interrupted: tuple[int, ...] | None = None
 
 
-def sharing(placement: Placement, topology: Topology) -> Sharing:
-    """What the ranks of a placement share, on the nodes of a topology."""
+def sharing(placement: Placement, topology: Topology, machine: Machine | None = None) -> Sharing:
+    """What the ranks of a placement share, on the nodes of a topology, and who is on a machine's interrupt cores."""
+    at = interrupt_cores(machine, topology) if machine else []
+    interrupted = None
+    if any(core is not None for core in at):
+        nodes = placement.node.tolist()
+        interrupted = tuple(rank for rank, node in enumerate(nodes) if at[node] in placement.cores_of(rank))
     names = dict.fromkeys(name for node in dict.fromkeys(topology.nodes) for name, _ in node.caches)
     counted = {name: _shared(_owned(placement, topology, name)) for name in names}
     return Sharing(
@@ -54,6 +63,7 @@ def sharing(placement: Placement, topology: Topology) -> Sharing:
         memory=_shared(_owned(placement, topology, None)),
         caches={name: shared for name, shared in counted.items() if shared},
         even_share=even_distribution(placement.locations(topology)).get(NETWORK),
+        interrupted=interrupted,
     )
 
 

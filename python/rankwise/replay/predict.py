@@ -129,6 +129,11 @@ class Predictor:
         """Whether how long ranks compute depends on who computes beside them."""
         return self._sharing.slows_computation
 
+    @property
+    def memory_bound(self) -> np.ndarray:
+        """Of each rank, the part of its computation that waits for memory, as it is predicted."""
+        return self._sharing.bound_of(self.schedule.ranks)
+
     def predict_with_interval(self, placement: Placement) -> Prediction:
         """As `predict`, and the interval from `draws` further replays and the error of the recorded run.
 

@@ -103,7 +103,7 @@ class Sharing:
         out: dict = {}
         if self._bandwidths:
             out["domain"] = [self._domains(each, topology, placement)[0] for each in self._bandwidths]
-            out["memory_bound"] = self._bound_of(placement.ranks)
+            out["memory_bound"] = self.bound_of(placement.ranks)
         if self._interrupts:
             out |= self._interrupt_layout(self._interrupts, topology, placement, processor_cores)
         return out
@@ -129,7 +129,8 @@ class Sharing:
             for each in shared
         ]
 
-    def _bound_of(self, ranks: int) -> np.ndarray:
+    def bound_of(self, ranks: int) -> np.ndarray:
+        """Of each rank, the part of its computation that waits for memory."""
         if self._memory_bound is not None:
             return self._memory_bound.astype(np.float64)
         measured = any(each.slowdown is not None for each in self._bandwidths)
