@@ -25,7 +25,8 @@ struct ServiceOrder {
 ///
 /// Links, interfaces and processors serve in the order of `order`, which some placement's replay had, and not
 /// in the order of arrival under each placement; ranks on one core slow each other down for all of their
-/// time; answers to a rendezvous do not wait for a receiver that computes. So this is a screen, which says
+/// time; answers to a rendezvous do not wait for a receiver that computes; memories, caches and interrupt
+/// cores hold up nobody. So this is a screen, which says
 /// which placements a replay should look at. For the placement that `order` is from it errs by these
 /// simplifications only.
 ///

@@ -252,3 +252,55 @@ def test_what_is_changed_by_hand_does_not_change_what_was_recorded():
     # THEN the program takes what it would have taken alone
     assert judge.makespan_s(where) == pytest.approx(1e-3, rel=1e-9)
     assert judge.variant(measured, Switches()).makespan_s(where) == pytest.approx(2e-3, rel=1e-9)
+
+
+# All of it
+
+
+def crowded():
+    parts = [
+        resource("memory", "memory", "package", capacity_bytes_per_s=1.3e9, per_core_bytes_per_s=1e9),
+        resource("cache", "cache", "L2", capacity_bytes_per_s=0.7e9, channels=["package"]),
+        resource("irq", "interrupt_core", "node", core=0, per_message_s=5e-6, far_factor=1.5),
+    ]
+    links = [link(channel, L_s=1e-6, o_s=1e-6, G_s_per_byte=1e-9) for channel in ("package", "node")]
+    links.append(link("network", "host-processed", L_s=1e-5, o_s=2e-6, G_s_per_byte=2e-9))
+    return parts, links
+
+
+HALVES = placed((0, 0), (0, 1), (1, 0), (1, 2))
+
+
+def test_with_everything_off_it_is_the_plain_model_to_the_last_bit():
+    parts, links = crowded()
+    off = Switches(memory=False, caches=False, interrupts=False)
+    without = predictor(halo(5), machine(*links)).predict(HALVES)
+    switched_off = predictor(halo(5), machine(*parts, *links), 0.9, off).predict(HALVES)
+    on = predictor(halo(5), machine(*parts, *links), 0.9).predict(HALVES)
+    assert (switched_off.finish_s == without.finish_s).all()
+    assert on.makespan_s > without.makespan_s
+
+
+def test_many_placements_are_screened_without_and_replayed_with_it():
+    # GIVEN placements whose ranks slow each other down
+    parts, links = crowded()
+    judge = predictor(halo(5), machine(*parts, *links), 0.9)
+    placements = [HALVES, placed((0, 0), (1, 0), (0, 1), (1, 2)), placed((0, 0), (0, 2), (1, 0), (1, 2))]
+    # THEN all replays are those of one placement, and the screen says what it says without
+    assert judge.makespans_s(placements).tolist() == [judge.makespan_s(each) for each in placements]
+    plain = predictor(halo(5), machine(*links))
+    assert (judge.screen_s(placements) <= judge.makespans_s(placements)).all()
+    assert judge.screen_s(placements[:1])[0] == pytest.approx(plain.screen_s(placements[:1])[0], rel=0.05)
+
+
+def test_what_is_recorded_in_another_order_of_ranks_is_the_same():
+    # GIVEN ranks of which each has a memory and a core of its own kind
+    parts, links = crowded()
+    bound = [0.9, 0.1, 0.5, 0.0]
+    judge = predictor(halo(5), machine(*parts, *links), bound)
+    # WHEN ties are served the other way round
+    other = judge.in_order(np.array([3, 2, 1, 0]))
+    # THEN every rank still has its own
+    assert other.predict(HALVES).parts_s["memory"] == pytest.approx(
+        judge.predict(HALVES).parts_s["memory"], rel=0.05
+    )
