@@ -113,6 +113,13 @@ rankwise::machine::LinkClass link_class(const nb::dict &from) {
     if (!from["eager_limit_bytes"].is_none())
         link.eager_limit = nb::cast<std::uint64_t>(from["eager_limit_bytes"]);
     link.in_call = nb::cast<bool>(from["in_call"]);
+    const auto limit = [&](const char *key, std::uint64_t &bytes) {
+        if (from.contains(key) && !from[key].is_none())
+            bytes = nb::cast<std::uint64_t>(from[key]);
+    };
+    limit("socket_buffer_bytes", link.socket_buffer);
+    limit("send_buffer_bytes", link.send_buffer);
+    limit("unexpected_buffer_bytes", link.unexpected_buffer);
     link.overlap = nb::cast<bool>(from["overlap"]);
     link.network = nb::cast<bool>(from["network"]);
     return link;

@@ -36,6 +36,10 @@ struct Segment {
 struct LinkClass {
     std::vector<Segment> segments; ///< ascending, the last takes the rest
     std::uint64_t eager_limit = std::numeric_limits<std::uint64_t>::max();
+    /// Bytes of a connection (an ordered pair of ranks) that wait while a rank is not inside MPI: what the host
+    /// holds; what the library holds of eager sends that have ended, and of messages without a posted receive.
+    static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t socket_buffer = unlimited, send_buffer = unlimited, unexpected_buffer = unlimited;
     bool in_call = false;    ///< a rendezvous advances only while its ranks are inside MPI
     bool overlap = true;     ///< false: the core moves the bytes
     bool network = false;    ///< passes the nodes' interfaces
@@ -72,7 +76,13 @@ struct Machine {
 
     /// The plain model: LogGOPS by channel, interfaces and cores.
     bool only_interfaces_and_cores() const {
-        return bandwidths.empty() && !interrupts.exists && network.empty();
+        return bandwidths.empty() && !interrupts.exists && network.empty() && !has_buffers();
+    }
+    /// Whether messages can find a buffer full.
+    bool has_buffers() const {
+        return progress && std::any_of(link_classes.begin(), link_classes.end(), [](const LinkClass &link) {
+                   return link.in_call && link.socket_buffer != LinkClass::unlimited;
+               });
     }
 };
 

@@ -64,7 +64,7 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
                 ? "a synchronous send waits for its receive whatever its size: one of these ranks has to "
                   "post its receive first"
             : sends ? "ranks that send to each other need a receive posted first, or messages of at most "
-                      "the eager limit (`eager_limit_bytes`)"
+                      "the eager limit (`eager_limit_bytes`) that fit into buffers (`socket_buffer_bytes`)"
                     : "one of these ranks has to send before it receives");
     }
     const std::uint32_t op = lonely == any ? 0 : lonely;

@@ -28,11 +28,11 @@ class InterruptCores {
         Picoseconds begin, end;
         bool begins_work; ///< the core was idle
     };
-    /// @brief The first byte of a message is there.
-    Job serve(Picoseconds now, std::uint32_t number, std::uint64_t bytes) {
+    /// @brief The first byte of a message, or of a part of one, is there.
+    Job serve(Picoseconds now, std::uint32_t number, std::uint64_t bytes, bool first_part = true) {
         Core &core = cores_[number];
         const Job job{std::max(now, core.free),
-                      std::max(now, core.free) + costs_.per_message +
+                      std::max(now, core.free) + (first_part ? costs_.per_message : 0) +
                           std::llround(static_cast<double>(bytes) * costs_.per_byte),
                       !core.is_busy};
         if (!core.is_busy)

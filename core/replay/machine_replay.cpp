@@ -63,11 +63,20 @@ template <class Recorder, class More> class Engine {
             release();
         }
         if (!progress_.all_ended())
-            throw deadlock(schedule_, progress_, partners_of(steps_));
+            throw deadlock(schedule_, progress_, blockers());
         return finish();
     }
 
   private:
+    /// What each message operation waits for if it does not end.
+    std::vector<std::uint32_t> blockers() {
+        std::vector<std::uint32_t> partner = partners_of(steps_);
+        if constexpr (More::any)
+            more_.paths.tell_blockers(
+                steps_, [this](std::uint32_t op) { return progress_.has(op, Progress::begun); }, partner);
+        return partner;
+    }
+
     friend ResourceSteps<Engine>;
     friend PathSteps<Engine>;
     ResourceSteps<Engine> steps() { return {*this}; }
@@ -136,7 +145,12 @@ template <class Recorder, class More> class Engine {
         const std::uint32_t send = event.order & ((1u << phase_shift) - 1);
         switch (static_cast<Phase>(event.order >> phase_shift)) {
         case data_arrives:
-            arrive(event.what);
+            if (is_in_parts(send)) {
+                if constexpr (More::any)
+                    paths().part_arrives(send, event.what);
+            } else {
+                arrive(event.what);
+            }
             break;
         case enters_rx:
             if (is_in_parts(send)) {
@@ -279,6 +293,9 @@ template <class Recorder, class More> class Engine {
         else if (!shared_.empty())
             core_sharing_[processor / lanes_] += now_ - p.started - p.work;
         p.idle_since = now_;
+        if constexpr (More::any)
+            if (paths().has_read(processor))
+                return next_job(processor);
         const Job ended = job(op);
         if constexpr (More::any)
             if (steps().job_goes_on(processor, ended))
@@ -293,7 +310,7 @@ template <class Recorder, class More> class Engine {
                     run_for(processor, cost.on_core);
                     return;
                 }
-                end(op);
+                end_eager(op);
             } else {
                 at(now_ + control(op, cost), request_arrives, op, steps_[op].partner);
             }
@@ -301,12 +318,33 @@ template <class Recorder, class More> class Engine {
             answer(op);
         } else if (ended == Job::data) {
             finish_send(op, core_is_done);
+        } else if (ended == Job::send_bytes) {
+            end_eager(op);
         } else {
             end(op);
         }
         p.running = any;
+        if constexpr (More::any)
+            if (more_.paths.has_buffers() && ended == Job::calc)
+                paths().is_back(processor);
+        next_job(processor);
+    }
+
+    void next_job(std::uint32_t processor) {
+        if constexpr (More::any)
+            if (more_.paths.has_buffers() && paths().read(processor))
+                return;
+        Processor &p = processors_[processor];
         if (!p.ready.empty())
             start(processor, p.ready.take(progress_));
+    }
+
+    /// The processor has done its part of an eager send.
+    void end_eager(std::uint32_t send) {
+        if constexpr (More::any)
+            if (cost_of_send(send).buffered)
+                return finish_send(send, core_is_done);
+        end(send);
     }
 
     // Messages ---------------------------------------------------------------------------------------------
@@ -427,11 +465,16 @@ template <class Recorder, class More> class Engine {
     void post(std::uint32_t receive) {
         begin(receive);
         recorder_.posted(receive);
+        if constexpr (More::any)
+            paths().posted(receive);
         if (progress_.has(receive, is_arrived))
             queue_job(receive, Job::receive);
         else if (progress_.has(receive, is_requested))
             clear_to_send(receive);
     }
+
+    /// Buffers have room for all of an eager send that has not left.
+    void let_go(std::uint32_t send) { finish_send(send, has_left); }
 
     /// A rendezvous send ends when its last byte has left and its processor has done its part.
     void finish_send(std::uint32_t send, std::uint32_t part) {

@@ -18,6 +18,7 @@ struct MessageCost {
     bool eager = true;
     bool in_call = false;
     bool overlap = true;
+    bool buffered = false; ///< goes in parts through buffers that can be full
     bool network = false;
     bool interrupts = false;
     machine::Picoseconds o_send = 0;
@@ -77,6 +78,7 @@ class MessageCosts {
         cost.eager = message == bytes && bytes <= l.eager_limit;
         cost.in_call = machine_.progress && l.in_call;
         cost.overlap = l.overlap;
+        cost.buffered = cost.in_call && l.overlap && l.socket_buffer != machine::LinkClass::unlimited;
         cost.network = l.network;
         cost.interrupts = l.interrupts;
         cost.o_send = s.o_send;

@@ -16,6 +16,7 @@ struct NoRecorder {
     void begin(std::size_t, std::size_t) {}
     void released(std::uint32_t, std::span<const std::uint32_t>, Picoseconds) {}
     void started(std::uint32_t, std::uint32_t, bool, Picoseconds, Picoseconds) {}
+    void reads(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
     void posted(std::uint32_t) {}
     void sent(std::uint32_t, Picoseconds, Picoseconds) {}
     void on_tx(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
@@ -71,6 +72,10 @@ struct TimelineRecorder : NoRecorder {
             times.answered = now;
             times.late_after = before;
         }
+        reads(processor, op, idle_since, now);
+    }
+    /// @param[in] op whose message the processor deals with
+    void reads(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
         if (idle_since < now)
             timeline.gaps.push_back({op, idle_since, now});
         last_on_processor[processor] = op;

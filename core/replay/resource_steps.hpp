@@ -31,7 +31,7 @@ template <class Engine> struct ResourceSteps {
         std::uint32_t group = any;
         SharedRates::Work wanted{work};
         if (processor % e.lanes_ == 0) { // further processors are on cores of their own
-            const Job what = e.job(op);
+            const Job what = e.more_.paths.is_reading(processor) ? Job::receive_bytes : e.job(op);
             group = what == Job::calc ? e.more_.rates.computing(rank) : e.more_.rates.other(rank);
             if (what == Job::send_bytes || what == Job::data || what == Job::receive_bytes) {
                 const MessageCost &cost =
@@ -100,6 +100,8 @@ template <class Engine> struct ResourceSteps {
         const MessageCost &cost = e.cost_of_receive(op);
         const Picoseconds overhead = e.more_.at_receiver(rank, cost, cost.o_receive);
         Picoseconds bytes = e.more_.at_receiver(rank, cost, cost.on_core);
+        if (cost.buffered)
+            bytes = 0; // they were read part by part
         p.overhead += overhead + bytes;
         if (bytes == 0)
             return overhead;
@@ -137,17 +139,23 @@ template <class Engine> struct ResourceSteps {
 
     /// The interrupt core of the receiver's node deals with a message.
     void interrupt(std::uint32_t send, std::uint32_t receive, const MessageCost &cost) {
-        InterruptCores &cores = e.more_.interrupts;
-        const std::uint32_t core = cores.of_node(e.layout_.node[e.steps_[receive].rank]);
-        const InterruptCores::Job work = cores.serve(e.now_, core, cost.bytes);
+        const InterruptCores::Job work = serve_part(receive, cost.bytes, true);
         if (!e.first_byte_.empty())
             e.first_byte_[receive] = work.begin;
+        know_last_byte(send, receive, cost, work.end);
+    }
+
+    /// @return when the interrupt core of the receiver's node deals with a message, or with a part of one
+    InterruptCores::Job serve_part(std::uint32_t receive, std::uint64_t bytes, bool first) {
+        InterruptCores &cores = e.more_.interrupts;
+        const std::uint32_t core = cores.of_node(e.layout_.node[e.steps_[receive].rank]);
+        const InterruptCores::Job work = cores.serve(e.now_, core, bytes, first);
         e.more_.busy_at_first_byte[receive] = cores.busy(work.begin, core);
         if (work.begins_work) {
             e.at(work.end, Phase::core_ends, core, core);
             take_core(core, true);
         }
-        know_last_byte(send, receive, cost, work.end);
+        return work;
     }
 
     void rest(std::uint32_t core) {

@@ -25,6 +25,9 @@ class Link:
     in_call: bool = False
     overlap: bool = True
     network: bool = False
+    socket_buffer: int | None = None
+    send_buffer: int | None = None
+    unexpected_buffer: int | None = None
 
 
 @dataclass
@@ -106,15 +109,15 @@ class MachineReference:
             Phase.JOB_ENDS: self.job_ends,
         }
         while self.queue:
-            self.now, phase, i = heapq.heappop(self.queue)
-            handlers[phase](i)
+            self.now, phase, i, *more = heapq.heappop(self.queue)
+            handlers[phase](i, *more)
             self.release()
         if self.ended < len(self.ops):
             raise Stuck
         return self.finish
 
-    def at(self, time, phase, i):
-        heapq.heappush(self.queue, (time, phase, i))
+    def at(self, time, phase, i, *more):
+        heapq.heappush(self.queue, (time, phase, i, *more))
 
     def link(self, send) -> Link:
         r, op = self.ops[send]

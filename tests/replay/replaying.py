@@ -59,6 +59,9 @@ def link_dict(link: Link) -> dict:
         "in_call": link.in_call,
         "overlap": link.overlap,
         "network": link.network,
+        "socket_buffer_bytes": link.socket_buffer,
+        "send_buffer_bytes": link.send_buffer,
+        "unexpected_buffer_bytes": link.unexpected_buffer,
     }
 
 

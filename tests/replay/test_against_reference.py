@@ -2,6 +2,7 @@
 """The replay and the slow references agree on every rank's finish time, exactly."""
 
 import pytest
+from buffers_reference import BuffersReference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine_reference import Link, MachineReference, Place
@@ -106,6 +107,8 @@ SHAPES = [
 @given(schedules(), st.data())
 def test_switch_ports_are_equal_on_random_schedules(ranks, data):
     place, shape = data.draw(places(ranks)), data.draw(st.sampled_from(SHAPES))
+    for link in (place.itself, place.inside, place.network):
+        link.overlap = True  # cores that copy: tests/replay/sharing_reference.py
     plain_network = switches(shape, data.draw(small), data.draw(small), data.draw(small))
     network = _core.machine.Network(plain_network)
     port = plain_network["ports"][0]
@@ -119,4 +122,26 @@ def test_switch_ports_are_equal_on_random_schedules(ranks, data):
     agree(
         PathsReference(ranks, place, switched).run,
         lambda: picoseconds(on_machine(ranks, place, network=plain_network).finish_s),
+    )
+
+
+@st.composite
+def buffered_links(draw, network=False):
+    link = draw(links(network))
+    link.in_call = link.overlap = True
+    link.socket_buffer = draw(st.sampled_from([None, 1, 4, 40, 50, 100, 500]))
+    link.send_buffer = draw(st.sampled_from([None, 0, 7, 300]))
+    link.unexpected_buffer = draw(st.sampled_from([None, 0, 7, 300]))
+    return link
+
+
+@settings(max_examples=250, deadline=None)
+@given(schedules(), st.data())
+def test_full_buffers_are_equal_on_random_schedules(ranks, data):
+    place = data.draw(places(ranks))
+    place.inside, place.network = data.draw(buffered_links()), data.draw(buffered_links(network=True))
+    place.itself.overlap = True
+    agree(
+        BuffersReference(ranks, place).run,
+        lambda: picoseconds(on_machine(ranks, place).finish_s),
     )

@@ -72,6 +72,9 @@ class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         overlap: Whether a rank can compute while its bytes move; if not, G is charged to its core too.
         segments: By ascending `up_to_bytes`; the last has none.
         eager_limit_bytes: S: messages of at most this size are eager; without it, all are.
+        socket_buffer_bytes: Bytes of a connection that the host takes before the receiver reads; unlimited without it.
+        send_buffer_bytes: Bytes of a connection that the library keeps of eager sends that have ended; likewise.
+        unexpected_buffer_bytes: Bytes of a connection that the library keeps for receives not posted; likewise.
     """
 
     channel: Annotated[str, msgspec.Meta(min_length=1)]
@@ -80,8 +83,15 @@ class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     overlap: bool
     segments: Annotated[list[Segment], msgspec.Meta(min_length=1)]
     eager_limit_bytes: Estimate | None = None
+    socket_buffer_bytes: Estimate | None = None
+    send_buffer_bytes: Estimate | None = None
+    unexpected_buffer_bytes: Estimate | None = None
 
     def __post_init__(self) -> None:
+        if self.socket_buffer_bytes is not None and not (self.progress == "in-call" and self.overlap):
+            raise ValueError('`socket_buffer_bytes` needs `progress = "in-call"` and `overlap = true`')
+        if self.socket_buffer_bytes is None and (self.send_buffer_bytes or self.unexpected_buffer_bytes):
+            raise ValueError("a library's buffers only matter with `socket_buffer_bytes`")
         limits = [segment.up_to_bytes for segment in self.segments]
         if limits[-1] is not None or None in limits[:-1]:
             raise ValueError("all segments but the last need `up_to_bytes`, the last has none")

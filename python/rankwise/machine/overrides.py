@@ -27,6 +27,7 @@ _RESOURCE_KEYS: dict[str, tuple[str, _Parse, str]] = {
     "per_message": ("per_message_s", time, "2us"),
     "per_core": ("per_core_bytes_per_s", rate, "1GB/s"),
 }
+_BUFFERS = ("socket_buffer", "send_buffer", "unexpected_buffer")
 _UNITS: dict[_Parse, str] = {time: "s", time_per_byte: "s/B", rate: "B/s", size: "B"}
 
 
@@ -77,7 +78,7 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
 
 def scale(key: str) -> tuple[_Parse, str] | None:
     """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
-    if key == "S":
+    if key == "S" or key in _BUFFERS:
         return size, _UNITS[size]
     if key == "hop":
         return time, _UNITS[time]
@@ -120,18 +121,33 @@ def _resource(resource: Resource, key: str, value: str, setting: str) -> Resourc
     return msgspec.structs.replace(resource, **{field: _estimate(parse, value, example, setting)})
 
 
+def _changed(link: LinkClass, setting: str, **values: object) -> LinkClass:
+    try:
+        changed = msgspec.structs.replace(link, **values)
+        changed.__post_init__()
+    except ValueError as error:
+        raise RankwiseError(
+            f"`{setting}`: {error}", "set the keys that belong together in order (formats/machine.md)"
+        ) from None
+    return changed
+
+
 def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClass:
     if key == "S":
         limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
         return msgspec.structs.replace(link, eager_limit_bytes=limit)
+    if key in _BUFFERS:
+        limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
+        return _changed(link, setting, **{f"{key}_bytes": limit})
     if key == "progress" and value in ("in-call", "independent"):
-        return msgspec.structs.replace(link, progress=value)
+        return _changed(link, setting, progress=value)
     if key == "overlap" and value in ("true", "false"):
-        return msgspec.structs.replace(link, overlap=value == "true")
+        return _changed(link, setting, overlap=value == "true")
     if key not in _SEGMENT_KEYS:
         raise RankwiseError(
             f"link class `{link.channel}` has no key `{key}`",
-            "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `progress` (in-call, independent), "
+            "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `socket_buffer`, `send_buffer`, "
+            "`unexpected_buffer`, `progress` (in-call, independent), "
             "`overlap` (true, false); `hop` is one of `network` where the machine has `[network]`",
         )
     field, parse, example = _SEGMENT_KEYS[key]

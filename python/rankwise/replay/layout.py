@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, SELF, Locations
-from rankwise.machine.file import LinkClass, Machine
+from rankwise.machine.file import Estimate, LinkClass, Machine
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
 from rankwise.placement.placement import Placement
@@ -101,6 +102,20 @@ def links(machine: Machine) -> list[dict]:
     return [_link(link) for link in machine.link_classes]
 
 
+BUFFERS = ("socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
+
+
+def without_buffers(machine: Machine) -> Machine:
+    """The machine with unlimited buffers."""
+    free = dict.fromkeys(BUFFERS)
+    links = [msgspec.structs.replace(link, **free) for link in machine.link_classes]
+    return msgspec.structs.replace(machine, link_classes=links)
+
+
+def _bytes(limit: Estimate | None) -> int | None:
+    return None if limit is None else int(limit.value)
+
+
 def _link(link: LinkClass) -> dict:
     return {
         "segments": [
@@ -115,7 +130,7 @@ def _link(link: LinkClass) -> dict:
             }
             for segment in link.segments
         ],
-        "eager_limit_bytes": None if link.eager_limit_bytes is None else int(link.eager_limit_bytes.value),
+        **{key: _bytes(getattr(link, key)) for key in ("eager_limit_bytes", *BUFFERS)},
         "in_call": link.progress == "in-call",
         "overlap": link.overlap,
         "network": link.channel == NETWORK,

@@ -12,6 +12,7 @@ import msgspec
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine
+from rankwise.replay.layout import without_buffers
 from rankwise.replay.predict import INTERFACES, Prediction, Predictor
 from rankwise.replay.switches import Switches
 
@@ -94,6 +95,9 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
     if prediction.ports and float(prediction.ports.queued_s.sum()) > 0:
         for names in [[name] for name in switched] + [switched] * (len(switched) > 1):
             yield _WhatIf("resource", "+".join(names), "all", _with_free_ports(machine, names), switches)
+    used = [link for link in machine.link_classes if prediction.channels[link.channel][0]]
+    if switches.buffers and any(link.socket_buffer_bytes for link in used):
+        yield _WhatIf("resource", "buffers", "all", machine, replace(switches, buffers=False))
     cores = [r.name for r in machine.resources if r.kind == "core" and r.name not in predictor.not_modelled]
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         name = cores[0] if cores else "core"
@@ -113,6 +117,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
             yield _WhatIf("channel", link.channel, part, freed, switches)
     if any(messages for messages, _ in prediction.channels.values()):
         free = msgspec.structs.replace(_without(machine, interfaces + interrupts), network=None)
+        free = without_buffers(free)
         for link in machine.link_classes:
             free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
         yield _WhatIf("communication", "communication", "all", free, switches)

@@ -17,7 +17,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
-from rankwise.replay.layout import layout, links, reordered, topology_of
+from rankwise.replay.layout import layout, links, reordered, topology_of, without_buffers
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.replay import Replay
@@ -102,7 +102,7 @@ class Predictor:
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
-        self._links = links(machine)
+        self._links = links(machine if self.switches.buffers else without_buffers(machine))
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
         self._network = network_of(machine) if self.switches.switches else None
         computation = computation or Computation()

@@ -20,6 +20,7 @@ class Switches:
         caches: Copies through one cache slow each other down.
         interrupts: One core of each node does the asynchronous part of host-processed protocols.
         slowdown: How long a rank computes depends on who computes beside it.
+        buffers: Buffers of a connection can be full, where the link class says how large they are.
     """
 
     interfaces: bool = True
@@ -31,3 +32,4 @@ class Switches:
     caches: bool = True
     interrupts: bool = True
     slowdown: bool = True
+    buffers: bool = True
