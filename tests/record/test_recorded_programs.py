@@ -277,18 +277,26 @@ def test_programs_of_two_mpis_in_one_recording_are_told_apart(compiled, tmp_path
 
 
 @pytest.mark.mpi
-def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, record):
+def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monkeypatch):
     # GIVEN 3 processes that start 2 more: r sends 10 (r + 1) bytes to each child, child c 100 (c + 1) to each parent
-    if mpi.family == "mpich":
-        pytest.skip("MPICH's MPI_Comm_spawn hangs every other time here, with and without the recorder")
-    program = compiled(mpi, "calls/spawn.c")
+    if mpi.name == "debian-mpich":
+        pytest.skip(
+            "MPI_Comm_spawn of Debian's MPICH 4.0.2 ends with an error, with and without the recorder"
+        )
+    # MPICH over UCX hangs every other time, with and without the recorder: one process waits in MPI_Finalize while
+    # messages between the two worlds are still under way. Over libfabric it does not.
+    monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ofi")
+    line = mpi.launch(3, compiled(mpi, "calls/spawn.c"))
+    command = [sys.executable, "-m", "rankwise", "record", "-o", tmp_path / "spawn.rw", "--", *line]
     # WHEN the three are recorded
-    recorded = record(mpi, 3, program)
+    subprocess.run(
+        list(map(str, command)), env=mpi.environment(), check=True, timeout=120, capture_output=True
+    )
+    directory = tmp_path / "spawn.rw"
+    threads = raw_reader.read(directory)
     # THEN both worlds are there, and messages between them have no world rank
     parents, children = (
-        sorted(
-            (t for t in recorded.threads if t.info["world_size"] == size), key=lambda t: t.info["world_rank"]
-        )
+        sorted((t for t in threads if t.info["world_size"] == size), key=lambda t: t.info["world_rank"])
         for size in (3, 2)
     )
     other = raw_reader.UNKNOWN
@@ -301,5 +309,5 @@ def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, record):
         assert thread.received[other, "MPI_Recv"] == 3
     assert len(parents) == 3 and len(children) == 2
     # AND the children are the second job of the recording
-    assert Recording.open(recorded.directory).world_size == 3
-    assert Recording.open(recorded.directory, "2").world_size == 2
+    assert Recording.open(directory).world_size == 3
+    assert Recording.open(directory, "2").world_size == 2
