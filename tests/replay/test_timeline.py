@@ -166,6 +166,26 @@ def test_the_file_has_a_track_a_rank_in_its_node(tmp_path):
     assert max(ends) == pytest.approx(prediction.makespan_s * 1e6)
 
 
+def test_every_event_of_the_file_has_what_the_format_asks_for(tmp_path):
+    # The Trace Event Format: metadata events name processes and threads, complete events have a begin and a length
+    _, replay, placement = replayed(LATE_RECEIVER, machine(NETWORK | {"S": 0}), [(0, 0), (1, 0)])
+    perfetto.write(tmp_path / "t.json", Timeline.of(replay), placement)
+    document = json.loads((tmp_path / "t.json").read_text())
+    assert set(document) == {"displayTimeUnit", "traceEvents"}
+    keys = {"M": {"name", "ph", "pid", "args"}, "X": {"name", "ph", "pid", "tid", "ts", "dur"}}
+    for event in document["traceEvents"]:
+        assert keys[event["ph"]] <= set(event) <= keys[event["ph"]] | {"tid", "args"}
+        assert isinstance(event["pid"], int) and isinstance(event["name"], str)
+        if event["ph"] == "X":
+            assert event["ts"] >= 0 and event["dur"] > 0
+    # AND slices of a track do not overlap
+    for rank in (0, 1):
+        track = sorted(
+            (e["ts"], e["dur"]) for e in document["traceEvents"] if e["ph"] == "X" and e["tid"] == rank
+        )
+        assert all(ts + dur <= after + 1e-9 for (ts, dur), (after, _) in zip(track, track[1:], strict=False))
+
+
 def test_a_long_timeline_keeps_its_longest_slices(tmp_path):
     _, replay, placement = replayed(LATE_SENDER, machine(NETWORK), [(0, 0), (1, 0)])
     written = perfetto.write(tmp_path / "t.json", Timeline.of(replay), placement, most=2)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from rankwise import whole_files
 from rankwise.placement.placement import Placement
-from rankwise.replay.timeline import CALC, SEND, Timeline
+from rankwise.replay.timeline import CALC, NONE, SEND, Timeline
 
 MOST_SLICES = 500_000  # about 60 MB, which the viewer takes in a few seconds
 
@@ -48,44 +49,52 @@ def write(path: Path, timeline: Timeline, placement: Placement, most: int = MOST
         shortest = int(np.partition(durations, len(durations) - most)[len(durations) - most])
         busy &= timeline.end - timeline.begin >= shortest
         waits &= timeline.gap_to - timeline.gap_from >= shortest
-    lines = [*_names(placement), *_operations(timeline, placement, busy), *_waits(timeline, placement, waits)]
-    text = '{"displayTimeUnit": "ns", "traceEvents": [\n' + ",\n".join(lines) + "\n]}\n"
-    whole_files.write(path, text.encode())
+    events = chain(
+        _names(placement), _operations(timeline, placement, busy), _waits(timeline, placement, waits)
+    )
+    head, tail = '{"displayTimeUnit": "ns", "traceEvents": [\n', "\n]}\n"
+    whole_files.write(path, (head + ",\n".join(events) + tail).encode())
     kept = int(busy.sum() + waits.sum())
     return Written(kept, len(durations) - kept, shortest * 1e-12)
 
 
 def _names(placement: Placement) -> Iterator[str]:
     for node, name in enumerate(placement.node_names):
-        yield _event("process_name", ph="M", pid=node, args={"name": name})
-    for rank in range(placement.ranks):
-        where = {"pid": int(placement.node[rank]), "tid": rank}
-        yield _event("thread_name", ph="M", **where, args={"name": f"rank {rank}"})
-        yield _event("thread_sort_index", ph="M", **where, args={"sort_index": rank})
+        yield _metadata("process_name", {"pid": node}, {"name": name})
+    for rank, node in enumerate(placement.node.tolist()):
+        where = {"pid": node, "tid": rank}
+        yield _metadata("thread_name", where, {"name": f"rank {rank}"})
+        yield _metadata("thread_sort_index", where, {"sort_index": rank})
+
+
+def _metadata(name: str, where: dict, arguments: dict) -> str:
+    return json.dumps({"name": name, "ph": "M", **where, "args": arguments})
 
 
 def _operations(timeline: Timeline, placement: Placement, chosen: np.ndarray) -> Iterator[str]:
-    for op in np.flatnonzero(chosen).tolist():
-        rank, kind = int(timeline.rank[op]), int(timeline.kind[op])
-        if kind == CALC:
-            name, arguments = "compute", {}
+    kind = timeline.kind[chosen]
+    partner = timeline.partner[chosen]
+    peer = timeline.rank[np.where(partner == NONE, 0, partner)]
+    columns = (kind, peer, timeline.bytes[chosen])
+    slices = _slices(placement, timeline.rank[chosen], timeline.begin[chosen], timeline.end[chosen])
+    for (what, other, size), rest in zip(
+        zip(*(each.tolist() for each in columns), strict=True), slices, strict=True
+    ):
+        if what == CALC:
+            yield f'{{"name": "compute", {rest}}}'
         else:
-            peer = int(timeline.rank[timeline.partner[op]])
-            name = f"send to {peer}" if kind == SEND else f"receive from {peer}"
-            arguments = {"args": {"bytes": int(timeline.bytes[op])}}
-        yield _slice(name, placement, rank, int(timeline.begin[op]), int(timeline.end[op]), **arguments)
+            name = f"send to {other}" if what == SEND else f"receive from {other}"
+            yield f'{{"name": "{name}", {rest}, "args": {{"bytes": {size}}}}}'
 
 
 def _waits(timeline: Timeline, placement: Placement, chosen: np.ndarray) -> Iterator[str]:
-    for gap in np.flatnonzero(chosen).tolist():
-        rank = int(timeline.rank[timeline.gap_op[gap]])
-        yield _slice("wait", placement, rank, int(timeline.gap_from[gap]), int(timeline.gap_to[gap]))
+    rank = timeline.rank[timeline.gap_op[chosen]]
+    for rest in _slices(placement, rank, timeline.gap_from[chosen], timeline.gap_to[chosen]):
+        yield f'{{"name": "wait", {rest}}}'
 
 
-def _slice(name: str, placement: Placement, rank: int, begin: int, end: int, **more) -> str:
-    where = {"pid": int(placement.node[rank]), "tid": rank}
-    return _event(name, ph="X", **where, ts=begin * 1e-6, dur=(end - begin) * 1e-6, **more)
-
-
-def _event(name: str, **fields) -> str:
-    return json.dumps({"name": name, **fields})
+def _slices(placement: Placement, rank: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Iterator[str]:
+    """What all slices have, written by hand: there are many, and nothing in them needs quoting."""
+    columns = (placement.node[rank], rank, begin, end - begin)
+    for node, of, start, lasts in zip(*(each.tolist() for each in columns), strict=True):
+        yield f'"ph": "X", "pid": {node}, "tid": {of}, "ts": {start * 1e-6}, "dur": {lasts * 1e-6}'
