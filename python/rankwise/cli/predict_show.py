@@ -133,6 +133,7 @@ def _one(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
     _interfaces(terminal, prediction)
     if prediction.ports:
         _ports(terminal, prediction.ports)
+    _shared(terminal, prediction)
 
 
 def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
@@ -272,7 +273,7 @@ def _interfaces(terminal: Terminal, prediction: Prediction) -> None:
         return
     busiest = np.argsort(-load.astype(float), kind="stable")[:_NODES_SHOWN]
     rows = []
-    for at in sorted(busiest.tolist()):
+    for at in busiest.tolist():
         cells = [prediction.placement.node_names[at]]
         for loads in (tx, rx):
             cells += [bytes_text(int(loads["bytes"][at]))]
@@ -293,6 +294,28 @@ def _ports(terminal: Terminal, ports: PortLoads) -> None:
     if rows:
         terminal.result("")
         terminal.table(["busiest switch ports", "bytes", "busy", "queued"], rows)
+
+
+def _shared(terminal: Terminal, prediction: Prediction) -> None:
+    """Memories, caches and interrupt cores that were used, the busiest first."""
+    from rankwise.quantities import seconds_text
+
+    used = sorted((each for each in prediction.shared if each.busy_s > 0), key=lambda each: -each.busy_s)
+    if not used:
+        return
+    names = prediction.placement.node_names
+    rows = [
+        [
+            each.resource,
+            names[each.node],
+            str(each.number),
+            *map(seconds_text, (each.busy_s, each.saturated_s)),
+        ]
+        for each in used[:_NODES_SHOWN]
+    ]
+    terminal.result("")
+    terminal.table(["shared", "node", "number", "busy", "saturated"], rows)
+    _cut(terminal, len(used), len(rows), "resources")
 
 
 def _cut(terminal: Terminal, there: int, shown: int, what: str) -> None:

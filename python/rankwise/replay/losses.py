@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -82,57 +82,83 @@ def count(predictor: Predictor, prediction: Prediction) -> int:
     return len(list(_what_ifs(predictor, prediction)))
 
 
+def _without(machine: Machine, names: Collection[str]) -> Machine:
+    left = [resource for resource in machine.resources if resource.name not in names]
+    return msgspec.structs.replace(machine, resources=left)
+
+
+def _with_free_ports(machine: Machine, names: Collection[str]) -> Machine:
+    """Kept, so that no other resource describes their cables instead."""
+    free = {"capacity_bytes_per_s": None, "per_message_s": None}
+    each = [msgspec.structs.replace(r, **free) if r.name in names else r for r in machine.resources]
+    return msgspec.structs.replace(machine, resources=each)
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Kinds of Resources that are made free in the same way.
+
+    Attributes:
+        kinds: Of the machine file.
+        used: Names of those whose loss is worth a replay.
+        free: The machine with some of them free.
+        together: Also made free together, because a message passes one after the other.
+    """
+
+    kinds: tuple[str, ...]
+    used: Callable[[Prediction, list[str]], Collection[str]]
+    free: Callable[[Machine, Collection[str]], Machine] = _without
+    together: bool = False
+
+
+def _if_crossed(prediction: Prediction, names: list[str]) -> list[str]:
+    return names if prediction.interfaces["tx"]["messages"].sum() > 0 else []
+
+
+def _if_queued(prediction: Prediction, names: list[str]) -> list[str]:
+    return names if prediction.ports and prediction.ports.queued_s.sum() > 0 else []
+
+
+_KINDS = (
+    _Kinds(INTERFACES, _if_crossed, together=True),
+    _Kinds(("switch_port",), _if_queued, _with_free_ports, together=True),
+    _Kinds(("memory", "cache"), lambda p, names: {e.resource for e in p.shared if e.saturated_s > 0}),
+    _Kinds(("interrupt_core",), lambda p, names: {e.resource for e in p.shared if e.busy_s > 0}),
+)
+
+
 def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]:
     machine, switches = predictor.machine, predictor.switches
-    crossing = int(prediction.interfaces["tx"]["messages"].sum()) > 0
-    interfaces = [
-        r.name for r in machine.resources if r.kind in INTERFACES and r.name not in predictor.not_modelled
-    ]
-    if crossing and switches.interfaces:
-        for names in [[name] for name in interfaces] + [interfaces] * (len(interfaces) > 1):
-            yield _WhatIf("resource", "+".join(names), "all", _without(machine, names), switches)
-    switched = [r.name for r in machine.resources if r.is_port()] if prediction.ports else []
-    if prediction.ports and float(prediction.ports.queued_s.sum()) > 0:
-        for names in [[name] for name in switched] + [switched] * (len(switched) > 1):
-            yield _WhatIf("resource", "+".join(names), "all", _with_free_ports(machine, names), switches)
-    used = [link for link in machine.link_classes if prediction.channels[link.channel][0]]
-    if switches.buffers and any(link.socket_buffer_bytes for link in used):
+    modelled = [r for r in machine.resources if r.name not in predictor.not_modelled]
+    for each in _KINDS:
+        known = [r.name for r in modelled if r.kind in each.kinds]
+        used = each.used(prediction, known) if _is_on(switches, each.kinds) else []
+        names = [name for name in known if name in used]
+        for some in [[name] for name in names] + [names] * (each.together and len(names) > 1):
+            yield _WhatIf("resource", "+".join(some), "all", each.free(machine, some), switches)
+    linked = [link for link in machine.link_classes if prediction.channels[link.channel][0]]
+    if switches.buffers and any(link.socket_buffer_bytes for link in linked):
         yield _WhatIf("resource", "buffers", "all", machine, replace(switches, buffers=False))
-    cores = [r.name for r in machine.resources if r.kind == "core" and r.name not in predictor.not_modelled]
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
-        name = cores[0] if cores else "core"
-        yield _WhatIf("resource", name, "all", machine, replace(switches, core_sharing=False))
-    interrupts = [r.name for r in machine.resources if r.kind == "interrupt_core"]
-    held_up = {each.resource for each in prediction.shared if each.saturated_s > 0}
-    held_up |= {each.resource for each in prediction.shared if each.busy_s > 0} & {*interrupts}
-    for name in (r.name for r in machine.resources if r.name in held_up):
-        yield _WhatIf("resource", name, "all", _without(machine, [name]), switches)
-    for link in machine.link_classes:
-        if prediction.channels[link.channel][0] == 0:
-            continue
+        cores = [r.name for r in modelled if r.kind == "core"]  # a machine file need not name them
+        without = replace(switches, core_sharing=False)
+        yield _WhatIf("resource", cores[0] if cores else "core", "all", machine, without)
+    for link in linked:
         for part, fields in [*_PARTS.items(), ("all", sum(_PARTS.values(), ()))]:
             freed = _with_link(machine, _freed(link, fields))
             if link.channel == NETWORK and "L_s" in fields:
                 freed = _without_hops(freed)
             yield _WhatIf("channel", link.channel, part, freed, switches)
     if any(messages for messages, _ in prediction.channels.values()):
-        free = msgspec.structs.replace(_without(machine, interfaces + interrupts), network=None)
-        free = without_buffers(free)
+        passed = [r.name for r in modelled if r.kind in (*INTERFACES, "interrupt_core")]
+        free = without_buffers(msgspec.structs.replace(_without(machine, passed), network=None))
         for link in machine.link_classes:
             free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
         yield _WhatIf("communication", "communication", "all", free, switches)
 
 
-def _without(machine: Machine, names: list[str]) -> Machine:
-    left = [resource for resource in machine.resources if resource.name not in names]
-    return msgspec.structs.replace(machine, resources=left)
-
-
-def _with_free_ports(machine: Machine, names: list[str]) -> Machine:
-    """Kept, so that no other resource describes their cables instead."""
-    free = {"capacity_bytes_per_s": None, "per_message_s": None}
-    each = [msgspec.structs.replace(r, **free) if r.name in names else r for r in machine.resources]
-    return msgspec.structs.replace(machine, resources=each)
+def _is_on(switches: Switches, kinds: tuple[str, ...]) -> bool:
+    return switches.interfaces or kinds != INTERFACES
 
 
 def _without_hops(machine: Machine) -> Machine:
