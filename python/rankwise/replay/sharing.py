@@ -165,15 +165,18 @@ class Sharing:
         self, resource: Resource, topology: Topology, placement: Placement
     ) -> tuple[np.ndarray, list[tuple[int, int]]]:
         """Number of each rank's memory or cache, and node and number in it of each."""
+        ids_of = {node: _ids(resource, node) for node in set(topology.nodes)}
+        ids = [ids_of[node] for node in topology.nodes]
+        usual: dict[tuple[int, tuple[int, ...]], int] = {}
         number: dict[tuple[int, int], int] = {}
         of_rank = np.full(placement.ranks, _NONE, dtype=np.uint32)
-        for rank in range(placement.ranks):
-            node = int(placement.node[rank])
-            ids = _ids(resource, topology.nodes[node])
-            # A rank that may run in several is taken to run where most of its cores are.
-            usual = Counter(ids[core] for core in placement.cores_of(rank)).most_common(1)[0][0]
-            if usual >= 0:
-                of_rank[rank] = number.setdefault((node, usual), len(number))
+        for rank, node in enumerate(placement.node.tolist()):
+            where = (node, placement.cores_of(rank))
+            if where not in usual:
+                # A rank that may run in several is taken to run where most of its cores are.
+                usual[where] = Counter(ids[node][core] for core in where[1]).most_common(1)[0][0]
+            if usual[where] >= 0:
+                of_rank[rank] = number.setdefault((node, usual[where]), len(number))
         return of_rank, list(number)
 
     def _interrupt_cores(self, topology: Topology) -> list[int]:
@@ -203,9 +206,10 @@ class Sharing:
         for node, number in enumerate(core_of):
             where = (0, host_cores[node][resource.core]) if host_cores else (node, resource.core)
             on[number] = processor_of.get(where, _NONE)
-        near = {node: _near(node, resource.core) for node in set(topology.nodes)}
+        near_of = {node: _near(node, resource.core) for node in set(topology.nodes)}
+        near = [near_of[node] for node in topology.nodes]
         far = [
-            near[topology.nodes[node]].isdisjoint(placement.cores_of(rank))
+            near[node].isdisjoint(placement.cores_of(rank))
             for rank, node in enumerate(placement.node.tolist())
         ]
         return {
