@@ -11,6 +11,7 @@
 #include "replay/machine_events.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/more_resources.hpp"
+#include "replay/node_replay.hpp"
 #include "replay/passage.hpp"
 #include "replay/path_steps.hpp"
 #include "replay/progress.hpp"
@@ -414,9 +415,8 @@ template <class Recorder, class More> class Engine {
     void enter_tx(std::uint32_t send, const MessageCost &cost) {
         const Step &step = steps_[send];
         const Picoseconds start =
-            cost.network
-                ? tx_[layout_.node[steps_[send].rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
-                : now_;
+            cost.network ? tx_[layout_.node[steps_[send].rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
+                         : now_;
         const Picoseconds left = start + cost.span;
         recorder_.on_tx(send, step.partner, start, start + cost.latency);
         if (cost.network) {
@@ -615,6 +615,8 @@ Prediction replay(const Schedule &schedule, const Matching &matching, const Mach
 
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
                              const Layout &layout) {
+    if (auto faster = replay_by_node(schedule, matching, machine, layout))
+        return *std::move(faster);
     return replay(schedule, matching, machine, layout, NoRecorder{});
 }
 

@@ -2,6 +2,7 @@
 #include "replay/matching.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "error.hpp"
 
@@ -52,12 +53,39 @@ LargeArray<Step> steps_of(const Schedule &schedule) {
     return steps;
 }
 
+/// Takes down what messages there are.
+class Sizes {
+  public:
+    explicit Sizes(Matching &matching) : matching_(matching) {}
+
+    void operator()(Step &send) {
+        matching_.smallest = std::min(matching_.smallest, send.bytes());
+        matching_.largest = std::max(matching_.largest, send.bytes());
+        if (!send.eager(send.bytes()))
+            matching_.least_synchronous = std::min(matching_.least_synchronous, send.bytes());
+        matching_.to_itself |= send.peer == send.rank;
+        const auto known = classes_.find(send.message());
+        if (known != classes_.end()) {
+            send.size_class = known->second;
+        } else if (matching_.sizes.size() < Matching::most_sizes) {
+            send.size_class = static_cast<std::uint16_t>(matching_.sizes.size());
+            classes_.emplace(send.message(), send.size_class);
+            matching_.sizes.push_back(send.message());
+        }
+    }
+
+  private:
+    Matching &matching_;
+    std::unordered_map<std::uint64_t, std::uint16_t> classes_;
+};
+
 /// A send and its receive meet: the receive is of the message's size then.
 void join(LargeArray<Step> &steps, std::uint32_t send, std::uint32_t receive) {
     steps[send].partner = receive;
     steps[receive].partner = send;
     steps[receive].peer = steps[send].rank;
     steps[receive].packed = Step::pack(Kind::receive, steps[send].message());
+    steps[receive].size_class = steps[send].size_class;
 }
 
 } // namespace
@@ -69,9 +97,12 @@ Matching match(const Schedule &schedule) {
     std::vector<Entry> entries;
     matching.steps = steps_of(schedule);
     LargeArray<Step> &steps = matching.steps;
+    Sizes note(matching);
     for (std::uint32_t position = 0; position < order.size(); ++position) {
         const std::uint32_t i = order[position];
         const Operation &op = schedule.operations[i];
+        if (op.kind() == Kind::send)
+            note(steps[i]);
         if (op.kind() == Kind::send)
             entries.push_back({steps[i].rank, op.peer, op.tag, i, position, true});
         else if (op.kind() == Kind::receive && op.peer != any && op.tag != any)

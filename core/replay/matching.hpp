@@ -16,6 +16,13 @@ namespace rankwise::replay {
 struct Matching {
     LargeArray<Step> steps; ///< of each operation
     std::uint32_t streams = 0;
+    std::vector<std::uint64_t>
+        sizes; ///< `Step::message` of each `Step::size_class`, of the first `most_sizes`
+    std::uint64_t smallest = ~std::uint64_t{0}, largest = 0; ///< bytes of messages
+    std::uint64_t least_synchronous = ~std::uint64_t{0};     ///< bytes of the smallest synchronous one
+    bool to_itself = false;                                  ///< some rank sends to itself
+
+    static constexpr std::size_t most_sizes = 4096;
 };
 
 /// @brief Match all operations of a schedule.

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "machine/machine.hpp"
 #include "replay/schedule.hpp"
+#include "replay/step.hpp"
 
 namespace rankwise::replay {
 
@@ -60,13 +62,13 @@ class MessageCosts {
         return entry;
     }
 
-  private:
     /// A small message's latency, and at most a third of the whole, so that request, answer and data together
     /// take the L that was measured for messages of this size.
     machine::Picoseconds control(const machine::LinkClass &l, const machine::Segment &s) const {
         return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
     }
 
+    /// @param[in] message as of `Step::message`
     MessageCost work_out(std::uint8_t link, std::uint64_t message) const {
         const std::uint64_t bytes = message & Operation::size_mask;
         const machine::LinkClass &l = machine_.link_classes[link];
@@ -96,8 +98,35 @@ class MessageCosts {
         return cost;
     }
 
+  private:
     const machine::Machine &machine_;
     std::array<MessageCost, 64> kept_{};
+};
+
+/// @brief Costs of the sizes that a schedule has, worked out before.
+class CostTable {
+  public:
+    /// @param[in] sizes as of `Matching::sizes`
+    CostTable(const machine::Machine &machine, const std::vector<std::uint64_t> &sizes)
+        : others_(machine), sizes_(sizes.size()) {
+        for (std::size_t link = 0; link < machine.link_classes.size(); ++link)
+            for (const std::uint64_t message : sizes)
+                costs_.push_back(others_.work_out(static_cast<std::uint8_t>(link), message));
+    }
+
+    const MessageCost &of(std::uint8_t link, const Step &step) {
+        if (step.size_class == Step::no_class)
+            return others_.get(link, step.message());
+        return of(link, step.size_class);
+    }
+    const MessageCost &of(std::uint8_t link, std::size_t size_class) const {
+        return costs_[link * sizes_ + size_class];
+    }
+
+  private:
+    MessageCosts others_;
+    std::size_t sizes_;
+    std::vector<MessageCost> costs_;
 };
 
 } // namespace rankwise::replay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -78,6 +79,23 @@ class Progress {
             state = {op < fresh ? were[op].left : state.left, were[op].bits};
             ended_count_ += (state.bits & ended) != 0;
         }
+    }
+
+    void prefetch_one(std::uint32_t op) const noexcept {
+        __builtin_prefetch(steps_ + op);
+        __builtin_prefetch(states_.data() + op);
+    }
+    /// @brief Fetch the operations that it sets free.
+    void prefetch_released(std::uint32_t op) const noexcept {
+        const Release release = steps_[op].release;
+        if (release.count == Release::listed)
+            return;
+        const std::uint32_t first = op + static_cast<std::uint32_t>(release.distance);
+        const std::uint32_t end = first + std::min<std::uint32_t>(release.count, 16);
+        for (std::uint32_t target = first; target < end; target += 2)
+            __builtin_prefetch(steps_ + target);
+        for (std::uint32_t target = first; target < end + 7; target += 8)
+            __builtin_prefetch(states_.data() + target);
     }
 
     std::vector<std::uint32_t> freed; ///< operations that became ready, in the order in which they did

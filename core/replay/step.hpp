@@ -39,7 +39,9 @@ struct alignas(32) Step {
     std::uint32_t stream; ///< number of (sender, receiver, tag), `any` for calc and wildcard receives
     Release release;
     Lane lane;
+    std::uint16_t size_class = no_class; ///< of a message: number of its size, see `Matching::sizes`
 
+    static constexpr std::uint16_t no_class = 0xffff;
     static constexpr int kind_shift = 62;
 
     Kind kind() const noexcept { return static_cast<Kind>(packed >> kind_shift); }
