@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 
+#include "placement/renumbered_grids.hpp"
+
 namespace rankwise::placement {
 namespace {
 
@@ -119,18 +121,30 @@ class GridBound {
     std::vector<Basis> bases_;
 };
 
-// Weight that leaves the blocks of each level at least, by degrees; `size` is of the largest block of each.
+// Weight that leaves the blocks of each level at least, by degrees; `size` is of the largest block of each. Either each
+// edge counts half at both of its ends, or whole at the one with more edges: more, where hubs have most of them.
 std::vector<double> leaving_by_degrees(const Graph &graph, const std::vector<std::int64_t> &size) {
-    std::vector<double> sum(size.size(), 0);
-    std::vector<Weight> heavy;
+    const auto degree = [&](Rank v) { return std::pair(graph.end(v) - graph.begin(v), v); };
+    std::vector<double> halves(size.size(), 0), wholes(size.size(), 0);
+    std::vector<Weight> heavy, owned;
+    const auto add = [&](std::vector<Weight> &weights, double share, std::vector<double> &sum) {
+        std::sort(weights.begin(), weights.end(), std::greater<>());
+        for (std::size_t level = 0; level < size.size(); ++level)
+            for (auto i = static_cast<std::size_t>(size[level] - 1); i < weights.size(); ++i)
+                sum[level] += static_cast<double>(weights[i]) * share;
+    };
     for (Rank v = 0; v < graph.vertices(); ++v) {
         heavy.assign(graph.weight.begin() + graph.begin(v), graph.weight.begin() + graph.end(v));
-        std::sort(heavy.begin(), heavy.end(), std::greater<>());
-        for (std::size_t level = 0; level < size.size(); ++level)
-            for (auto i = static_cast<std::size_t>(size[level] - 1); i < heavy.size(); ++i)
-                sum[level] += static_cast<double>(heavy[i]) / 2;
+        owned.clear();
+        for (auto e = graph.begin(v); e < graph.end(v); ++e)
+            if (degree(v) > degree(graph.neighbour[e]))
+                owned.push_back(graph.weight[e]);
+        add(heavy, 0.5, halves);
+        add(owned, 1, wholes);
     }
-    return sum;
+    for (std::size_t level = 0; level < size.size(); ++level)
+        halves[level] = std::max(halves[level], wholes[level]);
+    return halves;
 }
 
 } // namespace
@@ -146,11 +160,18 @@ double lower_bound(const Graph &graph, const Slots &slots, const Distances &dist
             size.back() = std::max<std::int64_t>(size.back(), starts[i + 1] - starts[i]);
     }
     auto leaving = leaving_by_degrees(graph, size);
-    for (const auto &extents : grid.empty() ? suggested_grids(graph, 2) : std::vector<Extents>{grid}) {
-        const GridBound bound(graph, extents);
+    const auto take = [&](const Graph &numbered, const Extents &extents) {
+        const GridBound bound(numbered, extents);
         for (std::size_t level = 0; level < size.size(); ++level)
             leaving[level] = std::max(leaving[level], bound.leaving(static_cast<double>(size[level])));
-    }
+    };
+    const auto suggested = grid.empty() ? suggested_grids(graph, 2) : std::vector<Extents>{grid};
+    for (const auto &extents : suggested)
+        take(graph, extents);
+    constexpr double steps_of_grids = 4; // more than that apart, neighbours are not numbered as in a grid
+    if (suggested.empty() || mean_steps(graph, suggested.front()) > steps_of_grids)
+        if (const auto found = find_renumbered_grid(graph))
+            take(renumbered(graph, found->order), found->extents);
     double total = 0;
     for (const auto weight : graph.weight)
         total += static_cast<double>(weight) / 2;

@@ -98,4 +98,25 @@ Graph make_graph(std::span<const std::int64_t> offsets, std::span<const Rank> ne
     return {std::move(rows.offsets), std::move(rows.neighbour), std::move(rows.weight), {}};
 }
 
+Graph renumbered(const Graph &graph, std::span<const Rank> order) {
+    std::vector<Rank> number(order.size());
+    Graph result;
+    result.offsets.reserve(order.size() + 1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        number[order[i]] = static_cast<Rank>(i);
+        result.offsets.push_back(result.offsets.back() + graph.end(order[i]) - graph.begin(order[i]));
+    }
+    result.neighbour.resize(graph.neighbour.size());
+    result.weight.resize(graph.weight.size());
+    std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
+    // Written column by column, so that rows are in ascending order.
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (auto e = graph.begin(order[i]); e < graph.end(order[i]); ++e) {
+            const auto at = next[number[graph.neighbour[e]]]++;
+            result.neighbour[at] = static_cast<Rank>(i);
+            result.weight[at] = graph.weight[e];
+        }
+    return result;
+}
+
 } // namespace rankwise::placement

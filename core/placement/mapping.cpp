@@ -8,6 +8,7 @@
 #include "error.hpp"
 #include "placement/block_swaps.hpp"
 #include "placement/bound.hpp"
+#include "placement/renumbered_grids.hpp"
 #include "placement/tiling.hpp"
 
 namespace rankwise::placement {
@@ -29,29 +30,6 @@ constexpr double steps_of_grids = 4; // more than that apart, neighbours are not
 constexpr double probe_work = 8;     // of edges looked at in large graphs, as a multiple of all
 constexpr double busier_worth = 0.01; // share of the sum that is worth a busier node
 
-// The graph with rank order[i] as vertex i: ranks that are placed beside each other are beside each other in
-// memory.
-Graph renumbered(const Graph &graph, std::span<const Rank> order) {
-    std::vector<Rank> number(order.size());
-    Graph result;
-    result.offsets.reserve(order.size() + 1);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        number[order[i]] = static_cast<Rank>(i);
-        result.offsets.push_back(result.offsets.back() + graph.end(order[i]) - graph.begin(order[i]));
-    }
-    result.neighbour.resize(graph.neighbour.size());
-    result.weight.resize(graph.weight.size());
-    std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
-    // Written column by column, so that rows are in ascending order.
-    for (std::size_t i = 0; i < order.size(); ++i)
-        for (auto e = graph.begin(order[i]); e < graph.end(order[i]); ++e) {
-            const auto at = next[number[graph.neighbour[e]]]++;
-            result.neighbour[at] = static_cast<Rank>(i);
-            result.weight[at] = graph.weight[e];
-        }
-    return result;
-}
-
 class Mapper {
   public:
     Mapper(const Graph &graph, const Slots &slots, std::span<const std::int32_t> arity,
@@ -66,9 +44,10 @@ class Mapper {
         best_ = any_ = *best_known();
         most_ = best_.cost.busiest;
         bound_ = lower_bound(graph_, slots_, distances_, options_.grid);
-        structured();
-        bool regular = false;
-        if (!finished() && inside_share(best_) > inside_worth)
+        bool regular = renumbered_grid();
+        if (!regular)
+            structured();
+        if (!regular && !finished() && inside_share(best_) > inside_worth)
             regular = probe();
         const auto seeds = regular && !options_.until_stopped ? 0
                            : graph_.vertices() <= small       ? small_seeds
@@ -176,6 +155,30 @@ class Mapper {
             arrange_inside(graph_, slots_, 1, slot, {}, random, 4);
             consider(scored("strips", std::move(slot)));
         }
+    }
+
+    // Places a grid whose ranks were numbered in some other order as if they were numbered well; true if it is one.
+    bool renumbered_grid() {
+        if (!options_.grid.empty() || slots_.levels < 1 || graph_.vertices() < 4)
+            return false;
+        const auto suggested = suggested_grids(graph_, 1);
+        if (!suggested.empty() && mean_steps(graph_, suggested.front()) <= steps_of_grids)
+            return false;
+        const auto grid = find_renumbered_grid(graph_);
+        if (!grid)
+            return false;
+        const Graph graph = renumbered(graph_, grid->order);
+        MapOptions options = options_;
+        options.grid = grid->extents;
+        options.until_stopped = false;
+        options.progress = nullptr;
+        options.given.clear();
+        const auto found = Mapper(graph, slots_, arity_, distances_, options).run();
+        std::vector<Slot> slot(grid->order.size());
+        for (std::size_t i = 0; i < slot.size(); ++i)
+            slot[grid->order[i]] = found.back().slot[i];
+        consider(scored("grid, " + found.back().name, std::move(slot)));
+        return true;
     }
 
     // Improves the best so far a little; true if there was next to nothing to improve. Some of the ranks are

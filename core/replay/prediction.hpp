@@ -27,7 +27,7 @@ struct RankPart {
 inline constexpr RankPart rank_parts[] = {
     {"computation", &RankTime::computation},   {"overhead", &RankTime::overhead},
     {"core_sharing", &RankTime::core_sharing}, {"memory", &RankTime::memory},
-    {"interrupted", &RankTime::interrupted},   {"waiting", &RankTime::waiting}};
+    {"interrupts", &RankTime::interrupted},    {"waiting", &RankTime::waiting}};
 
 /// What passed one direction of one node's network interface, or a switch port.
 struct InterfaceLoad {

@@ -55,7 +55,7 @@ def test_the_interrupt_core_is_told(goal, capsys):
     assert (used["resource"], used["node"], used["number"]) == ("interrupt core", "node0", 0)
     assert used["busy_s"] == pytest.approx(work)
     # THEN that is what it costs rank 0
-    assert one["rank"]["interrupted_s"][0] == pytest.approx(work)
+    assert one["rank"]["interrupts_s"][0] == pytest.approx(work)
     lost = {each["name"]: each["lost_s"] for each in one["losses"]}
     assert lost["interrupt core"] == pytest.approx(work)
     assert document["machines"][0]["resources_not_modelled"] == []

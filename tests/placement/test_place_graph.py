@@ -120,6 +120,66 @@ def test_the_bound_is_reached_by_groups_that_fit():
     assert result.placements[-1].busiest == 0
 
 
+def test_the_bound_of_a_star_is_reached():
+    # GIVEN a hub that talks to all others: whoever is not on its node costs the most, wherever it is
+    result = place_graph(graph_of([(0, each, 2) for each in range(1, 100)], 100), machine(100, 8, 4))
+    assert result.placements[-1].cost == result.lower_bound
+
+
+def grid_edges(shape: tuple[int, ...], weights: tuple[int, ...], wraps: bool) -> dict[tuple[int, int], int]:
+    """Steps along each dimension, each with its weight, and diagonals of weight 1."""
+    dimensions = len(shape)
+    steps = [(tuple(int(d == at) for d in range(dimensions)), weight) for at, weight in enumerate(weights)]
+    edges = {}
+    for rank, at in enumerate(itertools.product(*map(range, shape))):
+        for step, weight in [*steps, ((1,) * dimensions, 1)]:
+            to = [a + b for a, b in zip(at, step, strict=True)]
+            if wraps or all(a < size for a, size in zip(to, shape, strict=True)):
+                edges[rank, int(np.ravel_multi_index(to, shape, mode="wrap"))] = weight
+    return edges
+
+
+def shuffled(edges: dict[tuple[int, int], int], ranks: int, seed: int = 1) -> Graph:
+    number = np.random.default_rng(seed).permutation(ranks).tolist()
+    return graph_of([(number[a], number[b], weight) for (a, b), weight in edges.items()], ranks)
+
+
+@pytest.mark.parametrize(
+    ("shape", "weights", "wraps"),
+    [
+        ((24, 16), (9, 9), False),
+        ((24, 16), (9, 4), True),
+        ((8, 6, 10), (9, 9, 9), True),
+        ((8, 6, 10), (7, 5, 3), False),
+        ((2, 40, 6), (9, 9, 9), False),
+    ],
+)
+def test_a_grid_that_is_numbered_at_random_is_placed_as_if_it_were_not(shape, weights, wraps):
+    # GIVEN a grid, and the same with its ranks renumbered
+    edges, ranks = grid_edges(shape, weights, wraps), math.prod(shape)
+    natural = graph_of([(a, b, weight) for (a, b), weight in edges.items()], ranks)
+    hierarchy = machine(ranks, 4, 3)
+    # WHEN both are placed
+    known = place_graph(natural, hierarchy, grid=shape)
+    found = place_graph(shuffled(edges, ranks), hierarchy)
+    # THEN the grid was recognised: by the name, by the cost, and by the bound
+    assert found.placements[-1].name.startswith("grid, ")
+    assert found.placements[-1].cost <= known.placements[-1].cost * 1.02
+    assert found.lower_bound == pytest.approx(known.lower_bound)
+
+
+def test_what_is_nearly_a_grid_is_none():
+    # GIVEN a renumbered grid of which two edges lead elsewhere
+    edges = grid_edges((12, 10), (9, 9), False)
+    edges = {pair: weight for pair, weight in edges.items() if weight == 9}
+    del edges[0, 10], edges[55, 65]
+    edges |= {(0, 65): 9, (10, 55): 9}
+    result = place_graph(shuffled(edges, 120), machine(120, 4, 3))
+    # THEN it is placed all the same, by the ways that need no grid
+    assert not result.placements[-1].name.startswith("grid")
+    assert len(set(result.placements[-1].core.tolist())) == 120
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 30), st.integers(0, 10_000), st.sampled_from([(2, 2), (3, 2), (4,), (3, 2, 2)]))
 def test_every_rank_has_a_core_and_nothing_gets_worse(ranks, seed, node):

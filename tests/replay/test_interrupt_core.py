@@ -54,7 +54,7 @@ def test_messages_are_there_when_the_interrupt_core_is_done_with_them(count):
     assert result.finish_s[1] == pytest.approx(1e-4 + work)
     # THEN the rank that computes on that core stands still meanwhile, and says so
     assert result.finish_s[0] == pytest.approx(1e-3 + work)
-    assert result.parts_s["interrupted"] == pytest.approx([work, 0, 0])
+    assert result.parts_s["interrupts"] == pytest.approx([work, 0, 0])
     assert (result.shared[0].resource, result.shared[0].busy_s) == ("irq", pytest.approx(work))
     # THEN a rank that computes on another core does not
     elsewhere = judge.predict(placed(judge, (0, 2), (0, 1), (1, 0)))
@@ -80,7 +80,7 @@ def test_a_rank_that_waits_on_the_interrupt_core_loses_nothing():
     result = judge.predict(placed(judge, (0, 0), (0, 1), (1, 0)))
     # THEN it has that as soon as the core is done with it
     assert result.finish_s == pytest.approx([6.1e-4, 1.3e-4, 5e-4])
-    assert not result.parts_s["interrupted"].any()
+    assert not result.parts_s["interrupts"].any()
 
 
 def test_a_receiver_that_is_far_from_the_data_takes_longer():

@@ -89,6 +89,12 @@ def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None
         f"\nno placement is below {result.lower_bound:.10g} (docs/place.md): "
         f"{'the best there is' if best.cost <= result.lower_bound else f'gap {gap}'}"
     )
+    known = min(result.placements[:-1], key=lambda each: each.cost)
+    if best.busiest > known.busiest:
+        more = f"{best.busiest / known.busiest:.3g} times" if known.busiest else "more"
+        terminal.note(
+            f"the busiest node has {more} what it has with {known.name}; `--objective time` takes no busier one"
+        )
     if result.interrupted:
         terminal.note("interrupted: this is the best so far")
 

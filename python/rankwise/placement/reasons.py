@@ -23,7 +23,7 @@ _SAID = {
     "overhead": "a rank sends and receives",
     "core_sharing": "a rank loses to others on its core",
     "memory": "a rank loses to others on its memory or cache",
-    "interrupted": "a rank loses to protocol work on its core",
+    "interrupts": "a rank loses to protocol work on its core",
 }
 
 

@@ -38,7 +38,7 @@ class Prediction:
         finish_s: When each rank ends.
         parts_s: What each rank's time consists of, by part; those of a rank with one processor add up to `finish_s`.
             `computation`; `overhead`, the processor time of its messages; `core_sharing`, how much longer it took
-            because others use its core; `memory`, because others load its memory or cache; `interrupted`, because its
+            because others use its core; `memory`, because others load its memory or cache; `interrupts`, because its
             core did the node's protocol work; `waiting`, the rest.
         interfaces: For `tx` and `rx`, arrays over nodes: `messages`, `bytes`, `busy_s`, `queued_s` (the sum of what
             each message waited for others).
