@@ -86,7 +86,7 @@ def test_the_interval_is_that_of_the_machines_measured_numbers(goal, tmp_path, c
     assert predicted(capsys, *words, "--replays", "0")["placements"][0]["interval"] is None
     # AND people see it
     assert main(["predict", *words]) == 0
-    assert "(95% of 20 replays)" in capsys.readouterr().out
+    assert "(95 % of 20 replays)" in capsys.readouterr().out
 
 
 def test_several_allocations_are_compared(goal, capsys):

@@ -71,3 +71,15 @@ def test_predict_says_both_parts_of_the_interval(tmp_path, monkeypatch, capsys):
     interval = document["placements"][0]["interval"]
     assert interval["model_error"] == used["recorded_run"]["error"]
     assert interval["numbers_low_s"] == interval["numbers_high_s"] == document["placements"][0]["makespan_s"]
+
+
+def test_a_run_that_is_far_off_is_warned_of(tmp_path, monkeypatch, capsys):
+    # GIVEN a machine on which one message takes 2 ms more than the whole run took
+    (tmp_path / "m.machine.toml").write_text(text({"L_s": 2e-3}))
+    topology = topology_of(machine(), ".")
+    read = recording(topology)
+    sent = GOAL.replace("calc 1000000", "send 1b to 1").replace("calc 500000", "recv 1b from 0")
+    far_off = replace(read, schedule=_core.replay.Schedule.read_goal(sent, "x.goal"))
+    monkeypatch.setattr(sources, "load", lambda *_, **__: far_off)
+    assert main(["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]) == 0
+    assert "warning: the recorded run was 2.5 times as fast as predicted for test" in capsys.readouterr().err

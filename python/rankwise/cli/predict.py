@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
 
+_FAR_OFF = 1.5
 HELP = "predict the time of a program on a machine, for any placement"
 _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
@@ -235,6 +236,8 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
 
     switches = Switches(**{part.replace("-", "_"): False for part in args.without})
     cases = [_case(path, name, args, source, switches) for path, name in _named_machines(args.machine)]
+    for case in cases:
+        _warn_of_model_error(terminal, case)
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
     outcomes: list[Outcome] = []
     with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
@@ -285,6 +288,19 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     elif len(outcomes) == 1:
         # GOAL text has no messages table to search with.
         terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
+
+
+def _warn_of_model_error(terminal: Terminal, case: _Case) -> None:
+    """Say so where the recorded run is far from what this machine is predicted to need for it."""
+    run = case.predictor.run
+    if run and run.factor > _FAR_OFF:
+        than = "as long as" if run.error < 0 else "as fast as"
+        terminal.warning(
+            f"the recorded run was {run.factor:.1f} times {than} predicted for {case.name}",
+            "model-error",
+            "was something else running when the machine was measured or the program recorded? "
+            "record the run again, or measure again",
+        )
 
 
 def _predicted(args: argparse.Namespace, case: _Case, name: str, placement: Placement) -> Outcome:

@@ -144,7 +144,7 @@ def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> 
     found = outcome.prediction.interval
     if found and found.replays:
         ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
-        lines.append(f"machine's numbers: {ends} ({found.confidence:.0%} of {found.replays} replays)")
+        lines.append(f"machine's numbers: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)")
     if run:
         lines.append(f"recorded run: {_run(run)}")
     if outcome.ties:
@@ -343,31 +343,21 @@ def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: 
         prediction = outcome.prediction
         over = prediction.makespan_s / best - 1 if best > 0 else 0.0
         parts_s = prediction.parts_s
-        # What the program does itself and what it waits for; all between is overhead here.
-        parts = [parts_s["computation"], prediction.waiting_s]
-        parts.insert(1, sum(parts_s.values()) - sum(parts))
+        # On 80 columns there is room for the interval or for what is left besides these two.
+        parts = {"compute": parts_s["computation"], "wait": prediction.waiting_s}
+        rest = {"overhead": sum(parts_s.values()) - sum(parts.values())}
+        parts = parts if with_interval else parts | rest
         rows.append(
             [_label(outcome, several_machines)]
             + [seconds_text(prediction.makespan_s)]
             + ([interval_text(prediction.interval)] if with_interval else [])
             + [f"+{100 * over:.1f} %" if over > 0 else "best"]
-            + [seconds_text(float(part.mean())) for part in parts]
+            + [seconds_text(float(part.mean())) for part in parts.values()]
             + [bytes_text(int(prediction.interfaces["tx"]["bytes"].sum()))]
         )
     head = "placement, machine" if several_machines else "placement"
-    terminal.table(
-        [
-            head,
-            "time",
-            *(["interval"] if with_interval else []),
-            "",
-            "compute",
-            "overhead",
-            "wait",
-            "network",
-        ],
-        rows,
-    )
+    heads = [head, "time", *(["interval"] if with_interval else []), "", *parts, "network"]
+    terminal.table(heads, rows)
     if any(outcome.losses for outcome in ordered):
         rows = [[_label(outcome, several_machines), _largest_losses(outcome)] for outcome in ordered]
         terminal.result("")
