@@ -29,6 +29,7 @@ COMMANDS: tuple[str, ...] = (
     "measure",
     "place",
     "run",
+    "pin",
     "lab",
     "workloads",
     "doctor",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A placement in the words of launchers that Rankwise does not start itself: their files, and the line that uses them.
 
-What is written follows the launchers' documents and is read back in tests; none of these launchers was started with it.
+What is written follows the launchers' documents and is read back in tests. srun (Slurm 22.05.8) and the mpiexec of
+Intel MPI (2021.18) were started with it, two nodes each; the others were not.
 Where a launcher has one list of cores for all nodes and the placement needs more, each rank binds itself: the line
 starts the program through a small shell script.
 """
