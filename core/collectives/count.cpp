@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/count.hpp"
 
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "collectives/registry.hpp"
@@ -41,6 +43,56 @@ bool can_be_expanded(const CollectiveCalls &calls, const Operation &operation) {
            (calls.flags & RW_COLL_INTERCOMM) == 0 && calls.rank < operation.size && operation.root < operation.size;
 }
 
+// Ranks of a communicator above which unequal blocks are taken to be equal: finding where each begins costs their cube.
+constexpr std::size_t most_ranks_with_blocks = 256;
+
+/// What each rank contributed to the allgatherv or reduce_scatter calls of one communicator that have one sum: known where
+/// each rank names one size, and these add up.
+class BlockSizes {
+  public:
+    BlockSizes(std::span<const CollectiveCalls> calls, const Groups &groups) {
+        for (const auto &each : calls) {
+            const std::size_t size = groups[each.group].size();
+            if (each.total_bytes == 0 || size > most_ranks_with_blocks || each.rank >= size ||
+                (each.flags & RW_COLL_INTERCOMM) != 0) {
+                continue;
+            }
+            Sizes &sizes = found_[key(each)];
+            sizes.of_rank.resize(size, unknown);
+            std::uint64_t &own = sizes.of_rank[each.rank];
+            sizes.one_each = sizes.one_each && (own == unknown || own == each.bytes);
+            own = each.bytes;
+        }
+        for (auto &[call, sizes] : found_) {
+            std::uint64_t sum = 0;
+            for (const std::uint64_t bytes : sizes.of_rank) {
+                sizes.one_each = sizes.one_each && bytes != unknown;
+                sum += bytes;
+            }
+            sizes.one_each = sizes.one_each && sum == std::get<2>(call);
+        }
+    }
+
+    /// @return bytes by rank, empty where they are not known
+    std::span<const std::uint64_t> of(const CollectiveCalls &calls) const {
+        const auto found = found_.find(key(calls));
+        return found != found_.end() && found->second.one_each ? found->second.of_rank
+                                                               : std::span<const std::uint64_t>{};
+    }
+
+  private:
+    static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+    using Call = std::tuple<std::uint32_t, std::uint16_t, std::uint64_t>; // communicator, function, sum
+    struct Sizes {
+        std::vector<std::uint64_t> of_rank;
+        bool one_each = true;
+    };
+
+    static Call key(const CollectiveCalls &calls) { return {calls.group, calls.call, calls.total_bytes}; }
+
+    std::map<Call, Sizes> found_;
+};
+
 } // namespace
 
 Operation to_operation(const CollectiveCalls &calls, std::uint32_t size) {
@@ -66,9 +118,13 @@ MessageRows count_messages(Library library, std::span<const CollectiveCalls> cal
     std::unordered_map<Key, std::size_t, KeyHash> row_of;
     std::vector<Step> steps;
     const Algorithm *const first = algorithms().data();
+    const BlockSizes block_sizes(calls, groups);
     for (const auto &each : calls) {
         const auto members = groups[each.group];
-        const Operation operation = to_operation(each, static_cast<std::uint32_t>(members.size()));
+        Operation operation = to_operation(each, static_cast<std::uint32_t>(members.size()));
+        if (operation.total_bytes > 0) {
+            operation.sizes = block_sizes.of(each);
+        }
         if (!can_be_expanded(each, operation)) {
             rows.chosen.push_back(-1);
             continue;

@@ -30,11 +30,12 @@ void allreduce_nonoverlapping(const Operation &operation, Writer &writer) {
 
 void allgatherv_gather_bcast(const Operation &operation, Writer &writer) {
     const auto blocks = Blocks::of(operation);
-    if (operation.rank != 0) {
-        writer.send(0, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
-    } else {
-        for (std::uint32_t peer = 1; peer < operation.size; ++peer) {
-            writer.receive(peer, blocks.bytes(peer, 1), blocks.start(peer));
+    for (std::uint32_t peer = 1; peer < operation.size; ++peer) {
+        const std::uint64_t bytes = blocks.bytes(peer, 1);
+        if (operation.rank == 0 && bytes > 0) {
+            writer.receive(peer, bytes, blocks.start(peer));
+        } else if (operation.rank == peer && bytes > 0) {
+            writer.send(0, bytes, blocks.start(peer));
         }
     }
     then(Collective::bcast, blocks.total(), operation, writer);

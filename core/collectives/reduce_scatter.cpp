@@ -8,7 +8,7 @@
 
 namespace rankwise::collectives {
 
-// Farthest partner first, so that each place ends with the blocks of its own ranks.
+// Farthest partner first, so that each place ends with the blocks of its own ranks. Nothing is sent where there is nothing.
 void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer) {
     const PowerOfTwo core(operation.size);
     const auto blocks = Blocks::of(operation);
@@ -17,7 +17,9 @@ void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer
     if (!place) {
         writer.send(rank + 1, blocks.total(), 0);
         writer.next();
-        writer.receive(rank + 1, blocks.bytes(rank, 1), blocks.start(rank));
+        if (blocks.bytes(rank, 1) > 0) {
+            writer.receive(rank + 1, blocks.bytes(rank, 1), blocks.start(rank));
+        }
         return;
     }
     const bool speaks_for_two = rank < 2 * core.left_over;
@@ -36,12 +38,16 @@ void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer
         const std::uint32_t kept = upper ? first + mask : first;
         const std::uint32_t given = upper ? first : first + mask;
         const std::uint32_t peer = core.unfold(*place ^ mask);
-        writer.send(peer, range(given, mask), blocks.start(first_rank(given)));
-        writer.reduce(peer, range(kept, mask), blocks.start(first_rank(kept)));
+        if (range(given, mask) > 0) {
+            writer.send(peer, range(given, mask), blocks.start(first_rank(given)));
+        }
+        if (range(kept, mask) > 0) {
+            writer.reduce(peer, range(kept, mask), blocks.start(first_rank(kept)));
+        }
         writer.next();
         first = kept;
     }
-    if (speaks_for_two) {
+    if (speaks_for_two && blocks.bytes(rank - 1, 1) > 0) {
         writer.send(rank - 1, blocks.bytes(rank - 1, 1), blocks.start(rank - 1));
     }
 }

@@ -94,3 +94,14 @@ def test_point_to_point_messages_of_both_open_mpis_are_what_they_count(compiled,
     library = monitoring(name)
     recorded, component, _ = run(library, tmp_path, 5, compiled(library, "ring.c"), 23)
     assert component == recorded and sum(recorded.values()) == 5 * (23 + 23 * 1000)
+
+
+@pytest.mark.parametrize("name", ["openmpi-5.0.11", "debian-openmpi"])
+@pytest.mark.parametrize("ranks", [5, 8])
+def test_blocks_of_unequal_lengths_are_sent_as_long_as_they_are(compiled, tmp_path, name, ranks):
+    # GIVEN allgatherv and reduce_scatter with a block of another length for each rank, some empty
+    library = monitoring(name)
+    # WHEN they are recorded and monitored at once
+    recorded, component, _ = run(library, tmp_path, ranks, compiled(library, "unequal.c"))
+    # THEN each pair has the same bytes, though each rank's recording has its own length and the sum only
+    assert component == recorded
