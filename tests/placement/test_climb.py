@@ -62,3 +62,23 @@ def test_ctrl_c_keeps_the_best_so_far():
         [0, 1, 2, 3], Moves(NODE, frozenset(), False), screen, np.random.default_rng(1), time.monotonic() + 5
     )
     assert interrupted and len(set(slot)) == 4
+
+
+def test_the_same_seed_asks_for_the_same_placements_however_long_that_takes():
+    # GIVEN a screen, and one that takes a while now and then
+    wanted = [3, 1, 2, 0, 5, 4, 7, 6]
+
+    def asked(delay_s):
+        batches = []
+
+        def screen(slots):
+            time.sleep(delay_s * (len(batches) % 3))
+            batches.append([list(each) for each in slots])
+            return far_from(wanted)(slots)
+
+        moves = Moves(np.zeros(8, dtype=int), frozenset(), False)
+        climb(list(range(8)), moves, screen, np.random.default_rng(3), time.monotonic() + 60)
+        return batches
+
+    # WHEN the same seed climbs with both and there is time enough THEN both are asked the same
+    assert asked(0.0) == asked(0.004)

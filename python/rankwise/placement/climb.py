@@ -85,7 +85,8 @@ def climb(
             else:
                 failures += 1
             took = max(time.monotonic() - now, 1e-6) / (len(proposals) + 1)
-            count = int(np.clip((end - time.monotonic()) / took - 1, 1, _PROPOSALS))
+            # The same numbers in every run as long as there is time for them, so that a seed gives one result.
+            count = int(np.clip((end - time.monotonic()) / took - 1, 1, min(2 * count, _PROPOSALS)))
     except KeyboardInterrupt:
         return best, True
     return best, False
