@@ -89,6 +89,9 @@ class Walk {
             if (!cost.eager && time_ == times.on_tx + cost.span) {
                 message_has_left();
             } else {
+                if (cost.buffered && cost.eager && time_ > times.sent + cost.on_core &&
+                    resumed(steps_[op_].partner, times.sent))
+                    return; // it was held up until the receiver was back inside MPI
                 const Picoseconds begin = std::max(times.sent, times.answered);
                 job(begin, cost.on_core, Cause::overhead);
                 if (begin > times.sent && leave_for(times.late_after, begin))
@@ -96,6 +99,18 @@ class Walk {
             }
         }
         send_up_to_data();
+    }
+
+    /// Parts of a message went on when a rank was back inside MPI: on to what it did until then.
+    /// @param[in] op    the send or receive of that rank
+    /// @param[in] since if that was later than this
+    bool resumed(std::uint32_t op, Picoseconds since) {
+        const OperationTimes &times = times_[op];
+        if (times.resumed <= since || times.resumed >= time_)
+            return false;
+        back_to(times.resumed, Cause::bytes);
+        go_to(times.resumed_after, time_);
+        return true;
     }
 
     void message_has_left() {
@@ -152,6 +167,11 @@ class Walk {
         if (times.arrives < time_) {
             before();
             return;
+        }
+        if (cost.buffered) {
+            const bool by_sender = times_[send].resumed > times.resumed;
+            if (resumed(by_sender ? send : op_, times.on_rx))
+                return;
         }
         const Picoseconds on_its_way = times.on_rx + std::max(cost.span, cost.rx);
         back_to(std::max(on_its_way, time_ - times_[send].memory), Cause::memory);

@@ -327,7 +327,7 @@ template <class Recorder, class More> class Engine {
         p.running = any;
         if constexpr (More::any)
             if (more_.paths.has_buffers() && ended == Job::calc)
-                paths().is_back(processor);
+                paths().is_back(processor, op);
         next_job(processor);
     }
 

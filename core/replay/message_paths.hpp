@@ -150,7 +150,7 @@ class MessagePaths {
     }
 
   private:
-    static constexpr std::uint64_t parts_of_a_buffer = 4, most_parts = std::uint64_t{1} << 16;
+    static constexpr std::uint64_t parts_of_a_buffer = 4, most_parts = 4096;
 
     std::uint64_t part_bytes(const MessageCost &cost) const {
         if (!cost.buffered)

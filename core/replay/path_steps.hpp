@@ -118,7 +118,8 @@ template <class Engine> struct PathSteps {
     // Buffers ----------------------------------------------------------------------------------------------
 
     /// The host takes what fits of a connection's messages, if their sender is inside MPI.
-    void accept(std::uint32_t number) {
+    /// @param[in] after the computation that has just ended there, `any` if it is inside MPI for longer
+    void accept(std::uint32_t number, std::uint32_t after = any) {
         MessagePaths::Connection &connection = e.more_.paths.connection(number);
         while (!connection.waiting.empty()) {
             const std::uint32_t send = connection.waiting.front();
@@ -135,6 +136,8 @@ template <class Engine> struct PathSteps {
             connection.taken += cost.eager ? size : 0;
             if (flow.handed_over + 1 == flow.parts)
                 connection.waiting.pop_front();
+            if (after != any)
+                e.recorder_.resumed(send, after, e.now_);
             hand_over(flow, cost);
         }
         // An eager send ends when the library can hold what the host has not taken of it and those before.
@@ -160,10 +163,10 @@ template <class Engine> struct PathSteps {
     }
 
     /// A computation has ended: what its rank has to send goes on.
-    void is_back(std::uint32_t processor) {
+    void is_back(std::uint32_t processor, std::uint32_t after) {
         for (const std::uint32_t number : std::exchange(e.more_.paths.at(processor).pending, {})) {
             e.more_.paths.connection(number).is_pending = false;
-            accept(number);
+            accept(number, after);
         }
     }
 

@@ -17,6 +17,7 @@ struct NoRecorder {
     void released(std::uint32_t, std::span<const std::uint32_t>, Picoseconds) {}
     void started(std::uint32_t, std::uint32_t, bool, Picoseconds, Picoseconds) {}
     void reads(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
+    void resumed(std::uint32_t, std::uint32_t, Picoseconds) {}
     void posted(std::uint32_t) {}
     void sent(std::uint32_t, Picoseconds, Picoseconds) {}
     void on_tx(std::uint32_t, std::uint32_t, Picoseconds, Picoseconds) {}
@@ -72,10 +73,22 @@ struct TimelineRecorder : NoRecorder {
             times.answered = now;
             times.late_after = before;
         }
-        reads(processor, op, idle_since, now);
+        keep_gap(processor, op, idle_since, now);
     }
-    /// @param[in] op whose message the processor deals with
-    void reads(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
+    /// @param[in] receive whose message the processor reads a part of
+    void reads(std::uint32_t processor, std::uint32_t receive, Picoseconds idle_since, Picoseconds now) {
+        const std::uint32_t before = last_on_processor[processor];
+        if (idle_since == now && before != receive && before != any)
+            resumed(receive, before, now);
+        keep_gap(processor, receive, idle_since, now);
+    }
+    /// @param[in] op    a send or receive whose message goes on because its rank is back inside MPI
+    /// @param[in] after what the rank did until now
+    void resumed(std::uint32_t op, std::uint32_t after, Picoseconds now) {
+        timeline.operations[op].resumed = now;
+        timeline.operations[op].resumed_after = after;
+    }
+    void keep_gap(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
         if (idle_since < now)
             timeline.gaps.push_back({op, idle_since, now});
         last_on_processor[processor] = op;

@@ -72,13 +72,16 @@ class Causes {
         gap.until(to.at_rx - to.at_ports, WaitsFor::transfer);
         gap.until(to.at_rx, WaitsFor::port_queue);
         gap.until(to.on_rx, WaitsFor::rx_queue);
+        gap.until(from.resumed, WaitsFor::no_progress);
         gap.rest(WaitsFor::transfer);
     }
 
-    /// A rendezvous that holds up its sender.
+    /// A rendezvous that holds up its sender, or an eager message that finds buffers full.
     void send(std::uint32_t send, Cut &gap) {
         const OperationTimes &from = times_[send], &to = times_[steps_[send].partner];
         const MessageCost &cost = cost_of(send);
+        if (cost.eager && cost.buffered)
+            return gap.rest(WaitsFor::full_buffer);
         if (!cost.eager) {
             gap.until(to.ready, WaitsFor::late_receiver);
             if (cost.in_call) {
@@ -125,7 +128,7 @@ void fit(Waiting &found, Picoseconds waiting) {
     Picoseconds over = std::accumulate(found.begin(), found.end(), Picoseconds{0}) - waiting;
     for (const WaitsFor cause :
          {WaitsFor::transfer, WaitsFor::rx_queue, WaitsFor::port_queue, WaitsFor::tx_queue, WaitsFor::link_queue,
-          WaitsFor::no_progress, WaitsFor::late_sender, WaitsFor::late_receiver, WaitsFor::rest}) {
+          WaitsFor::no_progress, WaitsFor::full_buffer, WaitsFor::late_sender, WaitsFor::late_receiver, WaitsFor::rest}) {
         Picoseconds &part = found[static_cast<std::size_t>(cause)];
         const Picoseconds less = std::clamp<Picoseconds>(over, 0, part);
         part -= less;

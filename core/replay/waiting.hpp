@@ -16,7 +16,8 @@ namespace rankwise::replay {
 enum class WaitsFor : std::uint8_t {
     late_sender,   ///< its send had not begun
     late_receiver, ///< of a rendezvous that holds up its sender: the receive was not posted
-    no_progress,   ///< a rendezvous waited until the other rank was inside MPI
+    no_progress,   ///< its message waited until the other rank was inside MPI
+    full_buffer,   ///< an eager send waited for room for its message
     link_queue,    ///< it waited for others of its rank
     tx_queue,      ///< it waited for others at the interface of its sender's node
     rx_queue,      ///< and of its receiver's node
@@ -24,8 +25,8 @@ enum class WaitsFor : std::uint8_t {
     transfer,      ///< overhead of the sender, request, answer, latency, bytes
     rest           ///< no message explains it
 };
-inline constexpr std::array waits_for_names = {"late_sender", "late_receiver", "no_progress", "link_queue",
-                                               "tx_queue",    "rx_queue",      "port_queue",
+inline constexpr std::array waits_for_names = {"late_sender", "late_receiver", "no_progress", "full_buffer",
+                                               "link_queue",  "tx_queue",      "rx_queue",    "port_queue",
                                                "transfer",    "rest"};
 
 /// Picoseconds of a rank by `WaitsFor`.

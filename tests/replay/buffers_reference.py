@@ -41,7 +41,7 @@ class BuffersReference(PathsReference):
     def bounds(self, send) -> list[tuple[int, int]]:
         if send not in self.cut:
             size = self.ops[send][1].value
-            part = max(1, self.link(send).socket_buffer // 4, size // 2**16)
+            part = max(1, self.link(send).socket_buffer // 4, size // 4096)
             self.cut[send] = [(at, min(size, at + part)) for at in range(0, size, part)] or [(0, 0)]
         return self.cut[send]
 

@@ -40,13 +40,20 @@ machine::Machine two_nodes_of(machine::CoreSharing sharing, std::uint64_t eager_
     return machine;
 }
 
-/// The same with a memory that all ranks of a node share, and an interrupt core.
+/// The same with a memory that all ranks of a node share, an interrupt core, switches and small buffers.
 machine::Machine with_more_resources(machine::Machine machine) {
     machine.bandwidths = {
         {.capacity = 3e8, .per_core = 2e8, .passes = 2, .copies = {1, 1}, .computation = true},
         {.capacity = 5e8, .per_core = 2e8, .slowdown = {1, 1.5}, .copies = {1, 0}}};
     machine.interrupts = {true, 200, 1, 1.5};
     machine.link_classes[1].interrupts = true;
+    machine.network = machine::Network::dragonfly(2, 1, 1, 1);
+    machine.network.hop = 10;
+    machine.network.cost = {{50, 1}, {50, 2}};
+    machine.link_classes[1].in_call = true;
+    machine.link_classes[1].socket_buffer = 64;
+    machine.link_classes[1].send_buffer = 16;
+    machine.link_classes[1].unexpected_buffer = 8;
     return machine;
 }
 

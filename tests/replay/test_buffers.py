@@ -7,9 +7,10 @@ import pytest
 from machine_reference import Link, Place
 from machines import machine
 from reference import Op
-from replaying import on_machine, schedule_of, shared_model
+from replaying import model, on_machine, schedule_of, shared_model
 from sharing_reference import Interrupts, Shared
 
+from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
@@ -116,6 +117,16 @@ def test_messages_without_a_receive_are_read_as_far_as_the_library_keeps_them():
     assert times(ranks(), replace(TCP, unexpected_buffer=0))[0] == posted + L + 2 * (SIZE - 2 * BUFFER)
 
 
+def test_a_send_that_finds_buffers_full_waits_for_them_and_on_the_path_for_the_receiver():
+    replay = schedule_of(to_a_rank_that_computes()).replay_recorded(**model(place(), [0, 1]))
+    held_up = LATE + L + 2 * (SIZE - 2 * BUFFER) - O_SEND
+    assert round(replay.waiting["full_buffer"][0] * 1e9) == held_up
+    path = replay.critical_path
+    causes = [_core.replay.CAUSES[cause] for cause in path["cause"]]
+    assert causes == ["computation", "bytes", "overhead"]
+    assert round(path["to_s"][0] * 1e9) == LATE
+
+
 def head_to_head(size):
     return [[Op("send", size, 1 - r), Op("recv", size, 1 - r, requires=[0])] for r in range(2)]
 
@@ -165,12 +176,12 @@ def exchange(pairs, steps, computation, size):
     return ranks
 
 
-def waits(on_interrupts, buffers):
-    """Makespan, and each rank's time in MPI_Send and in MPI_Wait, in ms; 20 exchanges of 256 KiB and 2 ms.
+def replayed(on_interrupts, buffers):
+    """20 exchanges of 256 KiB and 2 ms of computation.
 
     Ranks are alone on nodes whose interrupt core is theirs (`on_interrupts`) or another one.
     """
-    steps, ranks = 20, len(on_interrupts)
+    ranks = len(on_interrupts)
     link = Link(L=20000, o=5000, o_receive=5000, G=1, in_call=True, network=True, **buffers)
     where = Shared(
         processor=list(range(ranks)),
@@ -178,10 +189,15 @@ def waits(on_interrupts, buffers):
         waiting="yield",
         interrupts=Interrupts([r if on else None for r, on in enumerate(on_interrupts)], per_byte=1),
     )
-    schedule = schedule_of(exchange(ranks // 2, steps, 2_000_000, 256 * KIB))
-    replay = schedule.replay_recorded(**shared_model(place(link, ranks), where))
+    schedule = schedule_of(exchange(ranks // 2, 20, 2_000_000, 256 * KIB))
+    return schedule.replay_recorded(**shared_model(place(link, ranks), where))
+
+
+def waits(on_interrupts, buffers):
+    """Makespan, and each rank's time in MPI_Send and in MPI_Wait, in ms."""
+    replay = replayed(on_interrupts, buffers)
     timeline, found = replay.timeline, []
-    for rank in range(ranks):
+    for rank in range(len(on_interrupts)):
         own = timeline["rank"] == rank
         kind, ready, end = (timeline[key][own] for key in ("kind", "ready", "end"))
         sends = (kind == 1).nonzero()[0]
@@ -207,6 +223,22 @@ def test_ranks_on_unequal_cores_run_out_of_phase_and_those_on_equal_cores_do_not
     # AND it is the buffers that do it
     unlimited_ms, _ = waits([False, True], {})
     assert unlimited_ms < 0.75 * unequal_ms
+
+
+def test_what_ranks_wait_for_is_told_and_the_critical_path_has_no_gaps():
+    replay = replayed([False, True], TCP_BUFFERS)
+    cause = {name: [round(time * 1e3) for time in times] for name, times in replay.waiting.items()}
+    # THEN the one on the interrupts waits for its peer to be back in MPI, the other one for what that sends then
+    assert cause["no_progress"][1] > 15 > 5 > cause["no_progress"][0]
+    assert cause["late_sender"][0] > 15 > 5 > cause["late_sender"][1]
+    # AND the path leads from the end to the beginning, and mostly over computation
+    path = replay.critical_path
+    assert path["from_s"][0] == 0
+    assert path["to_s"][-1] == pytest.approx(replay.prediction.makespan_s)
+    assert path["from_s"][1:] == pytest.approx(path["to_s"][:-1])
+    length = path["to_s"] - path["from_s"]
+    computed = [_core.replay.CAUSES[cause] == "computation" for cause in path["cause"]]
+    assert length[computed].sum() > 0.6 * replay.prediction.makespan_s
 
 
 def test_pairing_ranks_on_equal_cores_more_than_halves_the_time_in_communication():
