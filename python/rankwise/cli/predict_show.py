@@ -159,8 +159,10 @@ def _ties(ties: TieSpread, makespan_s: float) -> str:
     others = counted(ties.orders, "other order")
     if ties.low_s == ties.high_s:
         return f"no difference in {others}"
-    low, high = (_percent(end / makespan_s - 1) for end in (ties.low_s, ties.high_s))
-    return f"{low} to {high} in {others}"
+    low, high = (end / makespan_s - 1 for end in (ties.low_s, ties.high_s))
+    if high - low < _WORTH_SAYING:
+        return f"less than {100 * _WORTH_SAYING:g} % in {others}"
+    return f"{_percent(low)} to {_percent(high)} in {others}"
 
 
 def _run(run: RecordedRun) -> str:
