@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "collective_names.hpp"
 #include "collectives/count.hpp"
+#include "collectives/node_partition.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/select.hpp"
 #include "error.hpp"
@@ -59,10 +60,16 @@ coll::Operation operation_of(const std::string &collective, std::uint32_t rank, 
 // (kind, peer, round, bytes, offset); kinds are 0 send, 1 receive, 2 receive and reduce; offset -1 where there is none.
 nb::list steps(const std::string &collective, const std::string &algorithm, std::uint32_t rank, std::uint32_t size,
                std::uint32_t root, std::uint64_t bytes, std::uint32_t element_bytes, std::uint64_t total_bytes,
-               const std::vector<std::uint64_t> &sizes, const std::vector<std::uint64_t> &receive_sizes) {
+               const std::vector<std::uint64_t> &sizes, const std::vector<std::uint64_t> &receive_sizes,
+               const std::vector<std::uint32_t> &nodes) {
+    if (!nodes.empty() && nodes.size() != size) {
+        throw rankwise::Error("nodes of `" + std::to_string(nodes.size()) + "` ranks for `" + std::to_string(size) + "`");
+    }
+    const coll::NodePartition partition(nodes);
     auto operation = operation_of(collective, rank, size, root, bytes, element_bytes, total_bytes);
     operation.sizes = sizes;
     operation.receive_sizes = receive_sizes;
+    operation.nodes = nodes.empty() ? nullptr : &partition;
     std::vector<coll::Step> out;
     coll::expand(coll::find_algorithm(operation.collective, algorithm), operation, out);
     nb::list list;
@@ -118,18 +125,20 @@ void bind_collectives(nb::module_ &module) {
     }, "Operation and name of every algorithm, in order of their indices.");
     room.def("steps", &steps, "collective"_a, "algorithm"_a, nb::kw_only(), "rank"_a, "size"_a, "root"_a = 0,
              "bytes"_a = 0, "element_bytes"_a = 1, "total_bytes"_a = 0, "sizes"_a = std::vector<std::uint64_t>{},
-             "receive_sizes"_a = std::vector<std::uint64_t>{},
+             "receive_sizes"_a = std::vector<std::uint64_t>{}, "nodes"_a = std::vector<std::uint32_t>{},
              "One rank's messages: (kind, peer, round, bytes, offset), kind 0 send, 1 receive, 2 receive and reduce.");
     room.def("select", [](const std::string &library, const std::string &collective, std::uint32_t size,
                           std::uint64_t bytes, std::uint32_t element_bytes, bool commutative, bool nonblocking,
-                          std::uint64_t total_bytes) {
+                          std::uint64_t total_bytes, const std::vector<std::uint32_t> &nodes) {
+        const coll::NodePartition partition(nodes);
         auto operation = operation_of(collective, 0, size, 0, bytes, element_bytes, total_bytes);
         operation.commutative = commutative;
         operation.nonblocking = nonblocking;
+        operation.nodes = nodes.empty() ? nullptr : &partition;
         return coll::select(library_of(library), operation).name;
     }, "library"_a, "collective"_a, nb::kw_only(), "size"_a, "bytes"_a = 0, "element_bytes"_a = 1,
        "commutative"_a = true, "nonblocking"_a = false, "total_bytes"_a = 0,
-       "Name of the algorithm the library takes by default.");
+       "nodes"_a = std::vector<std::uint32_t>{}, "Name of the algorithm the library takes by default.");
     room.def("count_messages", &count_messages, "library"_a, nb::kw_only(), "rank"_a, "group"_a, "call"_a, "flags"_a,
              "root"_a, "datatype_bytes"_a, "bytes"_a, "total_bytes"_a, "count"_a, "group_offsets"_a, "group_members"_a,
              "Messages of collective calls by source, destination, call, algorithm and size bin.");

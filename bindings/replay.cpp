@@ -350,20 +350,29 @@ void bind_traced_run(nb::module_ &room) {
             },
             "ranks"_a, "library"_a, nb::keep_alive<0, 1>())
         .def_prop_ro("operations_about", [](const TracedRun &run) { return run.surveyed.operations; })
-        .def("schedule",
-             [](const TracedRun &run) {
-                 nb::gil_scoped_release unlocked;
-                 Omissions omitted;
-                 auto schedule = std::make_shared<MatchedSchedule>(schedule_from_trace(run, omitted));
-                 return std::pair(std::move(schedule), std::move(omitted));
-             })
+        .def_prop_ro("goes_by_nodes",
+                     [](const TracedRun &run) {
+                         return run.surveyed.goes_by_nodes &&
+                                run.library == rankwise::collectives::Library::mpich;
+                     })
+        .def(
+            "schedule",
+            [](const TracedRun &run, const std::vector<std::uint32_t> &node) {
+                nb::gil_scoped_release unlocked;
+                Omissions omitted;
+                const CommunicatorNodes nodes(run.communicators, node);
+                auto schedule = std::make_shared<MatchedSchedule>(schedule_from_trace(run, nodes, omitted));
+                return std::pair(std::move(schedule), std::move(omitted));
+            },
+            "node"_a = std::vector<std::uint32_t>{})
         .def(
             "in_windows",
-            [](std::shared_ptr<const TracedRun> run, std::size_t window) {
+            [](std::shared_ptr<const TracedRun> run, std::size_t window,
+               const std::vector<std::uint32_t> &node) {
                 nb::gil_scoped_release unlocked;
-                return std::make_unique<StreamedTrace>(std::move(run), window);
+                return std::make_unique<StreamedTrace>(std::move(run), node, window);
             },
-            "window"_a = 0, nb::keep_alive<0, 1>());
+            "window"_a = 0, "node"_a = std::vector<std::uint32_t>{}, nb::keep_alive<0, 1>());
     nb::class_<StreamedTrace>(room, "StreamedTrace")
         .def_prop_ro("ranks", &StreamedTrace::ranks)
         .def_prop_ro("operations", &StreamedTrace::operations)

@@ -34,6 +34,14 @@ void allreduce_nonoverlapping(const Operation &operation, Writer &writer);
 void allgatherv_gather_bcast(const Operation &operation, Writer &writer);
 void reduce_scatter_nonoverlapping(const Operation &operation, Writer &writer);
 
+// MPICH's compositions of what is done within nodes and between them.
+void bcast_composition_alpha(const Operation &operation, Writer &writer);
+void bcast_composition_beta(const Operation &operation, Writer &writer);
+void reduce_composition_alpha(const Operation &operation, Writer &writer);
+void reduce_composition_beta(const Operation &operation, Writer &writer);
+void allreduce_composition_alpha(const Operation &operation, Writer &writer);
+void barrier_composition_alpha(const Operation &operation, Writer &writer);
+
 // Everyone's buffers combined, for everyone.
 void allreduce_recursive_doubling(const Operation &operation, Writer &writer);
 void allreduce_rabenseifner(const Operation &operation, Writer &writer);

@@ -10,6 +10,8 @@
 
 namespace rankwise::collectives {
 
+class NodePartition;
+
 using trace::Collective;
 
 enum class StepKind : std::uint8_t { send, receive, receive_reduce /* received data is combined with the own */ };
@@ -49,6 +51,8 @@ struct Operation {
     std::span<const std::uint64_t> sizes;
     /// alltoallv/w: what each sends to this rank; known to whoever has all ranks' calls. Empty: as `sizes`.
     std::span<const std::uint64_t> receive_sizes;
+    /// Which ranks share a node, for algorithms that go by that; null: not known, or it does not matter.
+    const NodePartition *nodes = nullptr;
 };
 
 /// @brief Where algorithms put their steps.
@@ -64,6 +68,18 @@ class Writer {
     }
     void reduce(std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
         steps_.push_back({StepKind::receive_reduce, peer, round_, bytes, offset});
+    }
+
+    /// @brief Steps of some of the ranks among themselves, as rounds of their own.
+    /// @param[in] members of a peer in these steps its rank
+    void include(std::span<const Step> steps, std::span<const std::uint32_t> members) {
+        next();
+        const std::uint32_t first = round_;
+        for (const Step &step : steps) {
+            round_ = first + step.round;
+            steps_.push_back({step.kind, members[step.peer], round_, step.bytes, step.offset});
+        }
+        next();
     }
 
     /// @brief Begin the next round, unless this one is empty.

@@ -97,6 +97,12 @@ constexpr Algorithm table[] = {
     {"recursive_doubling", barrier, &barrier_recursive_doubling},
     {"linear", barrier, &barrier_linear},
     {"tree", barrier, &barrier_tree},
+    {"composition_alpha", bcast, &bcast_composition_alpha},
+    {"composition_beta", bcast, &bcast_composition_beta},
+    {"composition_alpha", reduce, &reduce_composition_alpha},
+    {"composition_beta", reduce, &reduce_composition_beta},
+    {"composition_alpha", allreduce, &allreduce_composition_alpha},
+    {"composition_alpha", barrier, &barrier_composition_alpha},
 };
 
 } // namespace

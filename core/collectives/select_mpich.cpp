@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/node_partition.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/select.hpp"
 
@@ -14,6 +15,7 @@ constexpr std::uint64_t bcast_short = 12288, bcast_long = 524288;
 constexpr std::uint64_t reduce_short = 2048, allreduce_short = 8, iallreduce_short = 2048;
 constexpr std::uint64_t allgather_short = 81920, allgather_long = 524288, reduce_scatter_long = 524288;
 constexpr std::uint64_t alltoall_short = 256, ialltoall_short = 2048, alltoall_medium = 32768;
+constexpr std::uint64_t allreduce_by_nodes = 32768;
 constexpr std::uint32_t few_ranks = 8;
 
 std::string_view bcast(const Operation &operation) {
@@ -53,7 +55,37 @@ std::string_view alltoall(const Operation &operation) {
     return operation.bytes <= alltoall_medium ? "linear" : "pairwise";
 }
 
+// Whether a part is done within each node: the rules of MPICH's device ch4, the same in 4.0 to 5.0. Empty: it is not.
+std::string_view composition_of(const Operation &operation) {
+    if (operation.nonblocking || operation.nodes == nullptr || !operation.nodes->has_levels()) {
+        return {};
+    }
+    switch (operation.collective) {
+    case Collective::barrier:
+        return "composition_alpha";
+    case Collective::bcast:
+        if (operation.size < few_ranks || operation.bytes < bcast_short) {
+            return "composition_alpha";
+        }
+        return std::has_single_bit(operation.size) && operation.bytes < bcast_long ? "composition_beta"
+                                                                                   : std::string_view{};
+    case Collective::reduce:
+        if (!operation.commutative) {
+            return {};
+        }
+        return operation.bytes <= reduce_short ? "composition_beta" : "composition_alpha";
+    case Collective::allreduce:
+        return operation.commutative && operation.bytes <= allreduce_by_nodes ? "composition_alpha"
+                                                                              : std::string_view{};
+    default:
+        return {};
+    }
+}
+
 std::string_view name_of(const Operation &operation) {
+    if (const std::string_view composition = composition_of(operation); !composition.empty()) {
+        return composition;
+    }
     switch (operation.collective) {
     case Collective::barrier:
         // k-dissemination with k = 2; the nonblocking one is called recursive doubling, but sends the same messages.

@@ -39,6 +39,8 @@ class Communicators {
     /// @return the communicator of that index on a rank, null if it is unknown there
     const Communicator *find(std::uint32_t world_rank, std::uint32_t index) const;
 
+    const std::vector<Communicator> &all() const noexcept { return all_; } ///< by number
+
   private:
     std::vector<Communicator> all_;
     std::vector<std::vector<std::uint32_t>>

@@ -65,9 +65,9 @@ TracedRun::TracedRun(std::span<const trace::ThreadRecord *const> of, collectives
     : ranks(of.begin(), of.end()), library(follow), communicators(checked(of)),
       surveyed(survey(of, communicators)) {}
 
-RankReader::RankReader(const TracedRun &run, std::uint32_t rank, Tags &tags, ScheduleBuilder &builder,
-                       Omissions &omitted)
-    : run_(run), rank_(rank), record_(*run.ranks[rank]), tags_(tags), omitted_(omitted),
+RankReader::RankReader(const TracedRun &run, const CommunicatorNodes &nodes, std::uint32_t rank, Tags &tags,
+                       ScheduleBuilder &builder, Omissions &omitted)
+    : run_(run), nodes_(nodes), rank_(rank), record_(*run.ranks[rank]), tags_(tags), omitted_(omitted),
       program_(builder, rank), reader_(record_.trace) {
     if ((record_.rank.flags & RW_TRACE_CUT) != 0)
         ++omitted_["ranks of which only a part of the calls was traced"];
@@ -327,6 +327,7 @@ std::vector<std::uint32_t> RankReader::collective(const Request &request) {
     collectives::Operation operation = operation_of(request);
     operation.rank = c->rank_of(rank_);
     operation.size = static_cast<std::uint32_t>(c->members.size());
+    operation.nodes = nodes_.find(*c);
     if (request.sizes.size() == operation.size)
         operation.sizes = request.sizes;
     std::vector<std::uint64_t> incoming;

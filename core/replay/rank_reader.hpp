@@ -10,6 +10,7 @@
 
 #include "collectives/operation.hpp"
 #include "collectives/select.hpp"
+#include "replay/communicator_nodes.hpp"
 #include "replay/communicators.hpp"
 #include "replay/rank_program.hpp"
 #include "replay/request_outcomes.hpp"
@@ -38,11 +39,12 @@ struct TracedRun {
 /// @brief Turns one rank's events into operations (formats/loggops.md, "From a trace").
 class RankReader {
   public:
+    /// @param[in]     nodes   where collectives go by who shares a node
     /// @param[in]     tags    the same for all ranks
     /// @param[out]    builder where operations are written
     /// @param[in,out] omitted what could not be taken over
-    RankReader(const TracedRun &run, std::uint32_t rank, Tags &tags, ScheduleBuilder &builder,
-               Omissions &omitted);
+    RankReader(const TracedRun &run, const CommunicatorNodes &nodes, std::uint32_t rank, Tags &tags,
+               ScheduleBuilder &builder, Omissions &omitted);
 
     /// @brief Read on until the rank has as many operations and its program has gone on.
     ///
@@ -89,6 +91,7 @@ class RankReader {
     std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k, std::uint32_t own) const;
 
     const TracedRun &run_;
+    const CommunicatorNodes &nodes_;
     const std::uint32_t rank_;
     const trace::ThreadRecord &record_;
     Tags &tags_;

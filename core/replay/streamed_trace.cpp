@@ -23,15 +23,16 @@ constexpr std::uint32_t read_at_once = 1u << 16;
 
 } // namespace
 
-StreamedTrace::StreamedTrace(std::shared_ptr<const TracedRun> run, std::size_t window)
-    : run_(std::move(run)),
+StreamedTrace::StreamedTrace(std::shared_ptr<const TracedRun> run, std::span<const std::uint32_t> node,
+                             std::size_t window)
+    : run_(std::move(run)), nodes_(run_->communicators, node),
       window_(window > 0 ? window : std::max(least_window, window_of_rank * run_->ranks.size())) {
     Tags tags;
     ScheduleBuilder builder(static_cast<std::uint32_t>(ranks()), "event");
     ScheduleBuilder::Part part;
     MessageBalance balance(static_cast<std::uint32_t>(ranks()));
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-        RankReader reader(*run_, rank, tags, builder, omitted_);
+        RankReader reader(*run_, nodes_, rank, tags, builder, omitted_);
         for (bool more = true; more;) {
             if (builder.size(rank) > std::numeric_limits<std::uint32_t>::max() - 2 * read_at_once)
                 throw Error("rank `" + std::to_string(rank) + "` has more than 2^32 operations",
@@ -55,7 +56,7 @@ std::uint64_t StreamedTrace::operations() const noexcept {
 }
 
 Prediction StreamedTrace::replay(const machine::Machine &machine, const machine::Layout &layout) const {
-    TraceWindow window(*run_, operations_, window_);
+    TraceWindow window(*run_, nodes_, operations_, window_);
     return replay_on_machine(window, machine, layout);
 }
 

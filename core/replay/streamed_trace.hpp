@@ -18,10 +18,12 @@ namespace rankwise::replay {
 /// The outcome is that of the whole schedule, to the last bit. Each replay reads the traces again.
 class StreamedTrace {
   public:
+    /// @param[in] node   of each world rank, where collectives go by who shares a node; empty: not known
     /// @param[in] window how many operations to hold; 0: as many as serve both the caches and the ranks
     /// @throws Error messages without a receive or the other way round; receives of which the trace does not
     /// say what they took
-    explicit StreamedTrace(std::shared_ptr<const TracedRun> run, std::size_t window = 0);
+    explicit StreamedTrace(std::shared_ptr<const TracedRun> run, std::span<const std::uint32_t> node = {},
+                           std::size_t window = 0);
 
     Prediction replay(const machine::Machine &machine, const machine::Layout &layout) const;
 
@@ -38,6 +40,7 @@ class StreamedTrace {
 
   private:
     std::shared_ptr<const TracedRun> run_;
+    CommunicatorNodes nodes_;
     std::size_t window_;
     Omissions omitted_;
     std::vector<std::uint64_t> operations_; ///< of each rank

@@ -5,11 +5,11 @@
 
 namespace rankwise::replay {
 
-Schedule schedule_from_trace(const TracedRun &run, Omissions &omitted) {
+Schedule schedule_from_trace(const TracedRun &run, const CommunicatorNodes &nodes, Omissions &omitted) {
     Tags tags;
     ScheduleBuilder builder(static_cast<std::uint32_t>(run.ranks.size()), "event");
     for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank)
-        RankReader(run, rank, tags, builder, omitted).read(std::numeric_limits<std::uint32_t>::max());
+        RankReader(run, nodes, rank, tags, builder, omitted).read(std::numeric_limits<std::uint32_t>::max());
     return builder.finish();
 }
 

@@ -13,7 +13,8 @@ namespace rankwise::replay {
 /// which is estimated from the samples of schedstat (formats/loggops.md, "From a trace"). Receives from any
 /// source, MPI_Waitany and the like take what they took in the recording.
 ///
+/// @param[in]  nodes   where collectives go by who shares a node
 /// @param[out] omitted what could not be taken over
-Schedule schedule_from_trace(const TracedRun &run, Omissions &omitted);
+Schedule schedule_from_trace(const TracedRun &run, const CommunicatorNodes &nodes, Omissions &omitted);
 
 } // namespace rankwise::replay

@@ -66,6 +66,18 @@ bool posts_unknown(const Event &event) {
     }
 }
 
+bool goes_by_nodes(const Event &event) {
+    switch (event.call_class == CallClass::collective ? collective_of(event.kind) : trace::Collective::none) {
+    case trace::Collective::barrier:
+    case trace::Collective::bcast:
+    case trace::Collective::reduce:
+    case trace::Collective::allreduce:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /// About how many operations an event becomes: of a collective, a message a neighbour or two a doubling.
 std::uint64_t operations_of(const Event &event, std::uint32_t rank, const Communicators &communicators) {
     const std::uint64_t computation = event.gap_ticks > 0 ? 1 : 0;
@@ -127,6 +139,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
                 continue;
             }
             out.posts_unknown[rank] = out.posts_unknown[rank] || posts_unknown(event);
+            out.goes_by_nodes = out.goes_by_nodes || goes_by_nodes(event);
             out.operations += operations_of(event, rank, communicators);
             const double gap = static_cast<double>(event.gap_ticks) * seconds_per_tick;
             (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;

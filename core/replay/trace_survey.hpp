@@ -27,6 +27,7 @@ struct Survey {
     std::vector<std::unordered_map<std::uint64_t, std::vector<Incoming>>> from_neighbours;
     /// By world rank: whether it posts receives of which only their end says what they took.
     std::vector<bool> posts_unknown;
+    bool goes_by_nodes = false;   ///< some collective of MPICH goes by who shares a node
     std::uint64_t operations = 0; ///< about how many a schedule would have
 
     static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) {

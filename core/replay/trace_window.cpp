@@ -8,7 +8,8 @@
 
 namespace rankwise::replay {
 
-TraceWindow::TraceWindow(const TracedRun &run, std::span<const std::uint64_t> operations, std::size_t size)
+TraceWindow::TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
+                         std::span<const std::uint64_t> operations, std::size_t size)
     : computation(run.ranks.size()), size_(size),
       builder_(static_cast<std::uint32_t>(run.ranks.size()), "event") {
     schedule.origin_word = was_.origin_word = "event";
@@ -16,7 +17,7 @@ TraceWindow::TraceWindow(const TracedRun &run, std::span<const std::uint64_t> op
     ranks_.reserve(run.ranks.size());
     std::vector<std::uint32_t> all;
     for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
-        ranks_.push_back({RankReader(run, rank, tags_, builder_, omitted_), operations[rank], false, 0, false, {}});
+        ranks_.push_back({RankReader(run, nodes, rank, tags_, builder_, omitted_), operations[rank], false, 0, false, {}});
         total_ += operations[rank];
         all.push_back(rank);
     }

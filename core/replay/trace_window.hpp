@@ -35,9 +35,11 @@ class TraceWindow {
     /// The kind of a rank's rest.
     static constexpr Kind rest = Kind{0};
 
+    /// @param[in] nodes      where collectives go by who shares a node
     /// @param[in] operations how many each rank will have in the end
     /// @param[in] size       how many operations to hold
-    TraceWindow(const TracedRun &run, std::span<const std::uint64_t> operations, std::size_t size);
+    TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes, std::span<const std::uint64_t> operations,
+                std::size_t size);
 
     /// How the numbers changed.
     struct Change {

@@ -208,6 +208,7 @@ def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topol
         topology,
         draws=args.replays,
         computation=recorded_computation(source, topology, machine, args.memory_bound),
+        expand=source.expand,
     )
     predictor.run = recorded_run(source, predictor)
     return predictor

@@ -376,6 +376,7 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
             switches=switches,
             draws=draws,
             computation=computation,
+            expand=source.expand,
         )
         # What is changed by hand is another machine than the one that the program ran on.
         predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)

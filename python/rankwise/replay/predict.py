@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
+from rankwise.replay.expansions import Expansions, partition
 from rankwise.replay.layout import layout, links, reordered, topology_of, without_buffers
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
@@ -79,6 +80,7 @@ class Predictor:
         seed: Of these draws, which are the same for all placements.
         computation: How its ranks compute, and where that was timed: where the machine says how others slow a rank, its
             computation is what it would have been alone, before any prediction.
+        expand: Gives the schedule of ranks on these nodes, where that depends on it (`Source.expand`).
 
     Raises:
         RankwiseError: A resource does not fit the nodes.
@@ -98,6 +100,7 @@ class Predictor:
         draws: int = 0,
         seed: int = 1,
         computation: Computation | None = None,
+        expand: Callable[[np.ndarray], _core.replay.Schedule] | None = None,
     ):
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
@@ -109,8 +112,17 @@ class Predictor:
         self._sharing = Sharing(machine, self.switches, computation.memory_bound)
         self.schedule = self._alone(schedule, computation)
         self._computation = replace(computation, recorded=None, machine=None)
+        self._expansions = (
+            Expansions(expand, self.schedule, lambda other: copy(self)._alone(other, computation))
+            if expand
+            else None
+        )
         self._replayed = self.schedule  # with its ranks in the order in which ties are served
         self._position: np.ndarray | None = None  # of each rank in that order; `None`: by number
+        self._reordered: tuple = (
+            None,
+            None,
+        )  # the last expansion that was replayed in that order, and itself so
         self.run: RecordedRun | None = None
         self._draws = draws
         rng = np.random.default_rng(seed)
@@ -178,12 +190,22 @@ class Predictor:
             RankwiseError: As `predict`.
         """
         layouts = [self._layout(each) for each in placements]
-        return self.schedule.makespans_s(**self._model(), layouts=layouts, threads=threads)
+        if self._expansions is None:
+            return self.schedule.makespans_s(**self._model(), layouts=layouts, threads=threads)
+        out = np.empty(len(placements))
+        of = [partition(each.node).tobytes() for each in placements]
+        for key in dict.fromkeys(of):
+            alike = [k for k, each in enumerate(of) if each == key]
+            schedule = self._expansions.on(placements[alike[0]])
+            chosen = [layouts[k] for k in alike]
+            out[alike] = schedule.makespans_s(**self._model(), layouts=chosen, threads=threads)
+        return out
 
     def screen_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
         """About the predicted times of many placements, without a queue: which of them are worth a replay.
 
-        Everything is served in the order that it has in the replay of the first placement. Arguments and errors are
+        Everything is served in the order that it has in the replay of the first placement, and collectives are taken
+        to be the same under all. Arguments and errors are
         those of `makespans_s`.
         """
         layouts = [self._layout(each) for each in placements]
@@ -243,6 +265,7 @@ class Predictor:
             self.schedule, machine, self.topology, switches=switches, computation=self._computation
         )
         other._replayed, other._position = self._replayed, self._position
+        other._expansions = self._expansions
         return other
 
     def in_order(self, position: np.ndarray) -> Predictor:
@@ -254,24 +277,33 @@ class Predictor:
             position: Place of each rank in the order.
         """
         other = copy(self)
-        other._replayed, other._position = self.schedule, None
+        other._replayed, other._position, other._reordered = self.schedule, None, (None, None)
         if (position != np.arange(len(position))).any():
             other._replayed, other._position = self.schedule.renumbered(position), position
         other._drawn = [copy(each) for each in self._drawn]
         for each in other._drawn:
-            each._replayed, each._position = other._replayed, other._position
+            each._replayed, each._position, each._reordered = other._replayed, other._position, (None, None)
         return other
 
     def _replay(self, how: str, placement: Placement):
         """What a replay of the schedule gives, with ranks in the order in which ties are served."""
         where = self._layout(placement)
+        schedule = self._expansions.on(placement) if self._expansions else self.schedule
         if self._position is None:
-            return getattr(self.schedule, how)(**self._model(), layout=where)
+            return getattr(schedule, how)(**self._model(), layout=where)
+        replayed = self._replayed if schedule is self.schedule else self._in_position(schedule)
         try:
-            return getattr(self._replayed, how)(**self._model(), layout=reordered(where, self._position))
+            return getattr(replayed, how)(**self._model(), layout=reordered(where, self._position))
         except RankwiseError:
-            self.schedule.replay_on_machine(**self._model(), layout=where)  # says it in the program's numbers
+            schedule.replay_on_machine(**self._model(), layout=where)  # says it in the program's numbers
             raise
+
+    def _in_position(self, schedule: _core.replay.Schedule) -> _core.replay.Schedule:
+        last, itself = self._reordered
+        if last is not schedule:
+            itself = schedule.renumbered(self._position)
+            self._reordered = schedule, itself
+        return itself
 
     def _by_rank(self, values: np.ndarray) -> np.ndarray:
         return values if self._position is None else values[self._position]

@@ -16,6 +16,10 @@ from rankwise.quantities import bytes_text
 from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
     from rankwise.placement.placement import Placement
     from rankwise.recording.span import Span
     from rankwise.replay.counts import Counts
@@ -42,6 +46,8 @@ class Source:
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
         span: How long that took, if it is known and the schedule has all of it.
+        expand: Gives the schedule of ranks on these nodes, if collectives go by who shares a node; in `schedule` each
+            rank has a node of its own.
     """
 
     schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
@@ -50,6 +56,7 @@ class Source:
     library: str | None = None
     recorded: Placement | None = None
     span: Span | None = None
+    expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
 
     @property
     def in_windows(self) -> bool:
@@ -246,7 +253,14 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
+    in_windows = isinstance(schedule, _core.replay.StreamedTrace)
+
+    def expand(node: np.ndarray) -> _core.replay.Schedule:
+        with calls_named(path), named(path):
+            return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
+
     recording = Recording.open(path)
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
     span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
-    return Source(schedule, "recording", omitted, library, recording.placement, span)
+    by_nodes = expand if run.goes_by_nodes else None
+    return Source(schedule, "recording", omitted, library, recording.placement, span, by_nodes)

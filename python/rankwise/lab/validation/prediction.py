@@ -35,7 +35,13 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
     source = load_source(path)
     computation = recorded_computation(source, topology, machine)
     predictor = Predictor(
-        source.schedule, machine, topology, draws=DRAWS, seed=options.seed, computation=computation
+        source.schedule,
+        machine,
+        topology,
+        draws=DRAWS,
+        seed=options.seed,
+        computation=computation,
+        expand=source.expand,
     )
     predictor.run = recorded_run(source, predictor)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/node_partition.hpp"
+#include "collectives/select.hpp"
+
+// MPICH's compositions (its device ch4): a part within each node, a part among the first ranks of the nodes.
+namespace rankwise::collectives {
+namespace {
+
+/// One rank's steps of an operation, part after part; without nodes each rank is one of its own.
+class Composition {
+  public:
+    Composition(const Operation &operation, Writer &writer)
+        : operation_(operation), nodes_(operation.nodes), writer_(writer) {
+        if (nodes_ == nullptr) {
+            alone_.push_back(operation.rank);
+            for (std::uint32_t rank = 0; rank < operation.size; ++rank) {
+                everyone_.push_back(rank);
+            }
+        }
+    }
+
+    std::uint32_t leader(std::uint32_t rank) const { return nodes_ == nullptr ? rank : nodes_->leader(rank); }
+    std::uint32_t leader() const { return leader(operation_.rank); }
+    bool is_leader() const { return leader() == operation_.rank; }
+    bool is_with_root() const { return leader() == leader(operation_.root); }
+
+    void within_node(Collective collective, std::uint64_t bytes, std::uint32_t root) {
+        among(nodes_ == nullptr ? alone_ : nodes_->neighbours(operation_.rank), collective, bytes, root);
+    }
+    void among_leaders(Collective collective, std::uint64_t bytes, std::uint32_t root) {
+        if (is_leader()) {
+            among(nodes_ == nullptr ? everyone_ : nodes_->leaders(), collective, bytes, root);
+        }
+    }
+    void move(std::uint32_t from, std::uint32_t to) {
+        writer_.next();
+        if (from != to && operation_.rank == from) {
+            writer_.send(to, operation_.bytes, 0);
+        }
+        if (from != to && operation_.rank == to) {
+            writer_.receive(from, operation_.bytes, 0);
+        }
+        writer_.next();
+    }
+
+  private:
+    void among(const std::vector<std::uint32_t> &members, Collective collective, std::uint64_t bytes,
+               std::uint32_t root) {
+        const auto place = [&](std::uint32_t rank) {
+            return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) - members.begin());
+        };
+        if (members.size() < 2) {
+            return;
+        }
+        Operation inner = operation_;
+        inner.collective = collective;
+        inner.size = static_cast<std::uint32_t>(members.size());
+        inner.rank = place(operation_.rank);
+        inner.root = place(root);
+        inner.bytes = bytes;
+        inner.nodes = nullptr;
+        std::vector<Step> steps;
+        Writer part(steps);
+        select_mpich(inner).expand(inner, part);
+        writer_.include(steps, members);
+    }
+
+    const Operation &operation_;
+    const NodePartition *nodes_;
+    Writer &writer_;
+    std::vector<std::uint32_t> alone_, everyone_;
+};
+
+} // namespace
+
+void bcast_composition_alpha(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    parts.move(operation.root, parts.leader(operation.root));
+    parts.among_leaders(Collective::bcast, operation.bytes, parts.leader(operation.root));
+    parts.within_node(Collective::bcast, operation.bytes, parts.leader());
+}
+
+void bcast_composition_beta(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    if (parts.is_with_root()) {
+        parts.within_node(Collective::bcast, operation.bytes, operation.root);
+    }
+    parts.among_leaders(Collective::bcast, operation.bytes, parts.leader(operation.root));
+    if (!parts.is_with_root()) {
+        parts.within_node(Collective::bcast, operation.bytes, parts.leader());
+    }
+}
+
+void reduce_composition_alpha(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    parts.within_node(Collective::reduce, operation.bytes, parts.leader());
+    parts.among_leaders(Collective::reduce, operation.bytes, 0);
+    parts.move(0, operation.root);
+}
+
+void reduce_composition_beta(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    if (!parts.is_with_root()) {
+        parts.within_node(Collective::reduce, operation.bytes, parts.leader());
+    }
+    parts.among_leaders(Collective::reduce, operation.bytes, parts.leader(operation.root));
+    if (parts.is_with_root()) {
+        parts.within_node(Collective::reduce, operation.bytes, operation.root);
+    }
+}
+
+void allreduce_composition_alpha(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    parts.within_node(Collective::reduce, operation.bytes, parts.leader());
+    parts.among_leaders(Collective::allreduce, operation.bytes, 0);
+    parts.within_node(Collective::bcast, operation.bytes, parts.leader());
+}
+
+void barrier_composition_alpha(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    parts.within_node(Collective::barrier, 0, parts.leader());
+    parts.among_leaders(Collective::barrier, 0, 0);
+    parts.within_node(Collective::bcast, 1, parts.leader());
+}
+
+} // namespace rankwise::collectives
