@@ -107,7 +107,10 @@ bool replay_all(const replay::Schedule &schedule) {
                         replay::critical_path(matching.steps, machine, layout, timeline);
                         replay::waiting(matching.steps, machine, layout, prediction, timeline);
                     }
-                    replay::computing_alone(schedule, matching, machine, layout);
+                    if (more == 1) {
+                        replay::computing_alone(schedule, matching, machine, layout);
+                        return;
+                    }
                     const std::vector<machine::Layout> layouts(3, layout);
                     replay::screen(schedule, matching, machine, layouts, 2);
                     replay::makespans(schedule, matching, machine, layouts, 2);
