@@ -144,22 +144,15 @@ template <class Recorder, class More> class Engine {
     void serve(const Event &event) {
         now_ = event.time;
         const std::uint32_t send = event.order & ((1u << phase_shift) - 1);
+        if constexpr (More::any)
+            if (paths().serve(event.order >> phase_shift, send, event.what))
+                return;
         switch (static_cast<Phase>(event.order >> phase_shift)) {
         case data_arrives:
-            if (is_in_parts(send)) {
-                if constexpr (More::any)
-                    paths().part_arrives(send, event.what);
-            } else {
-                arrive(event.what);
-            }
+            arrive(event.what);
             break;
         case enters_rx:
-            if (is_in_parts(send)) {
-                if constexpr (More::any)
-                    paths().enter_next(send, event.what);
-            } else {
-                enter_rx(send, event.what);
-            }
+            enter_rx(send, event.what);
             break;
         case request_arrives:
             request(event.what);
@@ -171,12 +164,7 @@ template <class Recorder, class More> class Engine {
             finish_send(event.what, has_left);
             break;
         case enters_link:
-            if (is_in_parts(send)) {
-                if constexpr (More::any)
-                    paths().leave_rank(send);
-            } else {
-                enter_tx(send, cost_of_send(send));
-            }
+            enter_tx(send, cost_of_send(send));
             break;
         case job_ends:
             if constexpr (More::any)
@@ -446,13 +434,6 @@ template <class Recorder, class More> class Engine {
             steps().leave_rx(send, receive, cost, start, last_byte);
         else
             at(last_byte, data_arrives, send, receive);
-    }
-
-    /// Whether a message passes more than two interfaces, and is on its way.
-    bool is_in_parts(std::uint32_t send) const {
-        if constexpr (More::any)
-            return more_.paths.is_under_way(send);
-        return false;
     }
 
     void arrive(std::uint32_t receive) {

@@ -20,6 +20,22 @@ template <class Engine> struct PathSteps {
 
     Engine &e;
 
+    /// @brief An event of a message that is under way: the next part of it goes on.
+    /// @return whether the event was one of its way
+    bool serve(std::uint32_t phase, std::uint32_t send, std::uint32_t what) {
+        if (phase != Phase::data_arrives && phase != Phase::enters_rx && phase != Phase::enters_link)
+            return false;
+        if (!e.more_.paths.is_under_way(send))
+            return false;
+        if (phase == Phase::data_arrives)
+            part_arrives(send, what);
+        else if (phase == Phase::enters_rx)
+            enter_next(send, what);
+        else
+            leave_rank(send);
+        return true;
+    }
+
     // The way ----------------------------------------------------------------------------------------------
 
     /// A message that is to leave its rank.
