@@ -450,6 +450,14 @@ void bind_replay(nb::module_ &module) {
                 return std::make_shared<MatchedSchedule>(read_goal_binary(view, name));
             },
             "data"_a, "name"_a)
+        .def_static(
+            "read_goal_binary",
+            [](Array<std::uint8_t> data, const std::string &name) {
+                const std::string_view view(reinterpret_cast<const char *>(data.data()), data.size());
+                nb::gil_scoped_release unlocked;
+                return std::make_shared<MatchedSchedule>(read_goal_binary(view, name));
+            },
+            "data"_a, "name"_a)
         .def_static("from_arrays", &from_arrays, "operations_of_rank"_a, "kind"_a, "value"_a, "peer"_a,
                     "tag"_a, "later"_a, "earlier"_a, "at_start"_a)
         .def("write_goal", [](const MatchedSchedule &s) { return write_goal(s.schedule); })

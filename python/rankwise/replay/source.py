@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
@@ -17,8 +19,6 @@ from rankwise.replay import simgrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import numpy as np
 
     from rankwise.placement.placement import Placement
     from rankwise.recording.span import Span
@@ -124,10 +124,12 @@ def load(
             counts, recorded = of_recording(path)
             return Source(counts, "counts", recorded=recorded)
         return _from_recording(path, library, memory_bytes)
-    data = read_bytes(path)
     with named(path):
-        if _core.replay.Schedule.is_goal_binary(data):
+        if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
+            # Mapped: large files are not in memory beside their schedule.
+            data = np.memmap(path, np.uint8, "r")
             return Source(_core.replay.Schedule.read_goal_binary(data, str(path)), "goal-binary")
+        data = read_bytes(path)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -147,14 +149,19 @@ def load(
         return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file's content.
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """A file's content, or its beginning.
+
+    Args:
+        path: The file.
+        most: How much to read at most; -1: all.
 
     Raises:
         RankwiseError: It cannot be read.
     """
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read(most)
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
