@@ -259,7 +259,8 @@ struct rw_rank_run {
  * be longer than they need be (bytes 0x80 before the last), so that a number can be changed where it stands.
  * The used bytes of the RW_CHUNK_TRACE runs of one owner, joined by `sequence`, are the stream; an event never
  * crosses a run. The stream starts with the first call after MPI_Init: the gap of its first event begins at `init_ticks`.
- * With RW_TRACE_CUT it may start and stop anywhere, and requests may be completed that were taken before it.
+ * With RW_TRACE_CUT it may start and stop anywhere, a phase also several times: the time in between is in no gap. Requests
+ * may be completed then that were taken before.
  *
  *   event    = u kind  u gap  u duration  payload        (RW_TRACE_PLAIN; see "Coded traces" for the others)
  *
