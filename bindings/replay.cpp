@@ -542,6 +542,6 @@ void bind_replay(nb::module_ &module) {
             "operation"_a)
         .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
-        .def("screen_s", &for_many<screen>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+        .def("screen_s", &for_many<screen_by_first>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }

@@ -5,7 +5,7 @@
 #include "replay/matching.hpp"
 #include "replay/prediction.hpp"
 #include "replay/schedule.hpp"
-#include "replay/static_pass.hpp"
+#include "replay/screen_program.hpp"
 #include "replay/timeline.hpp"
 #include "replay/trace_window.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "in_threads.hpp"
+#include "replay/lanes.hpp"
 #include "replay/machine_replay.hpp"
 #include "replay/static_pass.hpp"
 
@@ -18,25 +19,32 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
     return out;
 }
 
-std::vector<Picoseconds> screen(const Schedule &schedule, const Matching &matching,
-                                const machine::Machine &machine, std::span<const machine::Layout> layouts,
-                                unsigned threads) {
-    if (layouts.empty())
-        return {};
+ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
+                                const machine::Machine &machine, const machine::Layout &layout) {
     ServiceOrder order;
-    replay_on_machine(schedule, matching, machine, layouts.front(), order);
-    LargeArray<Step> known;
-    if (schedule.wildcards)
-        known = steps_on_machine(schedule, matching, machine, layouts.front());
-    const LargeArray<Step> &steps = schedule.wildcards ? known : matching.steps;
-    constexpr std::size_t at_once = 8;
+    replay_on_machine(schedule, matching, machine, layout, order);
+    if (!schedule.wildcards)
+        return screen_program(schedule, matching.steps, order, machine);
+    return screen_program(schedule, steps_on_machine(schedule, matching, machine, layout), order, machine);
+}
+
+std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Machine &machine,
+                                std::span<const machine::Layout> layouts, unsigned threads) {
     std::vector<Picoseconds> out(layouts.size());
-    in_threads((layouts.size() + at_once - 1) / at_once, threads, [&](std::size_t k) {
-        const auto some = layouts.subspan(k * at_once, std::min(at_once, layouts.size() - k * at_once));
-        const std::vector<Picoseconds> part = static_pass(schedule, steps, order, machine, some);
-        std::copy(part.begin(), part.end(), out.begin() + static_cast<std::ptrdiff_t>(k * at_once));
+    in_threads((layouts.size() + lanes - 1) / lanes, threads, [&](std::size_t k) {
+        const auto some = layouts.subspan(k * lanes, std::min(lanes, layouts.size() - k * lanes));
+        const std::vector<Picoseconds> part = static_pass(program, machine, some);
+        std::copy(part.begin(), part.end(), out.begin() + static_cast<std::ptrdiff_t>(k * lanes));
     });
     return out;
+}
+
+std::vector<Picoseconds> screen_by_first(const Schedule &schedule, const Matching &matching,
+                                         const machine::Machine &machine,
+                                         std::span<const machine::Layout> layouts, unsigned threads) {
+    if (layouts.empty())
+        return {};
+    return screen(screen_program_of(schedule, matching, machine, layouts.front()), machine, layouts, threads);
 }
 
 } // namespace rankwise::replay

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "replay/static_pass.hpp"
+#include "replay/screen_program.hpp"
 #include "replay/timeline.hpp"
 
 namespace rankwise::replay {
