@@ -46,9 +46,9 @@ class Generator:
         self.ranks, self.scatter = ranks, scatter
 
     def computation(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Times in picoseconds."""
+        """Times in picoseconds, whole nanoseconds as in GOAL files."""
         longer = np.random.default_rng(1).random(shape) * self.scatter
-        return (CALC_PS * (1 + longer)).astype(np.uint64)
+        return (CALC_PS * (1 + longer)).astype(np.uint64) // 1000 * 1000
 
     def schedule(self, kinds: np.ndarray, peers: np.ndarray, edges: np.ndarray, steps: int):
         """Each rank's step is `kinds`; `peers` are ranks x operations of a step, the same in all steps.
