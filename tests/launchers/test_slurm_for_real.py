@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Placements under a real Slurm: a controller and two nodes on this machine, each with a host name of its own."""
 
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -35,7 +37,7 @@ SlurmctldHost={host}
 SlurmUser=root
 SlurmdUser=root
 AuthInfo=socket={here}/munge.socket
-SlurmctldPort=17817
+SlurmctldPort={controller}
 StateSaveLocation={here}/state
 SlurmdSpoolDir={here}/spool.%n
 SlurmctldPidFile={here}/slurmctld.pid
@@ -48,8 +50,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SwitchType=switch/none
 ReturnToService=2
-NodeName=nodeA NodeHostname={host} NodeAddr=127.0.0.1 Port=17001 CPUs=2 CoresPerSocket=2
-NodeName=nodeB NodeHostname={host} NodeAddr=127.0.0.1 Port=17002 CPUs=2 CoresPerSocket=2
+NodeName=nodeA NodeHostname={host} NodeAddr=127.0.0.1 Port={a} CPUs=2 CoresPerSocket=2
+NodeName=nodeB NodeHostname={host} NodeAddr=127.0.0.1 Port={b} CPUs=2 CoresPerSocket=2
 PartitionName=all Nodes=nodeA,nodeB Default=YES State=UP OverSubscribe=FORCE:4
 """
 SAY = """
@@ -64,30 +66,47 @@ REGULAR = [(0, 1), (1, 1), (1, 0), (0, 0)]
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
-    """Environment in which srun works."""
+    """Environment in which srun works; knows nothing of a Slurm that the machine may have, or of a job of it."""
     here = tmp_path_factory.mktemp("slurm")
     # munged wants no directory above its socket to be writable by others, or closed.
     for each in (here, *list(here.parents)[:2]):
         each.chmod(0o755)
     (here / "state").mkdir()
-    (here / "slurm.conf").write_text(CONFIGURATION.format(host=socket.gethostname(), here=here))
+    ports = dict(zip(("controller", "a", "b"), free_ports(3), strict=True))
+    (here / "slurm.conf").write_text(CONFIGURATION.format(host=socket.gethostname(), here=here, **ports))
     (here / "key").write_bytes(os.urandom(1024))
     (here / "key").chmod(0o400)
-    environment = mpis.installed()[0].environment() | {"SLURM_CONF": str(here / "slurm.conf")}
+    outside = mpis.installed()[0].environment()
+    environment = {k: v for k, v in outside.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC"))}
+    environment["SLURM_CONF"] = str(here / "slurm.conf")
+    try:
+        start(here, environment)
+        wait_for_nodes(environment, here)
+        yield environment
+    finally:
+        stop(here, environment)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def start(here: Path, environment):
     files = [f"--{name}-file={here / name}" for name in ("key", "pid", "log", "seed")]
     files = [word.replace(f"{here / 'pid'}", f"{here / 'munged.pid'}") for word in files]
-    subprocess.run(["munged", "--force", f"--socket={here / 'munge.socket'}", *files], check=True)
+    words = ["munged", "--force", f"--socket={here / 'munge.socket'}", *files]
+    subprocess.run(words, env=environment, check=True)
     subprocess.run(["slurmctld", "-c"], env=environment, check=True)
     for node in ("nodeA", "nodeB"):
         (here / f"spool.{node}").mkdir()
         script = f"hostname {node}; exec slurmd -N {node}"
         subprocess.run(["unshare", "-u", "sh", "-c", script], env=environment, check=True)
-    try:
-        wait_for_nodes(environment, here)
-        yield environment
-    finally:
-        subprocess.run(["scancel", "-u", "root"], env=environment, timeout=30, check=False)
-        stop(here)
 
 
 def wait_for_nodes(environment, here: Path):
@@ -103,16 +122,46 @@ def wait_for_nodes(environment, here: Path):
     pytest.fail(f"the nodes did not come up: {(here / 'slurmctld.log').read_text()[-2000:]}")
 
 
-def stop(here: Path):
-    for name in ("slurmd.nodeA", "slurmd.nodeB", "slurmctld", "munged"):
-        file = here / f"{name}.pid"
-        if not file.exists():
-            continue
-        pid = int(file.read_text())
-        os.kill(pid, 15)
-        end = time.monotonic() + 20
-        while time.monotonic() < end and Path(f"/proc/{pid}").exists():
+def stop(here: Path, environment):
+    """End the jobs, then the daemons, then what they left: steps outlive a slurmd that stops beside them."""
+    try:
+        words = ["scancel", "-u", "root"]
+        subprocess.run(words, env=environment, timeout=30, check=False, stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        pass  # No controller: all that is left ends below.
+    end_all(ours(environment), 20)
+
+
+def ours(environment):
+    """Processes of this Slurm, of all its daemons, steps and ranks: those with its configuration's name."""
+    mark = f"SLURM_CONF={environment['SLURM_CONF']}".encode()
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (directory / "environ").read_bytes().split(b"\0"):
+                found.append(int(directory.name))
+        except OSError:
+            continue  # It has ended.
+    return found
+
+
+def end_all(pids, seconds):
+    """Ask processes to end, and make those that have not after a while."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        end = time.monotonic() + seconds
+        while pids and time.monotonic() < end:
             time.sleep(0.1)
+            pids = [pid for pid in pids if alive(pid)]
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def placed(seats, names=("nodeA", "nodeB")):
