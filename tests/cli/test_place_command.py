@@ -67,12 +67,27 @@ def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place
     assert err.splitlines()[-1] == f"next: rankwise run {options} -- mpiexec -n 4 ./app"
 
 
+def test_hosts_of_a_current_file_are_the_nodes_in_their_order(place, capsys):
+    # GIVEN a rank file that does not name the hosts in their order
+    seats = [("z", 3), ("x", 1), ("w", 0), ("z", 0)]
+    Path("now").write_text(
+        "".join(f"rank {rank}={host} slot={core}\n" for rank, (host, core) in enumerate(seats))
+    )
+    # WHEN it is the current placement
+    assert place("--current", "now", "--hosts", "w,x,y,z", "--json") == 0
+    # THEN its ranks are on the nodes with those numbers
+    current = next(p for p in json.loads(capsys.readouterr().out)["placements"] if p["name"] == "current")
+    found = [(each["node"], *each["cores"]) for each in current["placement"]["ranks"]]
+    assert found == [("wxyz".index(host), core) for host, core in seats]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (["--format", "hydra"], "nothing says which hosts the placement's 4 nodes are"),
         (["--format", "hydra", "--hosts", "w,x"], "the placement has 4 nodes, `--hosts` 2 hosts"),
-        (["--hosts", "w,x,y,z"], "`--hosts` says whom a launcher starts"),
+        (["--hosts", "w,x,y,z"], "`--hosts` names the nodes in the files of launchers"),
+        (["--seed", "-1"], "`--seed`: `-1` is not a whole number from 0"),
         (["--format", "rankfile"], "`rankfile` is not a value of `--format`"),
         (["--format", "openmpi4", "--hosts", "w,x,y,z"], "`best.rankfile` is there already"),
         (["-o", "away/best.json"], "`away/best.json` cannot be written: there is no directory `away`"),

@@ -65,6 +65,7 @@ def test_the_result_is_no_worse_than_the_current_placement(capsys):
         (["rec.rw"], 2, "`rankwise place` needs `--machine`"),
         ([], 2, "`rankwise place` needs `REC`"),
         (["--graph", "ring.graph", *MACHINE, "--budget", "0s"], 2, "`0s` is no time to do anything in"),
+        (["--graph", "ring.graph", *MACHINE, "--seed", "-1"], 2, "`-1` is not a whole number from 0"),
         (["--graph", "none", *MACHINE], 1, "graph `none` cannot be read: no such file or directory"),
         (["--graph", "ring.graph", *MACHINE, "--grid", "3x3"], 1, "the grid `3x3` has 9 points"),
         (["--graph", "ring.graph", *MACHINE, "-o", "ring.graph"], 1, "`ring.graph` is there already"),

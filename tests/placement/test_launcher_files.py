@@ -80,6 +80,7 @@ def test_the_own_format_is_known_too(tmp_path):
         ("rank 0=a slot=0\nrank 2=a slot=1\n", "`map` places rank 2, but not rank 1"),
         ("rank 0=a slot=4\n", "line 1: rank 0 is placed on core 4 of a node with 4 cores"),
         ("rank 0=a slot=1:2\n", "line 1: rank 0 is placed on core 2 of 2 in its package"),
+        ("rank 0=a slot=1:7,0\n", "line 1: rank 0 is placed on core 7 of 2 in its package"),
         ("rank 0=a slot=0\nrank 1 a slot=0\n", "line 2: `rank 1 a slot=0` is not `rank N=HOST slot=CORES`"),
         ("rank 0=a slot=x\n", "line 1: `x` is not a number"),
         ("rank 0=+n2 slot=0\n", "line 1: `+n2` is host 3 of a machine of 2 nodes"),

@@ -312,6 +312,8 @@ def test_a_broken_graph_file_is_refused_with_its_line(tmp_path, text, message):
         ("8:2", "3:1", "never get smaller"),
         ("8:2", "1:nan", "never get smaller"),
         ("8:2", "1:far", "never get smaller"),
+        ("8:2", "1:1e300", "are more than 1e\\+200"),
+        ("8:8000000", "1:2", "has 64000000 cores, more than 33554432"),
         ("2:2:2", "1:2:3", "the graph has 10 vertices, the hierarchy `2:2:2` 8 cores"),
     ],
 )

@@ -196,6 +196,11 @@ def share(text: str) -> float:
     return value
 
 
+def seed(text: str) -> int:
+    """What random choices start from; for `type=` of an option."""
+    return _count(text)
+
+
 def _count(text: str) -> int:
     """A whole number from 0; for `type=` of an option."""
     if not re.fullmatch(r"[0-9]{1,9}", text.strip()):

@@ -28,7 +28,7 @@ SCHEMA = "rankwise.place/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, add_replays, duration
+    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -41,14 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=tuple(FORMATS), help="write the files of this launcher too, and its launch line"
     )
-    parser.add_argument("--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format`")
+    parser.add_argument(
+        "--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format` and `--current`"
+    )
     parser.add_argument(
         "--budget",
         type=duration,
         metavar="TIME",
         help="for the search, as 30s; default 10s, graphs until it ends",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search; default 1")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the search; default 1")
     parser.add_argument(
         "--objective",
         choices=("time", "network", "bytes"),
@@ -139,8 +141,11 @@ def _run(args: argparse.Namespace) -> int:
     launcher = None
     if args.format:
         launcher = Format.prepare(args.format, args.hosts, machine, topology, output, args.force)
-    elif args.hosts:
-        raise RankwiseError("`--hosts` says whom a launcher starts", "name the launcher with `--format`")
+    elif args.hosts and not args.current:
+        raise RankwiseError(
+            "`--hosts` names the nodes in the files of launchers",
+            "name the launcher with `--format`, or such a file with `--current`",
+        )
     if not os.path.isdir(args.input):
         raise RankwiseError(
             f"`{args.input}` is not a recording directory",

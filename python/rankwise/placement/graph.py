@@ -16,6 +16,11 @@ from rankwise import whole_files
 from rankwise._core.placement import Graph, Mapping
 from rankwise.errors import RankwiseError
 
+# Sums of weights are below 4e15, so that with these no sum of weight x distance overflows.
+_MOST_DISTANCE = 1e200
+# What is known of each core takes tens of bytes.
+_MOST_CORES = 1 << 25
+
 
 @dataclass(frozen=True)
 class Hierarchy:
@@ -70,7 +75,17 @@ class Hierarchy:
                 f"the hierarchy `{parts}` has {len(counts)} levels, the distances `{distances}` are {len(lengths)}",
                 "give a distance for each level, for example `--hierarchy 8:4:2:N --distances 1:3:10:50`",
             )
+        if lengths[-1] > _MOST_DISTANCE:
+            raise RankwiseError(
+                f"the distances `{distances}` are more than {_MOST_DISTANCE:g}",
+                "divide them by a common factor",
+            )
         found = cls(tuple(counts), lengths)
+        if found.cores > _MOST_CORES:
+            raise RankwiseError(
+                f"the hierarchy `{parts}` has {found.cores} cores, more than {_MOST_CORES}",
+                "`N` for the nodes takes as many as are needed",
+            )
         if ranks > found.cores:
             raise RankwiseError(
                 f"the graph has {ranks} vertices, the hierarchy `{parts}` {found.cores} cores",

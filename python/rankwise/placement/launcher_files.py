@@ -158,9 +158,9 @@ def _rank_file(reader: _Reader, lines: list[tuple[int, str]]) -> None:
             wanted = _numbers(reader, package, number)
             of = reader.of(node).packages
             inside = [core for core in range(len(of)) if of[core] in wanted]
-            if chosen[-1] >= len(inside):
+            if max(chosen) >= len(inside):
                 reader.fail(
-                    number, f"rank {rank} is placed on core {chosen[-1]} of {len(inside)} in its package"
+                    number, f"rank {rank} is placed on core {max(chosen)} of {len(inside)} in its package"
                 )
             chosen = [inside[core] for core in chosen]
         reader.seat(rank, node, chosen, number)
