@@ -26,7 +26,7 @@ sys.exit(int(sys.argv[1]))
 def place(tmp_path):
     """Function (placement, words of the line) -> how `rankwise run` ended, in a directory of its own."""
     node = from_synthetic(NODE)
-    for name, cores in (("forth", [0, 1]), ("back", [1, 0])):
+    for name, cores in (("forth", [0, 1]), ("back", [1, 0]), ("both", [1, 1])):
         placement = Placement.explicit(Topology.of(node, 1), [(0, [core]) for core in cores])
         save(placement, tmp_path / f"{name}.json")
 
@@ -75,6 +75,13 @@ def test_ranks_are_where_the_placement_says_and_the_status_is_the_programs(rankw
     assert done.returncode == 0
 
 
+@pytest.mark.usefixtures("own_launcher")
+def test_ranks_share_a_core_where_the_user_allows_it(rankwise):
+    done = rankwise("both", sys.executable, "-c", SAY, "0", options=("--node", NODE, "--share-cores"))
+    assert sorted(done.stdout.splitlines()) == ["0 [1]", "1 [1]"], done.stderr
+    assert ours(done) == ["rankwise: verified: 2 ranks on 1 host ran as both.json says"]
+
+
 @pytest.mark.mpi
 def test_an_mpi_program_is_placed_recorded_and_verified(mpi, rankwise, compiled, tmp_path):
     from rankwise.recording import Recording
@@ -103,7 +110,7 @@ def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(
     assert line.startswith("rankwise: rank ")
     assert "but runs on PUs 0-1 of" in line
     # AND nothing of the run is left behind
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["back.json", "forth.json"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["back.json", "both.json", "forth.json"]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +122,8 @@ def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(
         ("there is no program `./nothing`", "back", [], ["{}", "-n", "2", "./nothing"]),
         ("`-bind-to core` and the placement both say", "back", [], ["{}", "-bind-to", "core", "true"]),
         ("placing ranks with `echo` is not supported", "back", [], ["echo"]),
+        ("ranks 0 and 1 are both placed on core 1 of `", "both", [], ["{}", "-n", "2", "true"]),
+        ("ranks 0 and 1 are both placed on core 1 of `", "both", ["--reorder"], ["{}", "-n", "2", "true"]),
         ("`--trace` is about a recording, and none is made", "back", ["--trace"], ["{}", "true"]),
     ],
 )
@@ -129,7 +138,7 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
     assert "\n\nhint: " in done.stderr
     assert done.stdout == ""
     assert done.returncode == (127 if "./nothing" in sentence else 125)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["back.json", "bin", "forth.json"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["back.json", "bin", "both.json", "forth.json"]
 
 
 def test_no_command_is_refused(tmp_path):

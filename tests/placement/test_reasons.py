@@ -4,6 +4,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.placement import Placement
@@ -57,3 +58,29 @@ def test_the_best_is_compared_with_where_the_program_ran_else_with_what_is_worse
 def test_equals_are_said_to_be_equal():
     same = prediction(1.0, [(0, 0), (0, 1)], 0, 0.0)
     assert reasons(same, same, "blocked", TOPOLOGY) == ["nothing that was tried is better than blocked"]
+
+
+def test_a_slower_placement_that_was_asked_for_is_said_to_be_slower():
+    # GIVEN a placement that the objective of bytes prefers, 1 s slower
+    then = prediction(4.0, [(0, 0), (0, 1)], 200, 1.0)
+    now = prediction(5.0, [(0, 0), (0, 1)], 100, 1.0)
+    assert reasons(now, then, "blocked", TOPOLOGY) == [
+        "the predicted time is 5 s instead of 4 s",
+        "50% fewer bytes cross the network",
+        "0 of 2 ranks are on another node than with blocked",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "said"),
+    [
+        (1, 100_000, "over 99% fewer"),
+        (0, 1000, "100% fewer"),
+        (100_001, 100_000, "hardly more"),
+        (3, 1, "200% more"),
+    ],
+)
+def test_shares_that_round_to_none_or_all_are_said_in_words(now, then, said):
+    seats = [(0, 0), (0, 1)]
+    found = reasons(prediction(4.0, seats, now, 1.0), prediction(5.0, seats, then, 1.0), "blocked", TOPOLOGY)
+    assert f"{said} bytes cross the network" in found

@@ -291,7 +291,7 @@ def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology, m
                 candidate.name,
                 seconds_text(candidate.makespan_s),
                 interval_text(candidate.prediction.interval),
-                "best" if candidate is best or over == 0 else f"+{over:.1%}",
+                "best" if candidate is best or over == 0 else f"{over:+.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]

@@ -91,9 +91,9 @@ def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None
     )
     known = min(result.placements[:-1], key=lambda each: each.cost)
     if best.busiest > known.busiest:
-        more = f"{best.busiest / known.busiest:.3g} times" if known.busiest else "more"
+        more = f"{best.busiest:.10g} instead of {known.busiest:.10g}"
         terminal.note(
-            f"the busiest node has {more} what it has with {known.name}; `--objective time` takes no busier one"
+            f"the busiest node has {more} with {known.name}; `--objective time` takes no busier one"
         )
     if result.interrupted:
         terminal.note("interrupted: this is the best so far")

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave placing out of the launcher: ranks are renumbered and bind themselves inside the program",
     )
+    parser.add_argument(
+        "--share-cores", action="store_true", help="run a placement that puts several ranks on a core"
+    )
     parser.add_argument("--record", metavar="DIR", help="record the run as well")
     parser.add_argument("--trace", action="store_true", help="record every call in program order too")
     parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
@@ -58,7 +61,14 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
     recorded = Recorded(args.record, args.force, args.trace) if args.record is not None else None
     session = prepare(
-        args.command, args.placement, args.hosts, args.machine, args.node, recorded, args.reorder
+        args.command,
+        args.placement,
+        args.hosts,
+        args.machine,
+        args.node,
+        recorded,
+        args.reorder,
+        args.share_cores,
     )
     try:
         try:

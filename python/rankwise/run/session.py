@@ -72,6 +72,7 @@ def prepare(
     node: str | None,
     recorded: Recorded | None,
     renumbered: bool = False,
+    share_cores: bool = False,
 ) -> Session:
     """Check everything that can be checked, write the launcher's files, and say what to execute.
 
@@ -83,6 +84,7 @@ def prepare(
         node: The same as an hwloc XML file or synthetic description.
         recorded: Make a recording as well.
         renumbered: The launcher starts the ranks as it likes; they are renumbered, and bind themselves.
+        share_cores: Several ranks may be placed on a core.
 
     Raises:
         RankwiseError: It cannot be run so; nothing was started, and nothing is left.
@@ -95,6 +97,8 @@ def prepare(
         placement = on_hosts(load(path), line, hosts, os.environ)
     nodes = topologies(placement, machine, node)
     placement.check(Topology(tuple(nodes)))
+    if not share_cores:
+        _check_own_cores(placement)
     _check_this_host(placement, nodes)
     programs = []
     for segment in line.segments:
@@ -173,6 +177,20 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
                 "name the machine file it was made for with `--machine FILE`",
             )
     return [known] * len(placement.node_names)
+
+
+def _check_own_cores(placement: Placement) -> None:
+    """Ranks that share a core run at half their speed or less, which is seldom meant."""
+    if placement.injective:
+        return
+    taken: dict[tuple[int, int], int] = {}
+    for rank, node in enumerate(placement.node.tolist()):
+        for core in placement.cores_of(rank):
+            if (other := taken.setdefault((node, core), rank)) != rank:
+                raise RankwiseError(
+                    f"ranks {other} and {rank} are both placed on core {core} of `{placement.node_names[node]}`",
+                    "give each rank cores of its own, or allow it with `--share-cores`",
+                )
 
 
 def _check_this_host(placement: Placement, nodes: list[NodeTopology]) -> None:
