@@ -76,7 +76,8 @@ class Engine {
   public:
     Engine(const Schedule &schedule, const Matching &matching, const LogGOPS &parameters)
         : schedule_(schedule), steps_(matching.steps), p_(parameters), cpus_(schedule.cpus),
-          nics_(schedule.nics), posts_at_once_(cpus_ == 1 && !schedule.wildcards), costs_(parameters),
+          nics_(schedule.nics), costs_(parameters), each_has_an_event_(clocks_go_back()),
+          posts_at_once_(cpus_ == 1 && !schedule.wildcards && !each_has_an_event_),
           progress_(schedule, matching.steps), slots_(std::size_t{schedule.ranks()} * cpus_ * nics_),
           streams_(matching.streams) {
         if (schedule.wildcards) {
@@ -140,10 +141,24 @@ class Engine {
             __builtin_prefetch(&streams_[step.stream]);
     }
 
+    /// Whether messages of 0 bytes put clocks back (P7). What becomes ready then overtakes those that wait, so
+    /// that each of those has an event of its own.
+    bool clocks_go_back() {
+        const Cost &cost = costs_.get(0);
+        return std::min({cost.sender, cost.tx, cost.receiver, cost.rx}) < 0 &&
+               std::ranges::any_of(steps_, [](const Step &step) {
+                   return step.kind() == Kind::send && step.bytes() == 0;
+               });
+    }
+
     /// A clock that is taken from now on. A message of 0 bytes may put it back, but not to before the begin.
     Picoseconds after(Picoseconds cost) const { return std::max<Picoseconds>(now_ + cost, 0); }
 
     void wait(List &list, std::uint32_t op, Picoseconds until, std::uint32_t flag) {
+        if (each_has_an_event_) {
+            queue_.push({until, order(op), op | flag});
+            return;
+        }
         if (!list.empty() && order(op) > order(list.tail)) {
             list.append(progress_, op);
             return;
@@ -164,14 +179,15 @@ class Engine {
 
     /// Whether an operation whose event came up may run; if the processor was taken since, it waits on.
     bool turn(List &list, std::uint32_t op, Picoseconds free, std::uint32_t flag) {
-        if (list.head != op)
+        if (!each_has_an_event_ && list.head != op)
             return false; // an operation of a lower order came before it; it gets a new event when it is
                           // first again
         if (free > now_) {
             queue_.push({free, order(op), op | flag});
             return false;
         }
-        list.take(progress_);
+        if (!each_has_an_event_)
+            list.take(progress_);
         return true;
     }
 
@@ -433,8 +449,9 @@ class Engine {
     const LargeArray<Step> &steps_;
     const LogGOPS &p_;
     const std::uint32_t cpus_, nics_;
-    const bool posts_at_once_; ///< receives need no event, see post_later()
     Costs costs_;
+    const bool each_has_an_event_; ///< operations and messages that wait, see clocks_go_back()
+    const bool posts_at_once_;     ///< receives need no event, see post_later()
     Progress progress_;
     LargeArray<Slot> slots_;
     LargeArray<Stream> streams_;

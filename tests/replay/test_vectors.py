@@ -155,3 +155,18 @@ def test_irequires_and_a_processor_of_its_own(p):
     c = Costs(p)
     ranks = [[Op("send", SIZE, 1), Op("calc", 50000, cpu=1, irequires=[0])], [Op("recv", SIZE, 0)]]
     check(ranks, p, [max(50000, c.cs, c.met), c.a + c.cr])
+
+
+def test_what_becomes_ready_while_a_clock_is_back_overtakes_those_that_wait():
+    # The send ends at o = 1 and sets free the computation of 0, which is to begin then; the message of 0 bytes comes at
+    # 1 before it and puts the clock back by G - o (P4, P7), to 0. There the computation of 1 begins, and ends at 1.
+    p = Parameters(o=1, G=2, S=0)
+    ranks = [
+        [
+            Op("send", 0, 0),
+            Op("recv", 0, 0),
+            Op("calc", 0, irequires=[0]),
+            Op("calc", 1, requires=[0, 1]),
+        ]
+    ]
+    check(ranks, p, [1])
