@@ -41,6 +41,8 @@ namespace {
 template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Picoseconds picoseconds(double seconds) {
+    if (!(seconds * 1e12 <= static_cast<double>(rankwise::machine::longest)))
+        throw rankwise::Error("a parameter of more than 13 days", "look for a wrong unit");
     return std::llround(seconds * 1e12);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -10,13 +11,21 @@ namespace rankwise::machine {
 /// all numbers.
 using Picoseconds = std::int64_t;
 
+/// The most that anything takes: 13 days. Replays stop at twice as much, so that no sum overflows.
+inline constexpr Picoseconds longest = Picoseconds{1} << 60;
+
+/// Bytes times a cost of each; what takes very long is cut to `longest`.
+inline Picoseconds time_of_bytes(double bytes, double per_byte) {
+    return std::llround(std::min(bytes * per_byte, static_cast<double>(longest)));
+}
+
 /// What messages pass one after the other: one direction of a node's network interface, or a switch port.
 struct Interface {
     Picoseconds per_message = 0;
     double per_byte = 0; ///< 1 / capacity
 
     Picoseconds time(std::uint64_t bytes) const {
-        return per_message + std::llround(static_cast<double>(bytes) * per_byte);
+        return per_message + time_of_bytes(static_cast<double>(bytes), per_byte);
     }
     bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
 };

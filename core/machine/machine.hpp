@@ -28,7 +28,7 @@ struct Segment {
 
     /// (s - 1) times a cost per byte; a message of 0 bytes costs what one of 1 byte does.
     static Picoseconds per_byte(std::uint64_t bytes, double cost) {
-        return bytes == 0 ? 0 : std::llround(static_cast<double>(bytes - 1) * cost);
+        return bytes == 0 ? 0 : time_of_bytes(static_cast<double>(bytes - 1), cost);
     }
 };
 

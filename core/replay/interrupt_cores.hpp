@@ -33,7 +33,7 @@ class InterruptCores {
         Core &core = cores_[number];
         const Job job{std::max(now, core.free),
                       std::max(now, core.free) + (first_part ? costs_.per_message : 0) +
-                          std::llround(static_cast<double>(bytes) * costs_.per_byte),
+                          machine::time_of_bytes(static_cast<double>(bytes), costs_.per_byte),
                       !core.is_busy};
         if (!core.is_busy)
             core.since = now;

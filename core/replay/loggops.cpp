@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "replay/deadlock.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
+#include "replay/time_range.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -38,7 +38,7 @@ class Costs {
     /// (s - 1) times a cost per byte; a message of 0 bytes takes it off, as LogGOPSim's unsigned arithmetic
     /// does.
     static Picoseconds per_byte(std::uint64_t bytes, double cost) {
-        return std::llround((static_cast<double>(bytes) - 1.0) * cost);
+        return machine::time_of_bytes(static_cast<double>(bytes) - 1.0, cost);
     }
     Cost work_out(std::uint64_t bytes) const {
         const Picoseconds O = per_byte(bytes, p_.O), G = per_byte(bytes, p_.G);
@@ -96,7 +96,7 @@ class Engine {
             queue_.fetch([this](const Event &event) { fetch_operation(event); },
                          [this](const Event &event) { fetch_rank(event); });
             const Event event = queue_.pop();
-            now_ = event.time;
+            now_ = in_range(event.time);
             const std::uint32_t op = event.what & ~message_flag;
             if (event.what & message_flag)
                 arrive(op);

@@ -19,6 +19,7 @@
 #include "replay/recorders.hpp"
 #include "replay/resource_steps.hpp"
 #include "replay/shared_cores.hpp"
+#include "replay/time_range.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -142,7 +143,7 @@ template <class Recorder, class More> class Engine {
     }
 
     void serve(const Event &event) {
-        now_ = event.time;
+        now_ = in_range(event.time);
         const std::uint32_t send = event.order & ((1u << phase_shift) - 1);
         if constexpr (More::any)
             if (paths().serve(event.order >> phase_shift, send, event.what))

@@ -15,6 +15,7 @@
 #include "replay/node_windows.hpp"
 #include "replay/passage.hpp"
 #include "replay/progress.hpp"
+#include "replay/time_range.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -166,7 +167,7 @@ class NodeReplay {
         for (const Event &event : events_) {
             const std::uint32_t rank = steps_[event.what].rank;
             end_jobs(rank, event.time);
-            now_ = event.time;
+            now_ = in_range(event.time);
             served_ = event.order;
             serve(event);
             release(rank);
@@ -301,7 +302,7 @@ class NodeReplay {
         Rank &r = ranks_[rank];
         Picoseconds &end = nexts_[r.slot].job_end;
         while (end < before) {
-            now_ = end;
+            now_ = in_range(end);
             served_ = job_ends << phase_shift | rank; // a rank's in the order in which they end
             end = machine::never;
             end_job(rank, r);

@@ -7,7 +7,9 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machine_reference import Link, Place
 from reference import goal
+from replaying import model
 from schedules import schedules
 
 from rankwise import _core
@@ -219,3 +221,35 @@ def test_damaged_text_is_read_or_refused(rounds):
             assert "line" in error.message
             continue
         assert schedule.ranks < 2**30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "num_ranks 1\nrank 0 {\n"
+        + "\n".join(f"a{i}: calc 1000000000000000" for i in range(10))
+        + "\n".join(f"\na{i} requires a{i - 1}" for i in range(1, 10))
+        + "\n}\n",
+        "num_ranks 2\nrank 0 {\n"
+        + "\n".join(f"a{i}: send 1000000000000000000b to 1 tag {i}" for i in range(4))
+        + "\n}\nrank 1 {\n"
+        + "\n".join(f"a{i}: recv 1000000000000000000b from 0 tag {i}" for i in range(4))
+        + "\n}\n",
+    ],
+)
+def test_what_takes_longer_than_is_replayed_is_said_and_does_not_overflow(text):
+    # GIVEN computations, or messages, that together take months
+    schedule = Schedule.read_goal(text, "a.goal")
+    ranks = schedule.ranks
+    place = Place([0] * ranks, *[Link(G=6, O=6, S=2**62) for _ in range(3)])
+    # WHEN they are replayed under plain LogGOPS and on a machine
+    replays = [
+        lambda: schedule.replay_loggops(
+            L_s=0, o_s=0, g_s=0, G_s_per_byte=6e-9, O_s_per_byte=6e-9, S_bytes=2**62
+        ),
+        lambda: schedule.replay_on_machine(**model(place, list(range(ranks)))),
+    ]
+    # THEN both say so
+    for replay in replays:
+        with pytest.raises(RankwiseError, match="longer than 26 days"):
+            replay()
