@@ -130,6 +130,7 @@ def stop(here: Path, environment):
     except (OSError, subprocess.TimeoutExpired):
         pass  # No controller: all that is left ends below.
     end_all(ours(environment), 20)
+    assert not ours(environment)
 
 
 def ours(environment):
@@ -162,6 +163,31 @@ def alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def test_what_daemons_leave_is_ended(tmp_path):
+    # GIVEN a step with a child, that does not end when it is asked to, and a process of another Slurm
+    environments = [os.environ | {"SLURM_CONF": str(tmp_path / name)} for name in ("ours", "other")]
+    step, other = (
+        subprocess.Popen(
+            ["sh", "-c", "trap '' TERM; sleep 300; true"], env=environment, start_new_session=True
+        )
+        for environment in environments
+    )
+    try:
+        end = time.monotonic() + 30
+        while len(ours(environments[0])) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        # WHEN what is ours is ended
+        end_all(ours(environments[0]), 0.5)
+        # THEN nothing of it is left, and the other runs on
+        assert ours(environments[0]) == []
+        assert other.poll() is None
+    finally:
+        for each in (step, other):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(each.pid, signal.SIGKILL)
+            each.wait()
 
 
 def placed(seats, names=("nodeA", "nodeB")):

@@ -90,7 +90,7 @@ def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str
     from rankwise.cli.verified import verified
 
     try:
-        lines = verified(session.verify(), args.placement, ended, args.quiet)
+        lines = verified(session.verify(), args.placement, ended, args.quiet, args.reorder)
     except Exception as error:
         lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
     if session.recording is not None:

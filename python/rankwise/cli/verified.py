@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from rankwise.run.binding import Verification
 
 
-def verified(found: Verification, name: str, ended: Ended, quiet: bool) -> list[str]:
+def verified(
+    found: Verification, name: str, ended: Ended, quiet: bool, renumbered: bool = False
+) -> list[str]:
     """Lines about a run.
 
     Args:
@@ -20,6 +22,7 @@ def verified(found: Verification, name: str, ended: Ended, quiet: bool) -> list[
         name: The placement, as the user named it.
         ended: How it ended.
         quiet: Say only what is wrong.
+        renumbered: The ranks were to renumber themselves.
     """
     astray, unknown, ranks = found.astray, found.unknown, found.ranks
     if astray:
@@ -31,6 +34,10 @@ def verified(found: Verification, name: str, ended: Ended, quiet: bool) -> list[
     if len(unknown) == ranks and ended.status:
         return []  # The launcher has said why it started none.
     if len(unknown) == ranks:
+        if renumbered:  # A rank that was not has said so, and why.
+            return [
+                "where the ranks ran could not be verified: none was renumbered, or hosts do not share this directory"
+            ]
         why = "no rank said where it is; is the working directory the same on all hosts?"
         return [f"where the ranks ran could not be verified: {why}"]
     if unknown:
