@@ -99,3 +99,17 @@ def test_what_cannot_be_written_is_refused_before_the_search(place, capsys, opti
     assert f"error: {sentence}" in capsys.readouterr().err
     assert [each.name for each in Path().iterdir()] == ["best.rankfile"]
     assert Path("best.rankfile").read_text() == "mine\n"
+
+
+def test_ctrl_c_while_intervals_are_drawn_keeps_the_placement(place, capsys, monkeypatch):
+    from rankwise.replay.predict import Predictor
+
+    def interrupted(predictor, placement):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Predictor, "predict_with_interval", interrupted)
+    assert place() == 0
+    out, err = capsys.readouterr()
+    assert "interrupted: intervals are left out" in err
+    assert "best" in out
+    assert load("best.placement.json").ranks == 4

@@ -185,3 +185,28 @@ def test_ranks_that_fit_on_fewer_nodes_are_tried_there():
         "blocked": [0, 1],
         "blocked 1x4": [0, 0],
     }
+
+
+def test_ctrl_c_while_placements_are_judged_keeps_the_best_so_far():
+    # GIVEN partners four apart, and Ctrl-C after two placements are judged
+    rows = table([(rank, (rank + 4) % 8, 100, 100_000) for rank in range(8)])
+    search = PlacementSearch(rows, 8, FULL, TOPOLOGY)
+    calls = []
+
+    def judge(placement):
+        calls.append(placement)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return Time(search.candidate("x", search.slots_of(placement)).surrogate_s)
+
+    # WHEN it is searched
+    found = search.run(judge=judge, budget_s=1)
+    # THEN the best that was found is there beside what it is compared with
+    assert [each.name for each in found] == ["blocked", "optimised"]
+    assert found[-1].makespan_s < found[0].makespan_s
+    assert found[-1].placement.node.tolist()[:4] == found[-1].placement.node.tolist()[4:]
+    assert search.interrupted
+    # AND before anything is judged, nothing is kept
+    calls[:] = [None, None]
+    with pytest.raises(KeyboardInterrupt):
+        search.run(judge=judge, budget_s=1)

@@ -184,10 +184,10 @@ def _run(args: argparse.Namespace) -> int:
     found = search.run(
         predictor.predict, current, seed=args.seed, budget_s=budget_s, screen=predictor.screen_s
     )
-    candidates = _with_intervals(found, predictor)
+    save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
-    save(candidates[-1].placement, output)
+    candidates = _with_intervals(found, predictor, terminal)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
         terminal.json(_document(args, output, candidates, topology, machine) | {"launch": words})
@@ -219,11 +219,17 @@ def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topol
     return predictor
 
 
-def _with_intervals(candidates: list[Candidate], predictor: Predictor) -> list[Candidate]:
-    """Only what is shown gets an interval: it takes many replays."""
+def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:
+    """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
     from dataclasses import replace
 
-    return [replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates]
+    try:
+        return [
+            replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates
+        ]
+    except KeyboardInterrupt:
+        terminal.note("interrupted: intervals are left out")
+        return candidates
 
 
 def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: Topology, ranks: int) -> str:

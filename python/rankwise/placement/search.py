@@ -266,7 +266,8 @@ class PlacementSearch:
 
         Returns:
             The simple ones in their order, `current` if given, and last `optimised`, the best of all that the
-            constraints allow: where the search finds nothing better than these, it is one of them.
+            constraints allow: where the search finds nothing better than these, it is one of them. After Ctrl-C,
+            those of them that were judged until then.
 
         Raises:
             RankwiseError: Ranks are to stay on their nodes, but nothing says which these are.
@@ -288,13 +289,27 @@ class PlacementSearch:
         found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s)
         if by_time:
             found = self._screened([each for each in known if each.allowed], found, screen, seed, end)
-        found = found[:judged]
-        known, found = (
-            [replace(candidate, prediction=judge(candidate.placement)) for candidate in candidates]
-            for candidates in (known, found)
-        )
+        known, found = self._judged(known, found[:judged], judge)
         best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         return [*known, replace(best, name="optimised")]
+
+    def _judged(
+        self, known: list[Candidate], found: list[Candidate], judge: Judge
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Known and found placements with their predictions; Ctrl-C keeps those that have one."""
+        first = next(at for at, each in enumerate(known) if each.allowed)
+        # What was found comes early, so that Ctrl-C finds it judged, beside one that it is compared with.
+        order = [known[first], *found, *known[:first], *known[first + 1 :]]
+        judged: dict[int, Candidate] = {}
+        try:
+            for each in order:
+                judged[id(each)] = replace(each, prediction=judge(each.placement))
+        except KeyboardInterrupt:
+            if not judged:
+                raise
+            self._stopped = True
+        known, found = ([judged[id(each)] for each in some if id(each) in judged] for some in (known, found))
+        return known, found
 
     def _screened(
         self, known: list[Candidate], found: list[Candidate], screen: Screen, seed: int, end: float
