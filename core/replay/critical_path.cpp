@@ -151,12 +151,19 @@ class Walk {
         const OperationTimes &times = times_[op_];
         const std::uint32_t send = steps_[op_].partner;
         const MessageCost &cost = cost_of(steps_[send]);
-        if (time_ <= times.ready) { // the path came by an edge from its beginning
+        const bool a_part = cost.buffered && time_ < times.begin && time_ != times.ready &&
+                            time_ != times.answered; // was read before, perhaps without a posted receive
+        if (a_part && times.resumed > 0 && times.resumed < time_) {
+            back_to(times.resumed, Cause::overhead);
+            go_to(times.resumed_after, time_);
+            return;
+        }
+        if (time_ <= times.ready && !a_part) { // the path came by an edge from its beginning
             go_to(times.released_by, time_);
             return;
         }
-        if (time_ < times.begin) { // it only had the processor to answer
-            back_to(times_[send].begin + cost.o_send, Cause::handshake);
+        if (time_ < times.begin) { // it only had the processor to read that part, or to answer
+            back_to(times_[send].begin + cost.o_send, a_part ? Cause::bytes : Cause::handshake);
             op_ = send;
             job(times_[send].begin, cost.o_send, Cause::overhead);
             before();
