@@ -156,7 +156,7 @@ def test_limits_that_cannot_be_are_refused_with_rank_and_core(words, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"forbid": ["*:0-1"]}, "5 ranks of 1 cores do not fit: the machine has room for 4"),
+        ({"forbid": ["*:0-1"]}, "5 ranks of 1 core do not fit: the machine has room for 4"),
         ({"cores_per_rank": 2}, "5 ranks of 2 cores do not fit: the machine has room for 4"),
     ],
 )

@@ -21,6 +21,7 @@ from rankwise.placement.costs import CoreSlots, PairCosts
 from rankwise.placement.loads import RankTimes, loads
 from rankwise.placement.placement import Placement, default_names
 from rankwise.placement.simple import dealt
+from rankwise.quantities import counted
 
 
 class Predicted(Protocol):
@@ -95,8 +96,8 @@ class PlacementSearch:
         self.slots = CoreSlots.of(topology, self.constraints.cores_per_rank, self.constraints.forbidden)
         if len(self.slots.node) < ranks:
             raise RankwiseError(
-                f"{ranks} ranks of {self.constraints.cores_per_rank} cores do not fit: the machine has room for "
-                f"{len(self.slots.node)}",
+                f"{ranks} ranks of {counted(self.constraints.cores_per_rank, 'core')} do not fit: "
+                f"the machine has room for {len(self.slots.node)}",
                 "use a machine file with more nodes, or forbid fewer cores",
             )
         self._messages = messages
