@@ -170,3 +170,25 @@ def test_what_becomes_ready_while_a_clock_is_back_overtakes_those_that_wait():
         ]
     ]
     check(ranks, p, [1])
+
+
+def test_a_receive_that_is_posted_while_a_clock_is_back_is_posted_once():
+    # GIVEN rank 0, whose computation at 1 makes the receive from 1 ready for that moment; then the message from 2 puts
+    # the clock back to 0, where the receive from 4 is posted and sets the send free (this ended in a crash)
+    p = Parameters(o=1, g=1, G=2)
+    ranks = [
+        [
+            Op("recv", 0, 2),
+            Op("recv", 0, 4, requires=[0]),
+            Op("send", 0, 2, irequires=[1]),
+            Op("calc", 0),
+            Op("recv", 0, 1, requires=[3]),
+            Op("send", 1, 3),
+        ],
+        [Op("send", 0, 0)],
+        [Op("send", 0, 0), Op("recv", 0, 0)],
+        [Op("recv", 1, 0)],
+        [Op("send", 0, 0)],
+    ]
+    # WHEN the message from 4 comes at 1 THEN it ends that receive, and the send begins at 1, when its interface is free
+    check(ranks, p, [2, 1, 1, 2, 1])
