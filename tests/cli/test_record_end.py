@@ -14,6 +14,7 @@ from rankwise.quantities import bytes_text, count_text, seconds_text
 
 def context(**changes):
     nothing = {"world_size": 16, "other_jobs": [], "missing_ranks": [], "partial_ranks": []}
+    nothing |= {"trace": {"ranks": 0, "bytes": 0}}
     return nothing | {"mpi": {"version": "MPICH Version:      5.0.2\nMPICH Release date: x"}} | changes
 
 
@@ -24,6 +25,11 @@ def line(tmp_path):
 
 def test_a_whole_recording_has_no_flaws(line):
     assert flaws(context(), line) == []
+
+
+def test_a_trace_that_was_asked_for_and_is_empty_is_said(line):
+    found = flaws(context(trace={"ranks": 16, "bytes": 0}), line)
+    assert found == ["the trace is empty: the calls or the phase asked for did not occur"]
 
 
 def test_ranks_that_did_not_come_to_an_end_are_counted_with_the_reason(line):

@@ -231,3 +231,18 @@ def test_damaged_traces_are_read_or_refused(tmp_path, rounds):
         except RankwiseError:
             continue
         assert isinstance(read.schedule, _core.replay.Schedule)
+
+
+def test_lines_of_goal_are_not_looked_up_as_files(tmp_path, monkeypatch):
+    # GIVEN a GOAL file of thousands of lines
+    file = tmp_path / "long.goal"
+    operations = "\n".join(f"l{n}: calc 1" for n in range(5000))
+    file.write_text(f"num_ranks 1\nrank 0 {{\n{operations}\n}}\n")
+    looked_up = []
+    is_file = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda self: looked_up.append(self) or is_file(self))
+    # WHEN it is read
+    read = load(file)
+    # THEN what it is was found by its first lines
+    assert read.kind == "goal" and read.schedule.operations == 5000
+    assert len(looked_up) < 100

@@ -12,6 +12,7 @@ import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from rankwise import _core
@@ -23,13 +24,35 @@ from rankwise.replay.simgrid_wildcards import ANY_TAG, Wildcards
 _ANY = 0xFFFFFFFF
 _UNKNOWN_SIZE = 1 << 40  # a receive that does not say how much: the message decides
 _LINE = re.compile(r"\s*[0-9]+\s+[A-Za-z]")
+_NAME = re.compile(r"\S*[./]\S*")
+_TRIED_LINES = 16  # that tell an index from GOAL, which can have millions
+_LONGEST_NAME = 4000
 _HINT = "docs/predict.md says which SimGrid traces are read"
 
 
 def looks_like(text: str) -> bool:
     """Whether text is a trace: its first line that is not empty has a rank and an action."""
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    return bool(_LINE.match(first))
+    return bool(_LINE.match(next(_lines(text), "")))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines that say something, one by one: text can be a GOAL file of many gigabytes."""
+    every = (match.group() for match in re.finditer(r"[^\n]+", text))
+    return (line.strip() for line in every if line.strip() and not line.startswith("#"))
+
+
+def _may_be_index(path: Path, lines: Sequence[str]) -> bool:
+    """Whether the first lines of text are names, or some are of files that are there."""
+    return any(_trace_file(path, line) for line in lines) or (
+        bool(lines) and all(_NAME.fullmatch(line) for line in lines)
+    )
+
+
+def _trace_file(index: Path, line: str) -> Path | None:
+    """The file that a line of an index names; smpirun writes names relative to where it was started."""
+    if len(line) > _LONGEST_NAME or "\0" in line:
+        return None
+    return next((path for path in (index.parent / line, Path(line)) if path.is_file()), None)
 
 
 def files_of(path: Path, text: str) -> list[Path] | None:
@@ -38,20 +61,15 @@ def files_of(path: Path, text: str) -> list[Path] | None:
     Raises:
         RankwiseError: A file that it names is not there.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines or any(len(line) > 4000 or "\0" in line for line in lines):
+    if not _may_be_index(path, list(islice(_lines(text), _TRIED_LINES))):
         return None
     found, missing = [], None
-    for entry, line in enumerate(lines, 1):
-        beside = path.parent / line
-        # smpirun writes names relative to where it was started, often the directory of the index.
-        there = beside if beside.is_file() else Path(line)
-        if there.is_file():
-            found.append(there)
+    for entry, line in enumerate(_lines(text), 1):
+        file = _trace_file(path, line)
+        if file:
+            found.append(file)
         elif missing is None:
             missing = (entry, line)
-    if missing and not found and not all(re.fullmatch(r"\S*[./]\S*", line) for line in lines):
-        return None
     if missing:
         raise RankwiseError(
             f"`{path}` entry {missing[0]}: there is no file `{missing[1]}`, beside it or in the working directory",
