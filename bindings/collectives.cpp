@@ -29,7 +29,8 @@ coll::Collective collective_of(const std::string &name) {
 
 coll::Library library_of(const std::string &name) {
     if (name != "mpich" && name != "openmpi") {
-        throw rankwise::Error("no collective algorithms known of `" + name + "`", "known are `mpich` and `openmpi`");
+        throw rankwise::Error("no collective algorithms known of `" + name + "`",
+                              "known are `mpich` and `openmpi`");
     }
     return name == "mpich" ? coll::Library::mpich : coll::Library::openmpi;
 }
@@ -38,10 +39,13 @@ namespace {
 
 template <class T> using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class T> std::span<const T> view(const Column<T> &column) { return {column.data(), column.size()}; }
+template <class T> std::span<const T> view(const Column<T> &column) {
+    return {column.data(), column.size()};
+}
 
-coll::Operation operation_of(const std::string &collective, std::uint32_t rank, std::uint32_t size, std::uint32_t root,
-                             std::uint64_t bytes, std::uint32_t element_bytes, std::uint64_t total_bytes) {
+coll::Operation operation_of(const std::string &collective, std::uint32_t rank, std::uint32_t size,
+                             std::uint32_t root, std::uint64_t bytes, std::uint32_t element_bytes,
+                             std::uint64_t total_bytes) {
     if (rank >= size || root >= size) {
         throw rankwise::Error("rank `" + std::to_string(rank) + "` or root `" + std::to_string(root) +
                               "` is not below the size `" + std::to_string(size) + "`");
@@ -57,13 +61,15 @@ coll::Operation operation_of(const std::string &collective, std::uint32_t rank, 
     return operation;
 }
 
-// (kind, peer, round, bytes, offset); kinds are 0 send, 1 receive, 2 receive and reduce; offset -1 where there is none.
-nb::list steps(const std::string &collective, const std::string &algorithm, std::uint32_t rank, std::uint32_t size,
-               std::uint32_t root, std::uint64_t bytes, std::uint32_t element_bytes, std::uint64_t total_bytes,
-               const std::vector<std::uint64_t> &sizes, const std::vector<std::uint64_t> &receive_sizes,
-               const std::vector<std::uint32_t> &nodes) {
+// (kind, peer, round, bytes, offset); kinds are 0 send, 1 receive, 2 receive and reduce; offset -1 where
+// there is none.
+nb::list steps(const std::string &collective, const std::string &algorithm, std::uint32_t rank,
+               std::uint32_t size, std::uint32_t root, std::uint64_t bytes, std::uint32_t element_bytes,
+               std::uint64_t total_bytes, const std::vector<std::uint64_t> &sizes,
+               const std::vector<std::uint64_t> &receive_sizes, const std::vector<std::uint32_t> &nodes) {
     if (!nodes.empty() && nodes.size() != size) {
-        throw rankwise::Error("nodes of `" + std::to_string(nodes.size()) + "` ranks for `" + std::to_string(size) + "`");
+        throw rankwise::Error("nodes of `" + std::to_string(nodes.size()) + "` ranks for `" +
+                              std::to_string(size) + "`");
     }
     const coll::NodePartition partition(nodes);
     auto operation = operation_of(collective, rank, size, root, bytes, element_bytes, total_bytes);
@@ -85,7 +91,8 @@ nb::dict count_messages(const std::string &library, const Column<std::uint32_t> 
                         const Column<std::uint16_t> &flags, const Column<std::int32_t> &root,
                         const Column<std::uint32_t> &datatype_bytes, const Column<std::uint64_t> &bytes,
                         const Column<std::uint64_t> &total_bytes, const Column<std::uint64_t> &count,
-                        const Column<std::uint64_t> &group_offsets, const Column<std::uint32_t> &group_members) {
+                        const Column<std::uint64_t> &group_offsets,
+                        const Column<std::uint32_t> &group_members) {
     std::vector<coll::CollectiveCalls> calls;
     calls.reserve(rank.size());
     for (std::size_t i = 0; i < rank.size(); ++i) {
@@ -116,30 +123,40 @@ nb::dict count_messages(const std::string &library, const Column<std::uint32_t> 
 
 void bind_collectives(nb::module_ &module) {
     auto room = module.def_submodule("collectives");
-    room.def("algorithms", [] {
-        nb::list list;
-        for (const auto &algorithm : coll::algorithms()) {
-            list.append(nb::make_tuple(rankwise::trace::collective_name(algorithm.collective), algorithm.name));
-        }
-        return list;
-    }, "Operation and name of every algorithm, in order of their indices.");
+    room.def(
+        "algorithms",
+        [] {
+            nb::list list;
+            for (const auto &algorithm : coll::algorithms()) {
+                list.append(
+                    nb::make_tuple(rankwise::trace::collective_name(algorithm.collective), algorithm.name));
+            }
+            return list;
+        },
+        "Operation and name of every algorithm, in order of their indices.");
     room.def("steps", &steps, "collective"_a, "algorithm"_a, nb::kw_only(), "rank"_a, "size"_a, "root"_a = 0,
-             "bytes"_a = 0, "element_bytes"_a = 1, "total_bytes"_a = 0, "sizes"_a = std::vector<std::uint64_t>{},
-             "receive_sizes"_a = std::vector<std::uint64_t>{}, "nodes"_a = std::vector<std::uint32_t>{},
-             "One rank's messages: (kind, peer, round, bytes, offset), kind 0 send, 1 receive, 2 receive and reduce.");
-    room.def("select", [](const std::string &library, const std::string &collective, std::uint32_t size,
-                          std::uint64_t bytes, std::uint32_t element_bytes, bool commutative, bool nonblocking,
-                          std::uint64_t total_bytes, const std::vector<std::uint32_t> &nodes) {
-        const coll::NodePartition partition(nodes);
-        auto operation = operation_of(collective, 0, size, 0, bytes, element_bytes, total_bytes);
-        operation.commutative = commutative;
-        operation.nonblocking = nonblocking;
-        operation.nodes = nodes.empty() ? nullptr : &partition;
-        return coll::select(library_of(library), operation).name;
-    }, "library"_a, "collective"_a, nb::kw_only(), "size"_a, "bytes"_a = 0, "element_bytes"_a = 1,
-       "commutative"_a = true, "nonblocking"_a = false, "total_bytes"_a = 0,
-       "nodes"_a = std::vector<std::uint32_t>{}, "Name of the algorithm the library takes by default.");
-    room.def("count_messages", &count_messages, "library"_a, nb::kw_only(), "rank"_a, "group"_a, "call"_a, "flags"_a,
-             "root"_a, "datatype_bytes"_a, "bytes"_a, "total_bytes"_a, "count"_a, "group_offsets"_a, "group_members"_a,
+             "bytes"_a = 0, "element_bytes"_a = 1, "total_bytes"_a = 0,
+             "sizes"_a = std::vector<std::uint64_t>{}, "receive_sizes"_a = std::vector<std::uint64_t>{},
+             "nodes"_a = std::vector<std::uint32_t>{},
+             "One rank's messages: (kind, peer, round, bytes, offset), kind 0 send, 1 receive, 2 receive and "
+             "reduce.");
+    room.def(
+        "select",
+        [](const std::string &library, const std::string &collective, std::uint32_t size, std::uint64_t bytes,
+           std::uint32_t element_bytes, bool commutative, bool nonblocking, std::uint64_t total_bytes,
+           const std::vector<std::uint32_t> &nodes) {
+            const coll::NodePartition partition(nodes);
+            auto operation = operation_of(collective, 0, size, 0, bytes, element_bytes, total_bytes);
+            operation.commutative = commutative;
+            operation.nonblocking = nonblocking;
+            operation.nodes = nodes.empty() ? nullptr : &partition;
+            return coll::select(library_of(library), operation).name;
+        },
+        "library"_a, "collective"_a, nb::kw_only(), "size"_a, "bytes"_a = 0, "element_bytes"_a = 1,
+        "commutative"_a = true, "nonblocking"_a = false, "total_bytes"_a = 0,
+        "nodes"_a = std::vector<std::uint32_t>{}, "Name of the algorithm the library takes by default.");
+    room.def("count_messages", &count_messages, "library"_a, nb::kw_only(), "rank"_a, "group"_a, "call"_a,
+             "flags"_a, "root"_a, "datatype_bytes"_a, "bytes"_a, "total_bytes"_a, "count"_a,
+             "group_offsets"_a, "group_members"_a,
              "Messages of collective calls by source, destination, call, algorithm and size bin.");
 }

@@ -53,8 +53,8 @@ Network network_from(const nb::object &from) {
                                 std::round(nb::cast<double>(cost["s_per_byte"]) * 1e18) / 1e6});
     }
     if (network.cost.size() != network.kinds())
-        throw rankwise::Error("a network with `" + std::to_string(network.kinds()) + "` kinds of cables has costs of `" +
-                              std::to_string(network.cost.size()) + "`");
+        throw rankwise::Error("a network with `" + std::to_string(network.kinds()) +
+                              "` kinds of cables has costs of `" + std::to_string(network.cost.size()) + "`");
     for (const std::uint32_t slot : network.slot_of)
         if (slot >= network.slots())
             throw rankwise::Error("slot `" + std::to_string(slot) + "` is not one of the network's `" +

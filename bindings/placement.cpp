@@ -9,8 +9,8 @@
 
 #include "arrays.hpp"
 #include "error.hpp"
-#include "placement/greedy.hpp"
 #include "placement/bound.hpp"
+#include "placement/greedy.hpp"
 #include "placement/mapping.hpp"
 #include "placement/refine.hpp"
 #include "rooms.hpp"
@@ -25,7 +25,8 @@ template <typename T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_con
 template <typename T> using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <typename Array> auto values(const Array &array) {
-    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(),
+                                                                    array.data() + array.size());
 }
 
 // Ends a search when its time is over, or at Ctrl-C, which the caller is told of and keeps the best so far.
@@ -42,7 +43,8 @@ class Clock {
             PyErr_Clear();
             return interrupted_ = true;
         }
-        return budget_s_ && std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > *budget_s_;
+        return budget_s_ &&
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > *budget_s_;
     }
 
     bool interrupted() const { return interrupted_; }
@@ -55,11 +57,15 @@ class Clock {
 
 class Search {
   public:
-    Search(const Table<std::int32_t> &groups, const Vector<std::int32_t> &node, const Vector<std::int64_t> &offsets,
-           const Vector<std::int32_t> &neighbour, const Table<float> &cost, const Vector<float> &nic_out,
-           const Vector<float> &nic_in)
+    Search(const Table<std::int32_t> &groups, const Vector<std::int32_t> &node,
+           const Vector<std::int64_t> &offsets, const Vector<std::int32_t> &neighbour,
+           const Table<float> &cost, const Vector<float> &nic_out, const Vector<float> &nic_in)
         : slots_{static_cast<std::int32_t>(groups.shape(1)), values(groups), values(node)},
-          traffic_{static_cast<Rank>(offsets.size()) - 1, values(offsets), values(neighbour), values(cost), values(nic_out),
+          traffic_{static_cast<Rank>(offsets.size()) - 1,
+                   values(offsets),
+                   values(neighbour),
+                   values(cost),
+                   values(nic_out),
                    values(nic_in)} {
         if (traffic_.ranks > slots_.count())
             throw rankwise::Error("`" + std::to_string(traffic_.ranks) + "` ranks do not fit on `" +
@@ -69,10 +75,11 @@ class Search {
     void share(std::vector<std::int32_t> memory, std::vector<double> demand, std::vector<Slot> interrupt_core,
                std::vector<double> busy, double interrupts) {
         const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-        if ((!memory.empty() && memory.size() != slots_.node.size()) || (!demand.empty() && demand.size() != ranks) ||
-            (!interrupt_core.empty() && busy.size() != ranks))
+        if ((!memory.empty() && memory.size() != slots_.node.size()) ||
+            (!demand.empty() && demand.size() != ranks) || (!interrupt_core.empty() && busy.size() != ranks))
             throw rankwise::Error("loads need a value for each slot and each rank");
-        loads_ = {std::move(memory), std::move(demand), std::move(interrupt_core), std::move(busy), interrupts};
+        loads_ = {std::move(memory), std::move(demand), std::move(interrupt_core), std::move(busy),
+                  interrupts};
     }
 
     std::vector<Slot> grow() const { return rankwise::placement::grow(slots_, traffic_).slot; }
@@ -83,7 +90,8 @@ class Search {
     }
 
     std::vector<Slot> refine(const std::vector<Slot> &slot, std::uint64_t seed, std::int32_t rounds,
-                             std::optional<double> budget_s, const std::vector<bool> &fixed, bool keep_nodes) {
+                             std::optional<double> budget_s, const std::vector<bool> &fixed,
+                             bool keep_nodes) {
         Surrogate surrogate(slots_, traffic_, loads_, make_assignment(slot, slots_.count()));
         Clock clock(budget_s);
         RefineOptions options;
@@ -114,7 +122,8 @@ class Search {
             for (auto e = traffic_.offsets[v]; e < traffic_.offsets[v + 1]; ++e)
                 if (const Rank u = traffic_.neighbour[e]; u < v) {
                     const auto row = traffic_.neighbour.begin();
-                    const auto twin = std::lower_bound(row + traffic_.offsets[u], row + traffic_.offsets[u + 1], v);
+                    const auto twin =
+                        std::lower_bound(row + traffic_.offsets[u], row + traffic_.offsets[u + 1], v);
                     weight[e] = weight[twin - row];
                 }
         const Graph graph = make_graph(traffic_.offsets, traffic_.neighbour, weight);
@@ -143,7 +152,8 @@ class Mapping {
     Mapping(const Graph &graph, std::vector<std::int32_t> arity, const std::vector<double> &distances)
         : graph_(graph), arity_(std::move(arity)), slots_(uniform_slots(arity_)) {
         if (distances.size() != arity_.size())
-            throw rankwise::Error("`" + std::to_string(distances.size()) + "` distances do not fit a hierarchy of `" +
+            throw rankwise::Error("`" + std::to_string(distances.size()) +
+                                      "` distances do not fit a hierarchy of `" +
                                       std::to_string(arity_.size()) + "` levels",
                                   "give a distance for each level, nearest first");
         distances_.of_level.assign(distances.rbegin(), distances.rend());
@@ -151,23 +161,27 @@ class Mapping {
     }
 
     nb::tuple score(const std::vector<Slot> &slot) const {
-        const auto cost = mapping_cost(graph_, slots_, distances_, make_assignment(slot, slots_.count()).slot);
+        const auto cost =
+            mapping_cost(graph_, slots_, distances_, make_assignment(slot, slots_.count()).slot);
         return nb::make_tuple(cost.total, cost.busiest);
     }
 
     double bound() const { return lower_bound(graph_, slots_, distances_); }
 
-    nb::tuple search(std::uint64_t seed, std::optional<double> budget_s, bool never_busier, const Extents &grid,
-                     const std::vector<std::vector<Slot>> &given, const nb::object &progress) const {
+    nb::tuple search(std::uint64_t seed, std::optional<double> budget_s, bool never_busier,
+                     const Extents &grid, const std::vector<std::vector<Slot>> &given,
+                     const nb::object &progress) const {
         Clock clock(budget_s);
-        MapOptions options{seed, budget_s.has_value(), never_busier, grid, given, [&] { return clock.over(); }, nullptr};
+        MapOptions options{seed,  budget_s.has_value(),         never_busier, grid,
+                           given, [&] { return clock.over(); }, nullptr};
         if (!progress.is_none())
             options.progress = [&](const std::string &name, const MappingCost &best) {
                 progress(name, best.total, best.busiest);
             };
         nb::list found;
         for (auto &each : map_graph(graph_, slots_, arity_, distances_, options))
-            found.append(nb::make_tuple(each.name, to_numpy(std::move(each.slot)), each.cost.total, each.cost.busiest));
+            found.append(nb::make_tuple(each.name, to_numpy(std::move(each.slot)), each.cost.total,
+                                        each.cost.busiest));
         return nb::make_tuple(found, clock.interrupted());
     }
 
@@ -188,18 +202,19 @@ void bind_mapping(nb::module_ &room) {
              "offsets"_a, "neighbour"_a, "weight"_a)
         .def_static(
             "read_metis",
-            [](const nb::bytes &text, const std::string &name) { return read_metis({text.c_str(), text.size()}, name); },
+            [](const nb::bytes &text, const std::string &name) {
+                return read_metis({text.c_str(), text.size()}, name);
+            },
             "text"_a, "name"_a)
         .def_prop_ro("vertices", &Graph::vertices)
         .def_prop_ro("edges", &Graph::edges);
     nb::class_<Mapping>(room, "Mapping")
-        .def(nb::init<const Graph &, std::vector<std::int32_t>, const std::vector<double> &>(), "graph"_a, "arity"_a,
-             "distances"_a, nb::keep_alive<1, 2>())
+        .def(nb::init<const Graph &, std::vector<std::int32_t>, const std::vector<double> &>(), "graph"_a,
+             "arity"_a, "distances"_a, nb::keep_alive<1, 2>())
         .def("score", &Mapping::score, "slot"_a)
         .def("lower_bound", &Mapping::bound)
         .def("search", &Mapping::search, "seed"_a = 1, "budget_s"_a = nb::none(), "never_busier"_a = false,
-             "grid"_a = Extents{},
-             "given"_a = std::vector<std::vector<Slot>>{}, "progress"_a = nb::none());
+             "grid"_a = Extents{}, "given"_a = std::vector<std::vector<Slot>>{}, "progress"_a = nb::none());
 }
 
 } // namespace
@@ -209,7 +224,8 @@ void bind_placement(nb::module_ &module) {
     bind_mapping(room);
     nb::class_<Search>(room, "Search")
         .def(nb::init<const Table<std::int32_t> &, const Vector<std::int32_t> &, const Vector<std::int64_t> &,
-                      const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &, const Vector<float> &>(),
+                      const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &,
+                      const Vector<float> &>(),
              "groups"_a, "node"_a, "offsets"_a, "neighbour"_a, "cost"_a, "nic_out"_a, "nic_in"_a)
         .def("share", &Search::share, "memory"_a, "demand"_a, "interrupt_core"_a, "busy"_a, "interrupts"_a)
         .def("grow", &Search::grow)

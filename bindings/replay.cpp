@@ -386,12 +386,14 @@ void bind_traced_run(nb::module_ &room) {
             [](const StreamedTrace &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
                const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
                const nb::dict &resources) {
-                const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
+                const auto machine =
+                    machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
                 const auto layout = layout_from(s.ranks(), machine, layout_dict);
                 nb::gil_scoped_release unlocked;
                 return s.replay(machine, layout);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a, "resources"_a = nb::dict())
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
+            "resources"_a = nb::dict())
         .def("makespans_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
         // There is no order of a whole replay to screen by: every placement is replayed.
@@ -441,9 +443,7 @@ void bind_replay(nb::module_ &module) {
             },
             "text"_a, "name"_a)
         .def_static("is_goal_binary",
-                    [](const nb::bytes &data) {
-                        return is_goal_binary({data.c_str(), data.size()});
-                    })
+                    [](const nb::bytes &data) { return is_goal_binary({data.c_str(), data.size()}); })
         .def_static(
             "read_goal_binary",
             [](const nb::bytes &data, const std::string &name) {
@@ -544,6 +544,6 @@ void bind_replay(nb::module_ &module) {
             "operation"_a)
         .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
-        .def("screen_s", &for_many<screen_by_first>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
+        .def("screen_s", &for_many<screen_by_first>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a,
+             "progress"_a, "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }

@@ -54,9 +54,7 @@ nb::dict rank_fields(const trace::ThreadRecord &thread) {
     fields["call_cost_ticks_1024"] = rank.call_cost_ticks_1024;
     fields["recorder_ticks"] = rank.recorder_ticks;
     fields["affinity"] = nb::bytes(rank.affinity, sizeof rank.affinity);
-    const auto text = [](const auto &field) {
-        return decoded(trace::ThreadRecord::text(field));
-    };
+    const auto text = [](const auto &field) { return decoded(trace::ThreadRecord::text(field)); };
     fields["job"] = text(rank.job);
     fields["host"] = text(rank.host);
     fields["mpi_library"] = text(rank.mpi_library);
@@ -127,57 +125,68 @@ void bind_trace(nb::module_ &module) {
     auto room = module.def_submodule("trace");
     room.def("size_bin", &trace::size_bin, "bytes"_a);
     room.def("size_bin_upper", &trace::size_bin_upper, "bin"_a);
-    room.def("calls", [] {
-        nb::list list;
-        for (const auto &call : trace::calls()) {
-            list.append(nb::make_tuple(call.name, trace::class_name(call.call_class),
-                                       trace::collective_name(call.collective)));
-        }
-        return list;
-    }, "Name, class and collective operation of every MPI function, in order of their numbers.");
+    room.def(
+        "calls",
+        [] {
+            nb::list list;
+            for (const auto &call : trace::calls()) {
+                list.append(nb::make_tuple(call.name, trace::class_name(call.call_class),
+                                           trace::collective_name(call.collective)));
+            }
+            return list;
+        },
+        "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
-    room.def("decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0,
-             "Decode packed events into numpy columns; coding as in rw_rank (0 plain, 1 exact, 2 quantised).");
+    room.def(
+        "decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0,
+        "Decode packed events into numpy columns; coding as in rw_rank (0 plain, 1 exact, 2 quantised).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", &rank_fields)
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })
         .def_prop_ro("peers", [](const trace::ThreadRecord &thread) { return to_bytes(thread.peers); })
-        .def_prop_ro("collectives", [](const trace::ThreadRecord &thread) { return to_bytes(thread.collectives); })
-        .def_prop_ro("histograms", [](const trace::ThreadRecord &thread) { return to_bytes(thread.histograms); })
+        .def_prop_ro("collectives",
+                     [](const trace::ThreadRecord &thread) { return to_bytes(thread.collectives); })
+        .def_prop_ro("histograms",
+                     [](const trace::ThreadRecord &thread) { return to_bytes(thread.histograms); })
         .def_prop_ro("sites", [](const trace::ThreadRecord &thread) { return to_bytes(thread.sites); })
-        .def_prop_ro("modules", [](const trace::ThreadRecord &thread) {
-            nb::list list;
-            for (const auto &path : thread.modules) {
-                list.append(decoded(path));
-            }
-            return list;
-        })
+        .def_prop_ro("modules",
+                     [](const trace::ThreadRecord &thread) {
+                         nb::list list;
+                         for (const auto &path : thread.modules) {
+                             list.append(decoded(path));
+                         }
+                         return list;
+                     })
         .def_prop_ro("communicators", &communicators)
-        .def_prop_ro("trace_bytes", [](const trace::ThreadRecord &thread) {
-            std::size_t total = 0;
-            for (const auto &run : thread.trace.runs) {
-                total += run.size();
-            }
-            return total;
-        })
+        .def_prop_ro("trace_bytes",
+                     [](const trace::ThreadRecord &thread) {
+                         std::size_t total = 0;
+                         for (const auto &run : thread.trace.runs) {
+                             total += run.size();
+                         }
+                         return total;
+                     })
         .def_prop_ro("problems", [](const trace::ThreadRecord &thread) { return thread.problems; })
-        .def_prop_ro("packed_trace", [](const trace::ThreadRecord &thread) {
-            nb::list runs;
-            for (const auto &run : thread.trace.runs) {
-                runs.append(nb::bytes(run.data(), run.size()));
-            }
-            return runs;
-        })
-        .def("events", [](const trace::ThreadRecord &thread) { return to_dict(trace::decode(thread.trace)); });
+        .def_prop_ro("packed_trace",
+                     [](const trace::ThreadRecord &thread) {
+                         nb::list runs;
+                         for (const auto &run : thread.trace.runs) {
+                             runs.append(nb::bytes(run.data(), run.size()));
+                         }
+                         return runs;
+                     })
+        .def("events",
+             [](const trace::ThreadRecord &thread) { return to_dict(trace::decode(thread.trace)); });
     nb::class_<trace::NodeFile>(room, "NodeFile")
         .def(nb::init<const std::string &>(), "path"_a)
-        .def_prop_ro("threads", [](nb::handle self) {
-            // Each record keeps its file mapped: its trace is a view into it.
-            nb::list list;
-            for (const auto &thread : nb::cast<const trace::NodeFile &>(self).threads()) {
-                list.append(nb::cast(thread, nb::rv_policy::reference_internal, self));
-            }
-            return list;
-        })
+        .def_prop_ro("threads",
+                     [](nb::handle self) {
+                         // Each record keeps its file mapped: its trace is a view into it.
+                         nb::list list;
+                         for (const auto &thread : nb::cast<const trace::NodeFile &>(self).threads()) {
+                             list.append(nb::cast(thread, nb::rv_policy::reference_internal, self));
+                         }
+                         return list;
+                     })
         .def_prop_ro("problems", [](const trace::NodeFile &file) { return file.problems(); });
 }

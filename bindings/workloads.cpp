@@ -29,8 +29,7 @@ const workload &find(const std::string &name) {
     return *found;
 }
 
-template <typename T, typename Field>
-nb::object column(const std::vector<comm_event> &events, Field field) {
+template <typename T, typename Field> nb::object column(const std::vector<comm_event> &events, Field field) {
     auto *values = new std::vector<T>(events.size());
     for (std::size_t i = 0; i < events.size(); ++i) {
         (*values)[i] = static_cast<T>(field(events[i]));
@@ -88,7 +87,8 @@ void bind_workloads(nb::module_ &module) {
     room.def("classes", [](const std::string &name) { return std::string(find(name).classes); }, "name"_a);
     room.def("refusal", &refusal, "name"_a, "problem_class"_a, "ranks"_a);
     room.def(
-        "iterations", [](const std::string &name, char problem_class) { return find(name).iterations(problem_class); },
+        "iterations",
+        [](const std::string &name, char problem_class) { return find(name).iterations(problem_class); },
         "name"_a, "problem_class"_a);
     room.def(
         "grid",

@@ -4,7 +4,8 @@
 #include "collectives/operation.hpp"
 #include "collectives/trees.hpp"
 
-// The algorithms, one family a file. Each writes one rank's steps of one operation; they are joined to names in registry.cpp.
+// The algorithms, one family a file. Each writes one rank's steps of one operation; they are joined to names
+// in registry.cpp.
 namespace rankwise::collectives {
 
 // Over a tree: the whole buffer down to the leaves, or up from them.

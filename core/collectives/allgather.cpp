@@ -74,8 +74,9 @@ void allgather_bruck(const Operation &operation, Writer &writer) {
     }
 }
 
-// Chen et al., "Performance evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet" (2005):
-// pairs exchange first one block, then alternately with either neighbour the two blocks that came last.
+// Chen et al., "Performance evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet"
+// (2005): pairs exchange first one block, then alternately with either neighbour the two blocks that came
+// last.
 void allgather_neighbor_exchange(const Operation &operation, Writer &writer) {
     const auto blocks = Blocks::of(operation);
     const std::uint32_t size = operation.size;

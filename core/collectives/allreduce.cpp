@@ -32,7 +32,8 @@ void allreduce_recursive_doubling(const Operation &operation, Writer &writer) {
     }
 }
 
-// Rabenseifner: reduce-scatter by recursive halving, then allgather by recursive doubling back over the same partners.
+// Rabenseifner: reduce-scatter by recursive halving, then allgather by recursive doubling back over the same
+// partners.
 void allreduce_rabenseifner(const Operation &operation, Writer &writer) {
     const PowerOfTwo core(operation.size);
     const auto place = core.fold(operation.rank);

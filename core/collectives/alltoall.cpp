@@ -35,7 +35,8 @@ void alltoall_pairwise(const Operation &operation, Writer &writer) {
         if (std::has_single_bit(size)) {
             exchange(operation, operation.rank ^ step, operation.rank ^ step, writer);
         } else {
-            exchange(operation, (operation.rank + step) % size, (operation.rank + size - step) % size, writer);
+            exchange(operation, (operation.rank + step) % size, (operation.rank + size - step) % size,
+                     writer);
         }
         writer.next();
     }
@@ -48,7 +49,8 @@ void alltoall_linear(const Operation &operation, Writer &writer) {
     }
 }
 
-// Bruck: in the round of weight w go, joined to one message, the blocks whose distance to their destination has that bit.
+// Bruck: in the round of weight w go, joined to one message, the blocks whose distance to their destination
+// has that bit.
 void alltoall_bruck(const Operation &operation, Writer &writer) {
     const std::uint32_t size = operation.size;
     for (std::uint32_t weight = 1; weight < size; weight <<= 1) {

@@ -59,8 +59,12 @@ void up_and_down(tree_fn tree, const Operation &operation, Writer &writer) {
 
 } // namespace
 
-void barrier_linear(const Operation &operation, Writer &writer) { up_and_down(flat_tree, operation, writer); }
+void barrier_linear(const Operation &operation, Writer &writer) {
+    up_and_down(flat_tree, operation, writer);
+}
 
-void barrier_tree(const Operation &operation, Writer &writer) { up_and_down(binomial_tree, operation, writer); }
+void barrier_tree(const Operation &operation, Writer &writer) {
+    up_and_down(binomial_tree, operation, writer);
+}
 
 } // namespace rankwise::collectives

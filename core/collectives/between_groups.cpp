@@ -15,7 +15,8 @@ constexpr std::uint64_t mpich_short = 2048;
 /// One rank's steps, phase after phase.
 class BetweenGroups {
   public:
-    BetweenGroups(Library library, const Operation &operation, std::uint32_t others, Part part, Writer &writer)
+    BetweenGroups(Library library, const Operation &operation, std::uint32_t others, Part part,
+                  Writer &writer)
         : library_(library), operation_(operation), others_(others), part_(part), writer_(writer) {}
 
     void write() {

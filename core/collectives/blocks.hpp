@@ -22,7 +22,8 @@ class Blocks {
         return {count, elements / count, elements % count, element, {}};
     }
 
-    /// @brief A buffer cut into blocks of `length` bytes; what is left over makes the last ones shorter or empty.
+    /// @brief A buffer cut into blocks of `length` bytes; what is left over makes the last ones shorter or
+    /// empty.
     static Blocks filled(std::uint32_t count, std::uint64_t bytes, std::uint64_t length) {
         Blocks blocks{count, length, 0, 1, {}};
         blocks.limit_ = bytes;

@@ -40,14 +40,16 @@ bool is_recorded_one_by_one(Collective collective) {
 
 bool can_be_expanded(const CollectiveCalls &calls, const Operation &operation) {
     return operation.collective != Collective::none && !is_recorded_one_by_one(operation.collective) &&
-           (calls.flags & RW_COLL_INTERCOMM) == 0 && calls.rank < operation.size && operation.root < operation.size;
+           (calls.flags & RW_COLL_INTERCOMM) == 0 && calls.rank < operation.size &&
+           operation.root < operation.size;
 }
 
-// Ranks of a communicator above which unequal blocks are taken to be equal: finding where each begins costs their cube.
+// Ranks of a communicator above which unequal blocks are taken to be equal: finding where each begins costs
+// their cube.
 constexpr std::size_t most_ranks_with_blocks = 256;
 
-/// What each rank contributed to the allgatherv or reduce_scatter calls of one communicator that have one sum: known where
-/// each rank names one size, and these add up.
+/// What each rank contributed to the allgatherv or reduce_scatter calls of one communicator that have one
+/// sum: known where each rank names one size, and these add up.
 class BlockSizes {
   public:
     BlockSizes(std::span<const CollectiveCalls> calls, const Groups &groups) {
@@ -140,8 +142,9 @@ MessageRows count_messages(Library library, std::span<const CollectiveCalls> cal
             const std::uint32_t source = members[each.rank];
             const std::uint32_t destination = members[step.peer];
             const std::uint16_t bin = trace::size_bin(step.bytes);
-            const Key key{std::uint64_t{source} << 32 | destination,
-                          std::uint64_t{each.call} << 48 | std::uint64_t{bin} << 32 | static_cast<std::uint32_t>(index)};
+            const Key key{std::uint64_t{source} << 32 | destination, std::uint64_t{each.call} << 48 |
+                                                                         std::uint64_t{bin} << 32 |
+                                                                         static_cast<std::uint32_t>(index)};
             const auto [found, added] = row_of.try_emplace(key, rows.source.size());
             if (added) {
                 rows.source.push_back(source);

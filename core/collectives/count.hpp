@@ -33,7 +33,8 @@ struct CollectiveCalls {
     std::uint64_t count;
 };
 
-/// @brief Messages sent, one row for each (source, destination, call, algorithm, size bin); ranks are world ranks.
+/// @brief Messages sent, one row for each (source, destination, call, algorithm, size bin); ranks are world
+/// ranks.
 struct MessageRows {
     std::vector<std::uint32_t> source, destination;
     std::vector<std::uint16_t> call, bin;
@@ -47,8 +48,8 @@ Operation to_operation(const CollectiveCalls &calls, std::uint32_t size);
 
 /// @brief Count the messages the library sends for each rank's collective calls.
 ///
-/// Not expanded are intercommunicators, and the calls whose messages only their caller knows and records one by one
-/// (gatherv, scatterv, alltoallv, alltoallw, neighbourhood collectives).
+/// Not expanded are intercommunicators, and the calls whose messages only their caller knows and records one
+/// by one (gatherv, scatterv, alltoallv, alltoallw, neighbourhood collectives).
 MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups);
 
 } // namespace rankwise::collectives

@@ -11,8 +11,8 @@
 
 namespace rankwise::collectives {
 
-/// @brief The largest power of two of ranks, and the ranks left over, each folded into a neighbour: of the first 2 x
-/// left_over ranks the odd ones take part, for themselves and for the rank before them.
+/// @brief The largest power of two of ranks, and the ranks left over, each folded into a neighbour: of the
+/// first 2 x left_over ranks the odd ones take part, for themselves and for the rank before them.
 struct PowerOfTwo {
     std::uint32_t size;
     std::uint32_t left_over;
@@ -39,8 +39,9 @@ struct Half {
     std::uint32_t kept, given, number;
 };
 
-/// @brief Reduce-scatter by recursive halving over a power of two of places, nearest partner first: each exchange gives one
-/// half of what one has and reduces the other. Afterwards each place has one block, reduced over all places.
+/// @brief Reduce-scatter by recursive halving over a power of two of places, nearest partner first: each
+/// exchange gives one half of what one has and reduces the other. Afterwards each place has one block,
+/// reduced over all places.
 /// @return the exchanges in order, for the way back
 template <class ToRank>
 std::vector<Half> halve(std::uint32_t place, std::uint32_t places, const Blocks &blocks, ToRank to_rank,
@@ -62,7 +63,8 @@ std::vector<Half> halve(std::uint32_t place, std::uint32_t places, const Blocks 
     return halves;
 }
 
-/// @brief Allgather by recursive doubling: the exchanges of `halve` backwards, each returning what was reduced since.
+/// @brief Allgather by recursive doubling: the exchanges of `halve` backwards, each returning what was
+/// reduced since.
 template <class ToRank>
 void double_back(const std::vector<Half> &halves, const Blocks &blocks, ToRank to_rank, Writer &writer) {
     for (auto half = halves.rbegin(); half != halves.rend(); ++half) {

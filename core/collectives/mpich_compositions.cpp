@@ -50,7 +50,8 @@ class Composition {
     void among(const std::vector<std::uint32_t> &members, Collective collective, std::uint64_t bytes,
                std::uint32_t root) {
         const auto place = [&](std::uint32_t rank) {
-            return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) - members.begin());
+            return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
+                                              members.begin());
         };
         if (members.size() < 2) {
             return;

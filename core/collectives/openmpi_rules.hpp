@@ -3,10 +3,11 @@
 
 #include "collectives/select.hpp"
 
-// Default decisions of Open MPI's `tuned` component (4.1 and 5.0, the same), by communicator size and message bytes:
-// {communicator below, bytes below, algorithm}, the first line that applies is taken. Segmented and unsegmented trees send
-// to the same ranks and, with the default segment size of 0, the same messages. Bytes are those of rw_collective_entry,
-// but for reduce_scatter (the whole vector) and allgatherv (the average block).
+// Default decisions of Open MPI's `tuned` component (4.1 and 5.0, the same), by communicator size and message
+// bytes: {communicator below, bytes below, algorithm}, the first line that applies is taken. Segmented and
+// unsegmented trees send to the same ranks and, with the default segment size of 0, the same messages. Bytes
+// are those of rw_collective_entry, but for reduce_scatter (the whole vector) and allgatherv (the average
+// block).
 namespace rankwise::collectives {
 
 constexpr std::uint32_t any = ~std::uint32_t{0};

@@ -14,26 +14,32 @@ class NodePartition;
 
 using trace::Collective;
 
-enum class StepKind : std::uint8_t { send, receive, receive_reduce /* received data is combined with the own */ };
+enum class StepKind : std::uint8_t {
+    send,
+    receive,
+    receive_reduce /* received data is combined with the own */
+};
 
 /// The data of a step is not one piece of the buffer (Bruck's alltoall), or there is none (barrier).
 constexpr std::uint64_t no_offset = ~std::uint64_t{0};
 
 /// @brief One message of a collective as one rank sees it.
 ///
-/// Steps of one round are posted together; a round starts when all steps of the rounds before it have completed. Sends
-/// to one peer, and receives from one peer, match in order.
+/// Steps of one round are posted together; a round starts when all steps of the rounds before it have
+/// completed. Sends to one peer, and receives from one peer, match in order.
 struct Step {
     StepKind kind;
     std::uint32_t peer;  // rank in the communicator
     std::uint32_t round; // 0, 1, 2, ...
     std::uint64_t bytes;
-    /// First byte of the piece in the operation's buffer, which wraps round at its end. In rooted operations that gather or
-    /// scatter (and in the scattering half of broadcasts), blocks lie in the order root, root + 1, ...
+    /// First byte of the piece in the operation's buffer, which wraps round at its end. In rooted operations
+    /// that gather or scatter (and in the scattering half of broadcasts), blocks lie in the order root, root
+    /// + 1, ...
     std::uint64_t offset;
 };
 
-/// @brief A collective operation as one rank calls it. `bytes` is as in rw_collective_entry of formats/recording.h.
+/// @brief A collective operation as one rank calls it. `bytes` is as in rw_collective_entry of
+/// formats/recording.h.
 struct Operation {
     Collective collective = Collective::none;
     std::uint32_t rank = 0;
@@ -44,10 +50,11 @@ struct Operation {
     bool commutative = true;
     bool in_place = false;
     bool nonblocking = false;
-    /// Sum of `bytes` over the ranks, for gatherv, scatterv, allgatherv and reduce_scatter; 0 where it is not known.
+    /// Sum of `bytes` over the ranks, for gatherv, scatterv, allgatherv and reduce_scatter; 0 where it is not
+    /// known.
     std::uint64_t total_bytes = 0;
-    /// v-variants: bytes of each rank's block (allgatherv, reduce_scatter, gatherv and scatterv at the root), or what is
-    /// sent to each (alltoallv/w). Empty: blocks are taken to be equal.
+    /// v-variants: bytes of each rank's block (allgatherv, reduce_scatter, gatherv and scatterv at the root),
+    /// or what is sent to each (alltoallv/w). Empty: blocks are taken to be equal.
     std::span<const std::uint64_t> sizes;
     /// alltoallv/w: what each sends to this rank; known to whoever has all ranks' calls. Empty: as `sizes`.
     std::span<const std::uint64_t> receive_sizes;

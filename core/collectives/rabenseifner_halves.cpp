@@ -4,8 +4,8 @@
 
 namespace rankwise::collectives {
 
-// Rabenseifner's algorithm, with windows cut in halves rather than equal blocks, and the ranks beyond the power of two folded in
-// by halves as well.
+// Rabenseifner's algorithm, with windows cut in halves rather than equal blocks, and the ranks beyond the
+// power of two folded in by halves as well.
 void allreduce_rabenseifner_halves(const Operation &operation, Writer &writer) {
     const EvenPlaces places(operation.size);
     const Window whole = Window::of(operation);
@@ -26,7 +26,8 @@ void allreduce_rabenseifner_halves(const Operation &operation, Writer &writer) {
     }
 }
 
-// The windows are gathered at the root over the same partners. A root that was folded in takes the place of rank 0.
+// The windows are gathered at the root over the same partners. A root that was folded in takes the place of
+// rank 0.
 void reduce_rabenseifner_halves(const Operation &operation, Writer &writer) {
     const EvenPlaces places(operation.size);
     const Window whole = Window::of(operation);
@@ -53,7 +54,8 @@ void reduce_rabenseifner_halves(const Operation &operation, Writer &writer) {
     auto bit = static_cast<std::uint32_t>(exchanges.size());
     for (auto back = exchanges.rbegin(); back != exchanges.rend(); ++back) {
         --bit;
-        const std::uint32_t peer = back->partner == 0 && root_folded ? operation.root : places.rank(back->partner);
+        const std::uint32_t peer =
+            back->partner == 0 && root_folded ? operation.root : places.rank(back->partner);
         if (back->partner >> bit == root_place >> bit) {
             writer.send(peer, back->kept.bytes(), back->kept.offset());
             return;

@@ -5,8 +5,9 @@
 
 namespace rankwise::collectives {
 
-// Rabenseifner: reduce-scatter by recursive halving, then the blocks are gathered at the root over the same partners. Of the
-// first 2 x left_over ranks the even ones take part; a root that does not takes the place of rank 0 for the gathering.
+// Rabenseifner: reduce-scatter by recursive halving, then the blocks are gathered at the root over the same
+// partners. Of the first 2 x left_over ranks the even ones take part; a root that does not takes the place of
+// rank 0 for the gathering.
 void reduce_rabenseifner(const Operation &operation, Writer &writer) {
     const PowerOfTwo core(operation.size);
     const bool paired = operation.rank < 2 * core.left_over;
@@ -26,15 +27,16 @@ void reduce_rabenseifner(const Operation &operation, Writer &writer) {
     const auto to_rank = [&](std::uint32_t place) {
         return place < core.left_over ? 2 * place : place + core.left_over;
     };
-    const std::uint32_t place =
-        folded ? 0 : (paired ? operation.rank / 2 : operation.rank - core.left_over);
+    const std::uint32_t place = folded ? 0 : (paired ? operation.rank / 2 : operation.rank - core.left_over);
     const std::uint32_t root_place =
-        root_folded ? 0
-                    : (operation.root < 2 * core.left_over ? operation.root / 2 : operation.root - core.left_over);
+        root_folded
+            ? 0
+            : (operation.root < 2 * core.left_over ? operation.root / 2 : operation.root - core.left_over);
 
     std::vector<Half> halves;
     if (folded) {
-        // The root's steps begin where rank 0's end: what it will gather is the same, so its halves are worked out unsaid.
+        // The root's steps begin where rank 0's end: what it will gather is the same, so its halves are
+        // worked out unsaid.
         std::vector<Step> unsaid;
         Writer aside(unsaid);
         halves = halve(0, core.size, blocks, to_rank, aside);

@@ -8,7 +8,8 @@
 
 namespace rankwise::collectives {
 
-// Farthest partner first, so that each place ends with the blocks of its own ranks. Nothing is sent where there is nothing.
+// Farthest partner first, so that each place ends with the blocks of its own ranks. Nothing is sent where
+// there is nothing.
 void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer) {
     const PowerOfTwo core(operation.size);
     const auto blocks = Blocks::of(operation);
@@ -28,7 +29,9 @@ void reduce_scatter_recursive_halving(const Operation &operation, Writer &writer
         writer.next();
     }
     // Places [first, end) stand for consecutive ranks.
-    const auto first_rank = [&](std::uint32_t at) { return at < core.left_over ? 2 * at : at + core.left_over; };
+    const auto first_rank = [&](std::uint32_t at) {
+        return at < core.left_over ? 2 * at : at + core.left_over;
+    };
     const auto range = [&](std::uint32_t first, std::uint32_t number) {
         return blocks.start(first_rank(first + number)) - blocks.start(first_rank(first));
     };
@@ -76,7 +79,8 @@ void reduce_scatter_ring(const Operation &operation, Writer &writer) {
     }
 }
 
-// Each exchange carries all blocks but those of the sender's own subtree, whose ranks need nothing of each other any more.
+// Each exchange carries all blocks but those of the sender's own subtree, whose ranks need nothing of each
+// other any more.
 void reduce_scatter_recursive_doubling(const Operation &operation, Writer &writer) {
     const auto blocks = Blocks::of(operation);
     const std::uint32_t size = operation.size;

@@ -6,9 +6,9 @@
 #include "collectives/blocks.hpp"
 #include "collectives/halving.hpp"
 
-// Reduce-scatter that keeps the order of operands (Traeff, "An improved algorithm for (non-commutative) reduce-scatter with
-// an application", EuroPVM/MPI 2005): halving exchanges with the nearest partner first leave at each place the block of the
-// place whose number has the bits in reverse.
+// Reduce-scatter that keeps the order of operands (Traeff, "An improved algorithm for (non-commutative)
+// reduce-scatter with an application", EuroPVM/MPI 2005): halving exchanges with the nearest partner first
+// leave at each place the block of the place whose number has the bits in reverse.
 namespace rankwise::collectives {
 namespace {
 
@@ -60,7 +60,8 @@ void reduce_scatter_butterfly(const Operation &operation, Writer &writer) {
     }
 }
 
-// With a power of two of ranks Open MPI puts the blocks into the mirrored order first, and saves the last exchange.
+// With a power of two of ranks Open MPI puts the blocks into the mirrored order first, and saves the last
+// exchange.
 void reduce_scatter_block_butterfly(const Operation &operation, Writer &writer) {
     if (!std::has_single_bit(operation.size)) {
         reduce_scatter_butterfly(operation, writer);

@@ -107,14 +107,17 @@ constexpr Algorithm table[] = {
 
 } // namespace
 
-std::span<const Algorithm> algorithms() { return table; }
+std::span<const Algorithm> algorithms() {
+    return table;
+}
 
 const Algorithm &find_algorithm(Collective collective, std::string_view name) {
     const auto found = std::find_if(std::begin(table), std::end(table), [&](const Algorithm &algorithm) {
         return algorithm.collective == collective && algorithm.name == name;
     });
     if (found == std::end(table)) {
-        throw Error("no algorithm `" + std::string(name) + "` for `" + std::string(collective_name(collective)) + "`",
+        throw Error("no algorithm `" + std::string(name) + "` for `" +
+                        std::string(collective_name(collective)) + "`",
                     "see docs/collectives.md for the names");
     }
     return *found;

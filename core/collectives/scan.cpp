@@ -13,7 +13,8 @@ void scan_linear(const Operation &operation, Writer &writer) {
     }
 }
 
-// Partners exchange what the group of each has so far; only what comes from lower ranks enters the own result.
+// Partners exchange what the group of each has so far; only what comes from lower ranks enters the own
+// result.
 void scan_recursive_doubling(const Operation &operation, Writer &writer) {
     for (std::uint32_t mask = 1; mask < operation.size; mask <<= 1) {
         const std::uint32_t peer = operation.rank ^ mask;

@@ -18,7 +18,9 @@ std::uint32_t subtree(std::uint32_t relative, std::uint32_t size) {
 
 void scatter_blocks(const Operation &operation, const Blocks &blocks, bool skip_empty, Writer &writer) {
     const auto node = binomial_tree(operation.rank, operation.size, operation.root);
-    const auto relative = [&](std::uint32_t rank) { return (rank + operation.size - operation.root) % operation.size; };
+    const auto relative = [&](std::uint32_t rank) {
+        return (rank + operation.size - operation.root) % operation.size;
+    };
     const auto piece = [&](std::uint32_t rank, auto &&use) {
         const std::uint32_t first = relative(rank);
         const std::uint64_t bytes = blocks.bytes(first, subtree(first, operation.size));
@@ -28,8 +30,9 @@ void scatter_blocks(const Operation &operation, const Blocks &blocks, bool skip_
         writer.next();
     };
     if (node.parent) {
-        piece(operation.rank,
-              [&](std::uint64_t bytes, std::uint64_t offset) { writer.receive(*node.parent, bytes, offset); });
+        piece(operation.rank, [&](std::uint64_t bytes, std::uint64_t offset) {
+            writer.receive(*node.parent, bytes, offset);
+        });
     }
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
         piece(*child, [&](std::uint64_t bytes, std::uint64_t offset) { writer.send(*child, bytes, offset); });
@@ -48,7 +51,8 @@ void gather_binomial(const Operation &operation, Writer &writer) {
         writer.next();
     };
     for (const auto child : node.children) {
-        piece(child, [&](std::uint64_t bytes, std::uint64_t offset) { writer.receive(child, bytes, offset); });
+        piece(child,
+              [&](std::uint64_t bytes, std::uint64_t offset) { writer.receive(child, bytes, offset); });
     }
     if (node.parent) {
         piece(operation.rank,
@@ -60,7 +64,8 @@ void gather_binomial(const Operation &operation, Writer &writer) {
 static void linear(const Operation &operation, auto &&at_others, auto &&at_root) {
     const bool known = operation.sizes.size() == operation.size;
     const auto offset = [&](std::uint32_t rank) {
-        return known ? no_offset : operation.bytes * ((rank + operation.size - operation.root) % operation.size);
+        return known ? no_offset
+                     : operation.bytes * ((rank + operation.size - operation.root) % operation.size);
     };
     if (operation.rank != operation.root) {
         at_others(operation.bytes, offset(operation.rank));
@@ -77,16 +82,22 @@ void scatter_linear(const Operation &operation, Writer &writer) {
     linear(
         operation,
         [&](std::uint64_t bytes, std::uint64_t offset) { writer.receive(operation.root, bytes, offset); },
-        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) { writer.send(peer, bytes, offset); });
+        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
+            writer.send(peer, bytes, offset);
+        });
 }
 
 void gather_linear(const Operation &operation, Writer &writer) {
     linear(
-        operation, [&](std::uint64_t bytes, std::uint64_t offset) { writer.send(operation.root, bytes, offset); },
-        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) { writer.receive(peer, bytes, offset); });
+        operation,
+        [&](std::uint64_t bytes, std::uint64_t offset) { writer.send(operation.root, bytes, offset); },
+        [&](std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
+            writer.receive(peer, bytes, offset);
+        });
 }
 
-// The root lets each rank go with an empty message; a rank's data comes as its first segment, here all of it, and the rest.
+// The root lets each rank go with an empty message; a rank's data comes as its first segment, here all of it,
+// and the rest.
 void gather_linear_sync(const Operation &operation, Writer &writer) {
     if (operation.rank != operation.root) {
         writer.receive(operation.root, 0, no_offset);

@@ -13,7 +13,8 @@ void scatter_blocks(const Operation &operation, const Blocks &blocks, bool skip_
 /// @brief Ring: everyone passes on the block it got last. @param[in] shift rank of the owner of block 0
 void ring_blocks(const Operation &operation, const Blocks &blocks, std::uint32_t shift, Writer &writer);
 
-/// @brief Recursive doubling; ranks without a partner are handed on to. @param[in] shift rank of the owner of block 0
+/// @brief Recursive doubling; ranks without a partner are handed on to. @param[in] shift rank of the owner of
+/// block 0
 void doubling_blocks(const Operation &operation, const Blocks &blocks, std::uint32_t shift, Writer &writer);
 
 } // namespace rankwise::collectives

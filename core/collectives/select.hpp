@@ -20,7 +20,8 @@ const Algorithm &select(Library library, const Operation &operation);
 /// @brief MPICH 4 and 5, generic rules of its collective selection.
 const Algorithm &select_mpich(const Operation &operation);
 
-/// @brief Open MPI 4.1 and 5.0: fixed decisions of the `tuned` component; `libnbc` for nonblocking operations.
+/// @brief Open MPI 4.1 and 5.0: fixed decisions of the `tuned` component; `libnbc` for nonblocking
+/// operations.
 const Algorithm &select_openmpi(const Operation &operation);
 
 /// @brief One line of a decision table: taken if the communicator and the bytes are both below its limits.

@@ -9,8 +9,8 @@
 namespace rankwise::collectives {
 namespace {
 
-// Thresholds in bytes, of MPICH's generic selection rules (the same in 4.0 to 5.0), also found in Thakur, Rabenseifner &
-// Gropp, "Optimization of collective communication operations in MPICH" (2005).
+// Thresholds in bytes, of MPICH's generic selection rules (the same in 4.0 to 5.0), also found in Thakur,
+// Rabenseifner & Gropp, "Optimization of collective communication operations in MPICH" (2005).
 constexpr std::uint64_t bcast_short = 12288, bcast_long = 524288;
 constexpr std::uint64_t reduce_short = 2048, allreduce_short = 8, iallreduce_short = 2048;
 constexpr std::uint64_t allgather_short = 81920, allgather_long = 524288, reduce_scatter_long = 524288;
@@ -27,12 +27,13 @@ std::string_view bcast(const Operation &operation) {
         return "binomial";
     }
     return std::has_single_bit(operation.size) && up_to(bcast_long) ? "scatter_recursive_doubling_allgather"
-                                                                     : "scatter_ring_allgather";
+                                                                    : "scatter_ring_allgather";
 }
 
 // Halving needs an element for each of the power of two of ranks.
 bool can_be_halved(const Operation &operation) {
-    return operation.bytes / std::max<std::uint32_t>(operation.element_bytes, 1) >= std::bit_floor(operation.size);
+    return operation.bytes / std::max<std::uint32_t>(operation.element_bytes, 1) >=
+           std::bit_floor(operation.size);
 }
 
 std::string_view allgather(const Operation &operation) {
@@ -55,7 +56,8 @@ std::string_view alltoall(const Operation &operation) {
     return operation.bytes <= alltoall_medium ? "linear" : "pairwise";
 }
 
-// Whether a part is done within each node: the rules of MPICH's device ch4, the same in 4.0 to 5.0. Empty: it is not.
+// Whether a part is done within each node: the rules of MPICH's device ch4, the same in 4.0 to 5.0. Empty: it
+// is not.
 std::string_view composition_of(const Operation &operation) {
     if (operation.nonblocking || operation.nodes == nullptr || !operation.nodes->has_levels()) {
         return {};
@@ -88,17 +90,20 @@ std::string_view name_of(const Operation &operation) {
     }
     switch (operation.collective) {
     case Collective::barrier:
-        // k-dissemination with k = 2; the nonblocking one is called recursive doubling, but sends the same messages.
+        // k-dissemination with k = 2; the nonblocking one is called recursive doubling, but sends the same
+        // messages.
         return "dissemination";
     case Collective::bcast:
         return bcast(operation);
     case Collective::reduce:
-        return operation.bytes > reduce_short && can_be_halved(operation) && operation.commutative ? "rabenseifner"
-                                                                                                   : "binomial";
+        return operation.bytes > reduce_short && can_be_halved(operation) && operation.commutative
+                   ? "rabenseifner"
+                   : "binomial";
     case Collective::allreduce: {
         const std::uint64_t limit = operation.nonblocking ? iallreduce_short : allreduce_short;
-        return operation.bytes > limit && can_be_halved(operation) && operation.commutative ? "rabenseifner"
-                                                                                            : "recursive_doubling";
+        return operation.bytes > limit && can_be_halved(operation) && operation.commutative
+                   ? "rabenseifner"
+                   : "recursive_doubling";
     }
     case Collective::allgather:
     case Collective::allgatherv:

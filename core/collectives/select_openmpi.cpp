@@ -93,10 +93,12 @@ std::string_view nonblocking(const Operation &operation) {
         if (operation.commutative && operation.size > 2 && can_be_halved) {
             return "rabenseifner_halves";
         }
-        return operation.size > 4 || operation.bytes < long_message || !operation.commutative ? "exchanged_binomial"
-                                                                                              : "segmented_chain";
+        return operation.size > 4 || operation.bytes < long_message || !operation.commutative
+                   ? "exchanged_binomial"
+                   : "segmented_chain";
     case Collective::allreduce:
-        if (operation.size < 4 || operation.bytes < long_message || !operation.commutative || operation.in_place) {
+        if (operation.size < 4 || operation.bytes < long_message || !operation.commutative ||
+            operation.in_place) {
             return "reduce_bcast";
         }
         return can_be_halved ? "rabenseifner_halves" : "ring";

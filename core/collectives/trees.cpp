@@ -9,7 +9,9 @@ namespace {
 struct Rotation {
     std::uint32_t size, root;
     std::uint32_t to_relative(std::uint32_t rank) const { return (rank + size - root) % size; }
-    std::uint32_t to_rank(std::uint64_t relative) const { return static_cast<std::uint32_t>((relative + root) % size); }
+    std::uint32_t to_rank(std::uint64_t relative) const {
+        return static_cast<std::uint32_t>((relative + root) % size);
+    }
 };
 
 // Trees from rank 0, with the root and rank 0 in each other's place.
@@ -88,7 +90,8 @@ TreeNode knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root
 TreeNode binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
     const Rotation ranks{size, root};
     const std::uint64_t me = ranks.to_relative(rank);
-    // Level l holds relative ranks 2^l - 1 .. 2^(l+1) - 2; children of a rank of it are 2^l and 2^(l+1) further on.
+    // Level l holds relative ranks 2^l - 1 .. 2^(l+1) - 2; children of a rank of it are 2^l and 2^(l+1)
+    // further on.
     const std::uint64_t width = std::bit_floor(me + 1);
     TreeNode node;
     if (me != 0) {

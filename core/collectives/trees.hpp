@@ -16,7 +16,8 @@ struct TreeNode {
 /// @brief A tree: the place of `rank` among `size` ranks with the given root.
 using tree_fn = TreeNode (*)(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
-/// @brief Binomial tree whose subtrees are consecutive ranks: the parent clears the lowest bit; nearest child first.
+/// @brief Binomial tree whose subtrees are consecutive ranks: the parent clears the lowest bit; nearest child
+/// first.
 TreeNode binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
 /// @brief Binomial tree in which the parent clears the highest bit; nearest child first.

@@ -31,7 +31,8 @@ std::vector<WindowExchange> halving_exchanges(std::uint32_t place, std::uint32_t
     for (std::uint32_t mask = 1; mask < places; mask <<= 1) {
         const std::uint32_t partner = place ^ mask;
         const bool keeps_lower = place < partner;
-        exchanges.push_back({partner, keeps_lower ? mine.lower() : mine.upper(), keeps_lower ? mine.upper() : mine.lower()});
+        exchanges.push_back(
+            {partner, keeps_lower ? mine.lower() : mine.upper(), keeps_lower ? mine.upper() : mine.lower()});
         mine = exchanges.back().kept;
     }
     return exchanges;

@@ -26,14 +26,17 @@ struct Window {
     Window upper() const { return {first + number / 2, number - number / 2, element}; }
 };
 
-/// @brief The power of two of ranks that takes part in halving; of the first 2 x left_over ranks the even ones do.
+/// @brief The power of two of ranks that takes part in halving; of the first 2 x left_over ranks the even
+/// ones do.
 struct EvenPlaces {
     std::uint32_t size, left_over;
 
     explicit EvenPlaces(std::uint32_t ranks) : size(std::bit_floor(ranks)), left_over(ranks - size) {}
     bool paired(std::uint32_t rank) const { return rank < 2 * left_over; }
     std::uint32_t place(std::uint32_t rank) const { return paired(rank) ? rank / 2 : rank - left_over; }
-    std::uint32_t rank(std::uint32_t place) const { return place < left_over ? 2 * place : place + left_over; }
+    std::uint32_t rank(std::uint32_t place) const {
+        return place < left_over ? 2 * place : place + left_over;
+    }
 };
 
 /// @brief What was kept and given in one halving exchange.

@@ -36,8 +36,9 @@ struct Segment {
 struct LinkClass {
     std::vector<Segment> segments; ///< ascending, the last takes the rest
     std::uint64_t eager_limit = std::numeric_limits<std::uint64_t>::max();
-    /// Bytes of a connection (an ordered pair of ranks) that wait while a rank is not inside MPI: what the host
-    /// holds; what the library holds of eager sends that have ended, and of messages without a posted receive.
+    /// Bytes of a connection (an ordered pair of ranks) that wait while a rank is not inside MPI: what the
+    /// host holds; what the library holds of eager sends that have ended, and of messages without a posted
+    /// receive.
     static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t socket_buffer = unlimited, send_buffer = unlimited, unexpected_buffer = unlimited;
     bool in_call = false;    ///< a rendezvous advances only while its ranks are inside MPI

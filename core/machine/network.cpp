@@ -24,7 +24,8 @@ std::string text(std::uint32_t number) {
 
 } // namespace
 
-// Fat tree ----------------------------------------------------------------------------------------------------
+// Fat tree
+// ----------------------------------------------------------------------------------------------------
 
 Network Network::fat_tree(std::vector<std::uint32_t> below, std::vector<std::uint32_t> above,
                           std::vector<std::uint32_t> cables) {
@@ -52,11 +53,11 @@ Network Network::fat_tree(std::vector<std::uint32_t> below, std::vector<std::uin
 }
 
 /// Switches of a level are numbered by the nodes below them, then among those that have the same (twins). The
-/// switches above number u of a subtree's are u + twins c for c below `above`. Up by the destination: D-mod-k,
-/// Zahavi, Johnson, Kerbyson, Lang, Optimized InfiniBand fat-tree routing for shift all-to-all communication
-/// patterns, Concurrency Computat. Pract. Exper. 22 (2010), 217-231: of the up ports of level l that is number
-/// floor(D / (w_1 ... w_l)) mod (w_l+1 p_l+1), parents first. The way down is that up from the destination, so
-/// all messages to a node come down through the same ports.
+/// switches above number u of a subtree's are u + twins c for c below `above`. Up by the destination:
+/// D-mod-k, Zahavi, Johnson, Kerbyson, Lang, Optimized InfiniBand fat-tree routing for shift all-to-all
+/// communication patterns, Concurrency Computat. Pract. Exper. 22 (2010), 217-231: of the up ports of level l
+/// that is number floor(D / (w_1 ... w_l)) mod (w_l+1 p_l+1), parents first. The way down is that up from the
+/// destination, so all messages to a node come down through the same ports.
 void Network::fat_tree_way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &way) const {
     std::size_t top = 0;
     while (from / levels_[top].nodes != to / levels_[top].nodes)
@@ -74,7 +75,8 @@ void Network::fat_tree_way(std::uint32_t from, std::uint32_t to, std::vector<std
     }
 }
 
-// Torus -------------------------------------------------------------------------------------------------------
+// Torus
+// -------------------------------------------------------------------------------------------------------
 
 Network Network::torus(std::vector<std::uint32_t> dimensions, std::uint32_t nodes_per_router) {
     Network network;
@@ -95,8 +97,9 @@ std::int64_t Network::shortest(std::uint32_t from, std::uint32_t to, std::uint32
     return forward <= size / 2 ? std::int64_t{forward} : std::int64_t{forward} - size;
 }
 
-/// One dimension after the other, in each the shorter way round (Dally, Seitz: Deadlock-free message routing in
-/// multiprocessor interconnection networks, IEEE Trans. Computers C-36 (1987), 547-553); half way round goes up.
+/// One dimension after the other, in each the shorter way round (Dally, Seitz: Deadlock-free message routing
+/// in multiprocessor interconnection networks, IEEE Trans. Computers C-36 (1987), 547-553); half way round
+/// goes up.
 void Network::torus_way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &way) const {
     std::uint32_t at = from / nodes_per_router_;
     const std::uint32_t goal = to / nodes_per_router_, directions = 2 * kinds_;
@@ -115,7 +118,8 @@ void Network::torus_way(std::uint32_t from, std::uint32_t to, std::vector<std::u
     }
 }
 
-// Dragonfly ---------------------------------------------------------------------------------------------------
+// Dragonfly
+// ---------------------------------------------------------------------------------------------------
 
 Network Network::dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_t nodes_per_router,
                            std::uint32_t global_links) {
@@ -136,15 +140,16 @@ Network Network::dragonfly(std::uint32_t groups, std::uint32_t routers, std::uin
     return network;
 }
 
-/// Number among a group's global cables: they go to the other groups in their order, round by round ("absolute"
-/// arrangement of Hastings et al., Comparing global link arrangements for Dragonfly networks, CLUSTER 2015).
+/// Number among a group's global cables: they go to the other groups in their order, round by round
+/// ("absolute" arrangement of Hastings et al., Comparing global link arrangements for Dragonfly networks,
+/// CLUSTER 2015).
 std::uint32_t Network::global_port(std::uint32_t group, std::uint32_t other, std::uint32_t round) const {
     return round * (groups_ - 1) + (other < group ? other : other - 1);
 }
 
-/// The minimal way: to the router with the cable to the other group, over it, to the node's router (Kim, Dally,
-/// Scott, Abts: Technology-driven, highly-scalable Dragonfly topology, ISCA 2008, section 4.1). Of several
-/// cables between two groups, destinations take turns.
+/// The minimal way: to the router with the cable to the other group, over it, to the node's router (Kim,
+/// Dally, Scott, Abts: Technology-driven, highly-scalable Dragonfly topology, ISCA 2008, section 4.1). Of
+/// several cables between two groups, destinations take turns.
 void Network::dragonfly_way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &way) const {
     const std::uint32_t ports = routers_ + global_links_; // of a router: to those of its group, then global
     std::uint32_t at = from / nodes_per_router_;
@@ -165,7 +170,8 @@ void Network::dragonfly_way(std::uint32_t from, std::uint32_t to, std::vector<st
     local(goal);
 }
 
-// All shapes --------------------------------------------------------------------------------------------------
+// All shapes
+// --------------------------------------------------------------------------------------------------
 
 void Network::way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &way) const {
     way.clear();

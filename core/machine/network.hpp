@@ -50,7 +50,8 @@ class Network {
     /// dragonfly, 0 inside a group and 1 between groups.
     std::uint32_t kind_of(std::uint32_t port) const;
 
-    /// @return for people: "switch 3 of level 1, up 2", "router 5, dimension 2 +", "group 1 router 0, global 3"
+    /// @return for people: "switch 3 of level 1, up 2", "router 5, dimension 2 +", "group 1 router 0, global
+    /// 3"
     std::string describe(std::uint32_t port) const;
 
     std::vector<std::uint32_t> slot_of; ///< of each node; empty: node n is in slot n

@@ -21,7 +21,8 @@ class Swapper {
     Swapper(const Graph &graph, const Slots &slots, const Distances &distances, std::vector<Slot> &slot,
             const SwapOptions &options)
         : graph_(graph), slots_(slots), distances_(distances), slot_(slot), options_(options),
-          paths_(slots, distances), path_(slot.size()), rank_(static_cast<std::size_t>(slots.count()), no_rank), own_(slot.size()), least_(slot.size()),
+          paths_(slots, distances), path_(slot.size()),
+          rank_(static_cast<std::size_t>(slots.count()), no_rank), own_(slot.size()), least_(slot.size()),
           awake_(slot.size(), 1) {
         for (std::size_t v = 0; v < slot.size(); ++v) {
             rank_[slot[v]] = static_cast<Rank>(v);
@@ -82,8 +83,8 @@ class Swapper {
         double cost = 0;
         for (auto e = graph_.begin(v); e < graph_.end(v); ++e) {
             const Path other = path_[graph_.neighbour[e]];
-            cost += static_cast<double>(graph_.weight[e]) *
-                    (other == path ? most : paths_.distance(path, other));
+            cost +=
+                static_cast<double>(graph_.weight[e]) * (other == path ? most : paths_.distance(path, other));
         }
         return cost;
     }

@@ -121,8 +121,9 @@ class GridBound {
     std::vector<Basis> bases_;
 };
 
-// Weight that leaves the blocks of each level at least, by degrees; `size` is of the largest block of each. Either each
-// edge counts half at both of its ends, or whole at the one with more edges: more, where hubs have most of them.
+// Weight that leaves the blocks of each level at least, by degrees; `size` is of the largest block of each.
+// Either each edge counts half at both of its ends, or whole at the one with more edges: more, where hubs
+// have most of them.
 std::vector<double> leaving_by_degrees(const Graph &graph, const std::vector<std::int64_t> &size) {
     const auto degree = [&](Rank v) { return std::pair(graph.end(v) - graph.begin(v), v); };
     std::vector<double> halves(size.size(), 0), wholes(size.size(), 0);

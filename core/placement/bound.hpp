@@ -10,8 +10,8 @@ namespace rankwise::placement {
 /// The sum of weight x distance is the sum over levels of (what the level adds to the distance) x (weight
 /// that leaves the level's blocks), so each level is bounded by itself, by the larger of two bounds:
 ///
-/// Degrees: of a rank's edges, all but the c - 1 heaviest leave its block, if blocks have up to c slots. Each edge
-/// counts half at both ends, or whole at the end with more edges, whichever bound is larger.
+/// Degrees: of a rank's edges, all but the c - 1 heaviest leave its block, if blocks have up to c slots. Each
+/// edge counts half at both ends, or whole at the end with more edges, whichever bound is larger.
 ///
 /// Grids: if the vertices are points of a grid and edges are steps of a few kinds, the edges of one kind of
 /// step inside a block are at most its points less the lines along the step that it touches. For d

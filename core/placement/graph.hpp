@@ -54,7 +54,8 @@ struct VertexNames {
 Graph make_graph(std::span<const std::int64_t> offsets, std::span<const Rank> neighbour,
                  std::span<const Weight> weight, const VertexNames &names = {});
 
-/// @brief The graph with vertex order[i] as vertex i: vertices that follow one another are beside each other in memory.
+/// @brief The graph with vertex order[i] as vertex i: vertices that follow one another are beside each other
+/// in memory.
 Graph renumbered(const Graph &graph, std::span<const Rank> order);
 
 } // namespace rankwise::placement

@@ -32,7 +32,8 @@ struct Grower {
         double least = -1;
         for (const Rank r : set) {
             double inside = 0;
-            for (auto e = traffic.offsets[static_cast<std::size_t>(r)]; e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e)
+            for (auto e = traffic.offsets[static_cast<std::size_t>(r)];
+                 e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e)
                 if (member[static_cast<std::size_t>(traffic.neighbour[static_cast<std::size_t>(e)])] == left)
                     inside += saving(static_cast<std::size_t>(e), level);
             gain[static_cast<std::size_t>(r)] = 0;
@@ -43,7 +44,9 @@ struct Grower {
         }
         using Entry = std::pair<double, Rank>;
         // Equal gains: the lower rank first, so that the result does not depend on the library's heap.
-        auto later = [](const Entry &x, const Entry &y) { return x.first != y.first ? x.first < y.first : x.second > y.second; };
+        auto later = [](const Entry &x, const Entry &y) {
+            return x.first != y.first ? x.first < y.first : x.second > y.second;
+        };
         std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
         std::size_t next_unconnected = 0;
         std::vector<Rank> group;
@@ -54,7 +57,8 @@ struct Grower {
             while (!queue.empty() && r == no_rank) {
                 const auto [value, candidate] = queue.top();
                 queue.pop();
-                if (member[static_cast<std::size_t>(candidate)] == left && value == gain[static_cast<std::size_t>(candidate)])
+                if (member[static_cast<std::size_t>(candidate)] == left &&
+                    value == gain[static_cast<std::size_t>(candidate)])
                     r = candidate;
             }
             while (r == no_rank) { // nothing connected is left: go on with the next in rank order
@@ -64,7 +68,8 @@ struct Grower {
             }
             member[static_cast<std::size_t>(r)] = taken;
             group.push_back(r);
-            for (auto e = traffic.offsets[static_cast<std::size_t>(r)]; e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
+            for (auto e = traffic.offsets[static_cast<std::size_t>(r)];
+                 e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
                 const Rank other = traffic.neighbour[static_cast<std::size_t>(e)];
                 if (member[static_cast<std::size_t>(other)] != left)
                     continue;
@@ -72,7 +77,8 @@ struct Grower {
                 queue.emplace(gain[static_cast<std::size_t>(other)], other);
             }
         }
-        std::stable_partition(set.begin(), set.end(), [&](Rank r) { return member[static_cast<std::size_t>(r)] == taken; });
+        std::stable_partition(set.begin(), set.end(),
+                              [&](Rank r) { return member[static_cast<std::size_t>(r)] == taken; });
     }
 
     // Places the ranks on the slots first .. last, which agree on their first `level` ids.
@@ -104,7 +110,11 @@ struct Grower {
 
 Assignment grow(const Slots &slots, const Traffic &traffic) {
     const auto n = static_cast<std::size_t>(traffic.ranks);
-    Grower grower{slots, traffic, {std::vector<Slot>(n, -1), {}}, std::vector<double>(n, 0), std::vector<std::int32_t>(n, -1)};
+    Grower grower{slots,
+                  traffic,
+                  {std::vector<Slot>(n, -1), {}},
+                  std::vector<double>(n, 0),
+                  std::vector<std::int32_t>(n, -1)};
     std::vector<Rank> ranks(n);
     std::iota(ranks.begin(), ranks.end(), 0);
     std::vector<Slot> all(static_cast<std::size_t>(slots.count()));

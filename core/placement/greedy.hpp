@@ -7,9 +7,9 @@ namespace rankwise::placement {
 
 /// @brief A first placement by graph growing, level by level of the machine.
 ///
-/// Ranks are divided among nodes, then each node's among its packages, and so on. A group grows from the least
-/// connected rank left, always taking the rank that saves most by being inside. Every rank gets a slot of its own;
-/// groups are filled in order, so that the last may stay partly empty.
+/// Ranks are divided among nodes, then each node's among its packages, and so on. A group grows from the
+/// least connected rank left, always taking the rank that saves most by being inside. Every rank gets a slot
+/// of its own; groups are filled in order, so that the last may stay partly empty.
 ///
 /// @pre as many slots as ranks, or more
 Assignment grow(const Slots &slots, const Traffic &traffic);

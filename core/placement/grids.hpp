@@ -19,7 +19,8 @@ using Extents = std::vector<std::int64_t>;
 /// in the fewest dimensions, as the members of rows and columns do.
 std::vector<Extents> suggested_grids(const Graph &graph, std::size_t most);
 
-/// @brief How many steps neighbours are apart in a grid that wraps round, the mean by weight; 0 without edges.
+/// @brief How many steps neighbours are apart in a grid that wraps round, the mean by weight; 0 without
+/// edges.
 double mean_steps(const Graph &graph, const Extents &extents);
 
 /// @brief Ranks in an order that keeps neighbours of a grid together, to be dealt to the nodes one after the

@@ -25,9 +25,9 @@ constexpr Rank kicks_for(Rank ranks) {
     return ranks <= 64 ? 64 : ranks <= 1024 ? 16 : 0;
 }
 constexpr double far_busier = 1.25;
-constexpr double hopeless = 0.85; // a sum this much less is out of reach of swaps
-constexpr double steps_of_grids = 4; // more than that apart, neighbours are not those of a grid
-constexpr double probe_work = 8;     // of edges looked at in large graphs, as a multiple of all
+constexpr double hopeless = 0.85;     // a sum this much less is out of reach of swaps
+constexpr double steps_of_grids = 4;  // more than that apart, neighbours are not those of a grid
+constexpr double probe_work = 8;      // of edges looked at in large graphs, as a multiple of all
 constexpr double busier_worth = 0.01; // share of the sum that is worth a busier node
 
 class Mapper {
@@ -157,7 +157,8 @@ class Mapper {
         }
     }
 
-    // Places a grid whose ranks were numbered in some other order as if they were numbered well; true if it is one.
+    // Places a grid whose ranks were numbered in some other order as if they were numbered well; true if it
+    // is one.
     bool renumbered_grid() {
         if (!options_.grid.empty() || slots_.levels < 1 || graph_.vertices() < 4)
             return false;

@@ -13,9 +13,9 @@ inline constexpr Rank no_rank = -1;
 
 /// @brief The cores ranks may take, and the tree of what they share.
 ///
-/// `groups` has `levels` ids a slot, widest first (node, package, ..., core); ids need only differ between siblings'
-/// children of one parent. Two slots are `level` apart if they agree on exactly their first `level` ids: 0 is
-/// different nodes, `levels` is the same core.
+/// `groups` has `levels` ids a slot, widest first (node, package, ..., core); ids need only differ between
+/// siblings' children of one parent. Two slots are `level` apart if they agree on exactly their first `level`
+/// ids: 0 is different nodes, `levels` is the same core.
 struct Slots {
     std::int32_t levels = 0;
     std::vector<std::int32_t> groups;
@@ -34,11 +34,12 @@ struct Slots {
     }
 };
 
-/// @brief Who talks to whom, and what that costs at each level: both directions of a pair in one entry a side.
+/// @brief Who talks to whom, and what that costs at each level: both directions of a pair in one entry a
+/// side.
 ///
-/// Neighbours of rank r are entries `offsets[r] .. offsets[r+1]`; entry e costs `cost[e * (levels + 1) + level]`
-/// seconds (its messages' LogGOPS time on the channel of that level), and occupies the interfaces for `nic_out[e]`
-/// and `nic_in[e]` seconds if the pair is on different nodes (out and in as seen from r).
+/// Neighbours of rank r are entries `offsets[r] .. offsets[r+1]`; entry e costs `cost[e * (levels + 1) +
+/// level]` seconds (its messages' LogGOPS time on the channel of that level), and occupies the interfaces for
+/// `nic_out[e]` and `nic_in[e]` seconds if the pair is on different nodes (out and in as seen from r).
 struct Traffic {
     Rank ranks = 0;
     std::vector<std::int64_t> offsets;
@@ -50,11 +51,12 @@ struct Traffic {
 
 /// @brief What ranks share besides network interfaces; a part that is empty costs nothing.
 struct Loads {
-    std::vector<std::int32_t> memory;  ///< of each slot, its memory as a number unique over nodes; -1 for none
-    std::vector<double> demand;        ///< of each rank, seconds in which its bytes alone would fill a memory
-    std::vector<Slot> interrupt_core;  ///< of each node, the slot that does the node's protocol work; -1 for none
-    std::vector<double> busy;          ///< of each rank, the share of its time in which it does not wait
-    double interrupts = 0;             ///< seconds of protocol work by second of an interface, tx and rx
+    std::vector<std::int32_t> memory; ///< of each slot, its memory as a number unique over nodes; -1 for none
+    std::vector<double> demand;       ///< of each rank, seconds in which its bytes alone would fill a memory
+    std::vector<Slot>
+        interrupt_core;       ///< of each node, the slot that does the node's protocol work; -1 for none
+    std::vector<double> busy; ///< of each rank, the share of its time in which it does not wait
+    double interrupts = 0;    ///< seconds of protocol work by second of an interface, tx and rx
 };
 
 /// @brief Rank -> slot, and its inverse.

@@ -25,7 +25,8 @@ class Partners {
         entries_.clear();
         const auto width = static_cast<std::size_t>(slots_.levels) + 1;
         const Slot here = assignment.slot[static_cast<std::size_t>(rank)];
-        for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)]; e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
+        for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)];
+             e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
             const auto i = static_cast<std::size_t>(e);
             const Slot there = assignment.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
             const auto level = static_cast<std::size_t>(slots_.level(here, there));
@@ -34,8 +35,10 @@ class Partners {
                 entries_.emplace_back(now - best, there);
         }
         const auto tried = std::min(entries_.size(), neighbours_tried);
-        std::partial_sort(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(tried), entries_.end(),
-                          [](const auto &x, const auto &y) { return x.first != y.first ? x.first > y.first : x.second < y.second; });
+        std::partial_sort(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(tried),
+                          entries_.end(), [](const auto &x, const auto &y) {
+                              return x.first != y.first ? x.first > y.first : x.second < y.second;
+                          });
         for (std::size_t k = 0; k < tried; ++k)
             for (Slot step = 1; step <= slots_around; ++step)
                 for (const Slot slot : {entries_[k].second - step, entries_[k].second + step})
@@ -68,9 +71,12 @@ class Partners {
 
 } // namespace
 
-std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &traffic, const RefineOptions &options) {
+std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &traffic,
+                    const RefineOptions &options) {
     Partners partners(slots, traffic, options);
-    const auto fixed = [&](Rank rank) { return !options.fixed.empty() && rank != no_rank && options.fixed[rank]; };
+    const auto fixed = [&](Rank rank) {
+        return !options.fixed.empty() && rank != no_rank && options.fixed[rank];
+    };
     std::vector<Rank> order(static_cast<std::size_t>(traffic.ranks));
     std::iota(order.begin(), order.end(), 0);
     std::int64_t swaps = 0;

@@ -25,22 +25,26 @@ double LoadNorm::change(double before, double after) const noexcept {
 
 Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &loads, Assignment assignment)
     : slots_(slots), traffic_(traffic), loads_(loads), assignment_(std::move(assignment)) {
-    const auto nodes = slots_.node.empty() ? 0 : *std::max_element(slots_.node.begin(), slots_.node.end()) + 1;
+    const auto nodes =
+        slots_.node.empty() ? 0 : *std::max_element(slots_.node.begin(), slots_.node.end()) + 1;
     out_.assign(static_cast<std::size_t>(nodes), 0);
     in_.assign(static_cast<std::size_t>(nodes), 0);
     const auto width = static_cast<std::size_t>(slots_.levels) + 1;
     double total = 0;
     for (Rank r = 0; r < traffic_.ranks; ++r) {
         const Slot here = assignment_.slot[static_cast<std::size_t>(r)];
-        for (auto e = traffic_.offsets[static_cast<std::size_t>(r)]; e < traffic_.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
+        for (auto e = traffic_.offsets[static_cast<std::size_t>(r)];
+             e < traffic_.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
             const auto i = static_cast<std::size_t>(e);
             const Slot there = assignment_.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
             const auto level = slots_.level(here, there);
             cost_ += 0.5 * static_cast<double>(traffic_.cost[i * width + static_cast<std::size_t>(level)]);
             total += static_cast<double>(traffic_.nic_out[i]);
             if (level == 0) {
-                out_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] += static_cast<double>(traffic_.nic_out[i]);
-                in_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] += static_cast<double>(traffic_.nic_in[i]);
+                out_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] +=
+                    static_cast<double>(traffic_.nic_out[i]);
+                in_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] +=
+                    static_cast<double>(traffic_.nic_in[i]);
             }
         }
     }
@@ -50,15 +54,19 @@ Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &lo
         interfaces_.apply(interfaces_.change(0, out_[node]) + interfaces_.change(0, in_[node]));
         if (!loads_.interrupt_core.empty())
             if (const Slot core = loads_.interrupt_core[node]; core >= 0)
-                interrupts_.apply(interrupts_.change(
-                    0, interrupts(static_cast<std::int32_t>(node), assignment_.rank[static_cast<std::size_t>(core)], 0)));
+                interrupts_.apply(
+                    interrupts_.change(0, interrupts(static_cast<std::int32_t>(node),
+                                                     assignment_.rank[static_cast<std::size_t>(core)], 0)));
     }
     if (loads_.memory.empty() || loads_.demand.empty())
         return;
-    memory_.assign(static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end()) + 1), 0);
+    memory_.assign(
+        static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end()) + 1), 0);
     double demanded = 0;
     for (Rank r = 0; r < traffic_.ranks; ++r)
-        if (const auto memory = loads_.memory[static_cast<std::size_t>(assignment_.slot[static_cast<std::size_t>(r)])]; memory >= 0) {
+        if (const auto memory =
+                loads_.memory[static_cast<std::size_t>(assignment_.slot[static_cast<std::size_t>(r)])];
+            memory >= 0) {
             memory_[static_cast<std::size_t>(memory)] += demand(r);
             demanded += demand(r);
         }
@@ -73,12 +81,14 @@ double Surrogate::demand(Rank rank) const noexcept {
 
 double Surrogate::interrupts(std::int32_t node, Rank rank, double more) const noexcept {
     const auto n = static_cast<std::size_t>(node);
-    return rank == no_rank ? 0
-                           : loads_.interrupts * (out_[n] + in_[n] + more) * loads_.busy[static_cast<std::size_t>(rank)];
+    return rank == no_rank
+               ? 0
+               : loads_.interrupts * (out_[n] + in_[n] + more) * loads_.busy[static_cast<std::size_t>(rank)];
 }
 
 double Surrogate::value() const noexcept {
-    return cost_ / std::max<Rank>(traffic_.ranks, 1) + interfaces_.value() + memories_.value() + interrupts_.value();
+    return cost_ / std::max<Rank>(traffic_.ranks, 1) + interfaces_.value() + memories_.value() +
+           interrupts_.value();
 }
 
 double Surrogate::busiest_interface() const noexcept {
@@ -88,14 +98,18 @@ double Surrogate::busiest_interface() const noexcept {
     return most;
 }
 
-void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a, Change &change) const noexcept {
+void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a,
+                     Change &change) const noexcept {
     const auto width = static_cast<std::size_t>(slots_.levels) + 1;
-    for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)]; e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
+    for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)];
+         e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
         const auto i = static_cast<std::size_t>(e);
         const auto out = static_cast<double>(traffic_.nic_out[i]);
         const auto in = static_cast<double>(traffic_.nic_in[i]);
-        double &from_out = from_is_a ? change.out_a : change.out_b, &from_in = from_is_a ? change.in_a : change.in_b;
-        double &to_out = from_is_a ? change.out_b : change.out_a, &to_in = from_is_a ? change.in_b : change.in_a;
+        double &from_out = from_is_a ? change.out_a : change.out_b,
+               &from_in = from_is_a ? change.in_a : change.in_b;
+        double &to_out = from_is_a ? change.out_b : change.out_a,
+               &to_in = from_is_a ? change.in_b : change.in_a;
         if (traffic_.neighbour[i] == partner) {
             // The pair's distance stays, but what it sends each way now leaves the other node.
             if (slots_.level(from, to) == 0) {
@@ -142,22 +156,28 @@ Surrogate::Change Surrogate::change(Slot a, Slot b) const noexcept {
 }
 
 Surrogate::Powers Surrogate::powers(Slot a, Slot b, const Change &change) const noexcept {
-    const auto node_a = slots_.node[static_cast<std::size_t>(a)], node_b = slots_.node[static_cast<std::size_t>(b)];
+    const auto node_a = slots_.node[static_cast<std::size_t>(a)],
+               node_b = slots_.node[static_cast<std::size_t>(b)];
     const auto x = static_cast<std::size_t>(node_a), y = static_cast<std::size_t>(node_b);
     const Rank rank_a = assignment_.rank[static_cast<std::size_t>(a)];
     const Rank rank_b = assignment_.rank[static_cast<std::size_t>(b)];
     Powers result;
     if (x != y)
-        result.interfaces =
-            interfaces_.change(out_[x], out_[x] + change.out_a) + interfaces_.change(in_[x], in_[x] + change.in_a) +
-            interfaces_.change(out_[y], out_[y] + change.out_b) + interfaces_.change(in_[y], in_[y] + change.in_b);
+        result.interfaces = interfaces_.change(out_[x], out_[x] + change.out_a) +
+                            interfaces_.change(in_[x], in_[x] + change.in_a) +
+                            interfaces_.change(out_[y], out_[y] + change.out_b) +
+                            interfaces_.change(in_[y], in_[y] + change.in_b);
     if (!memory_.empty())
-        if (const auto m = loads_.memory[static_cast<std::size_t>(a)], n = loads_.memory[static_cast<std::size_t>(b)]; m != n) {
+        if (const auto m = loads_.memory[static_cast<std::size_t>(a)],
+            n = loads_.memory[static_cast<std::size_t>(b)];
+            m != n) {
             const double more = demand(rank_b) - demand(rank_a); // in the memory of slot a
             if (m >= 0)
-                result.memories += memories_.change(memory_[static_cast<std::size_t>(m)], memory_[static_cast<std::size_t>(m)] + more);
+                result.memories += memories_.change(memory_[static_cast<std::size_t>(m)],
+                                                    memory_[static_cast<std::size_t>(m)] + more);
             if (n >= 0)
-                result.memories += memories_.change(memory_[static_cast<std::size_t>(n)], memory_[static_cast<std::size_t>(n)] - more);
+                result.memories += memories_.change(memory_[static_cast<std::size_t>(n)],
+                                                    memory_[static_cast<std::size_t>(n)] - more);
         }
     if (loads_.interrupt_core.empty())
         return result;
@@ -203,7 +223,8 @@ void Surrogate::swap(Slot a, Slot b) noexcept {
         out_[y] += result.out_b;
         in_[y] += result.in_b;
     }
-    Rank &rank_a = assignment_.rank[static_cast<std::size_t>(a)], &rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    Rank &rank_a = assignment_.rank[static_cast<std::size_t>(a)],
+         &rank_b = assignment_.rank[static_cast<std::size_t>(b)];
     if (!memory_.empty()) {
         const double more = demand(rank_b) - demand(rank_a);
         if (const auto m = loads_.memory[static_cast<std::size_t>(a)]; m >= 0)

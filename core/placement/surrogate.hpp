@@ -8,7 +8,8 @@
 
 namespace rankwise::placement {
 
-/// @brief The sum of load^p to the power of 1/p, p = 8: close to the largest load, but every step down is felt.
+/// @brief The sum of load^p to the power of 1/p, p = 8: close to the largest load, but every step down is
+/// felt.
 class LoadNorm {
   public:
     /// @param[in] mean of the loads, about: keeps load^p within range
@@ -26,14 +27,16 @@ class LoadNorm {
     double sum_ = 0;
 };
 
-/// @brief A quick stand-in for predicted time; the change of a swap takes time proportional to two ranks' neighbours.
+/// @brief A quick stand-in for predicted time; the change of a swap takes time proportional to two ranks'
+/// neighbours.
 ///
-///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  interfaces  +  memories  +  interrupt cores
+///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  interfaces  +  memories  +  interrupt
+///   cores
 ///
-/// The first term is the communication time of the mean rank; each of the others is a LoadNorm of loads in seconds:
-/// of network interfaces (tx and rx apart), of memories by what their ranks demand, and of interrupt cores by the
-/// node's protocol work as far as the rank there has something else to do, so that a rank that waits is the best to
-/// be there (Narayanaswamy, Balaji & Feng, 2007).
+/// The first term is the communication time of the mean rank; each of the others is a LoadNorm of loads in
+/// seconds: of network interfaces (tx and rx apart), of memories by what their ranks demand, and of interrupt
+/// cores by the node's protocol work as far as the rank there has something else to do, so that a rank that
+/// waits is the best to be there (Narayanaswamy, Balaji & Feng, 2007).
 class Surrogate {
   public:
     /// @pre the assignment fits the slots and the traffic; these and the loads must outlive the surrogate

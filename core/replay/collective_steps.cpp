@@ -16,7 +16,8 @@ std::vector<std::uint32_t> write_collective(RankProgram &program, std::span<cons
         const Operation operation = step.kind == collectives::StepKind::send
                                         ? Operation::send(peer, step.bytes, tag)
                                         : Operation::receive(peer, step.bytes, tag);
-        round.push_back(before.empty() ? program.beside(operation) : program.after(before.front(), operation));
+        round.push_back(before.empty() ? program.beside(operation)
+                                       : program.after(before.front(), operation));
     }
     return round;
 }

@@ -57,8 +57,9 @@ class BinaryReader {
     std::uint64_t number(std::size_t at, std::size_t bytes) const { return little_endian(data_, at, bytes); }
 
     [[noreturn]] void fail(std::size_t at, const std::string &what) const {
-        throw Error("`" + name_ + "` byte " + std::to_string(at) + ": " + what,
-                    "formats/loggops.md describes binary GOAL; make it again with `txt2bin`, or take the text");
+        throw Error(
+            "`" + name_ + "` byte " + std::to_string(at) + ": " + what,
+            "formats/loggops.md describes binary GOAL; make it again with `txt2bin`, or take the text");
     }
 
     /// @param[in,out] left bytes that blocks may still have: they do not overlap
@@ -77,8 +78,9 @@ class BinaryReader {
                   number(begin + layout::origin + 4, 4)};
         const std::uint64_t needed = out.nodes * layout::node + out.roots * layout::root;
         if (needed > end - begin - layout::block_header)
-            fail(out.begin, who + " is said to have " + std::to_string(out.nodes) + " operations, for which its " +
-                                std::to_string(end - begin) + " bytes are too few");
+            fail(out.begin, who + " is said to have " + std::to_string(out.nodes) +
+                                " operations, for which its " + std::to_string(end - begin) +
+                                " bytes are too few");
         return out;
     }
 
@@ -92,9 +94,9 @@ class BinaryReader {
         for (std::uint64_t i = 0; i < block.nodes; ++i) {
             const std::size_t at = block.first_node() + i * layout::node;
             if (number(at, 4) != waits_for[i])
-                fail(at, "operation " + std::to_string(i) + " of rank `" + std::to_string(rank) + "` waits for " +
-                             std::to_string(number(at, 4)) + " others, " + std::to_string(waits_for[i]) +
-                             " name it");
+                fail(at, "operation " + std::to_string(i) + " of rank `" + std::to_string(rank) +
+                             "` waits for " + std::to_string(number(at, 4)) + " others, " +
+                             std::to_string(waits_for[i]) + " name it");
             free += waits_for[i] == 0;
         }
         for (std::uint64_t i = 0; i < block.roots; ++i) {
@@ -119,21 +121,23 @@ class BinaryReader {
         if (kind == static_cast<std::uint64_t>(Kind::calc)) {
             if (value > Operation::mask / (4 * picoseconds_per_nanosecond))
                 fail(at + 9, "a computation of `" + std::to_string(value) + "` ns");
-            builder.add(rank, Operation::calc(static_cast<Picoseconds>(value * picoseconds_per_nanosecond)), lane,
-                        origin);
+            builder.add(rank, Operation::calc(static_cast<Picoseconds>(value * picoseconds_per_nanosecond)),
+                        lane, origin);
             return;
         }
         const bool is_send = kind == static_cast<std::uint64_t>(Kind::send);
         if (!is_send && kind != static_cast<std::uint64_t>(Kind::receive))
-            fail(at + 4, "an operation of kind `" + std::to_string(kind) + "`; 1 sends, 2 receives, 3 computes");
+            fail(at + 4,
+                 "an operation of kind `" + std::to_string(kind) + "`; 1 sends, 2 receives, 3 computes");
         if (value > Operation::mask / 4)
             fail(at + 9, "a message of `" + std::to_string(value) + "` bytes");
         if (peer >= ranks_ && (is_send || peer != layout::any_number))
-            fail(at + 5, "rank `" + std::to_string(peer) + "`, but there are `" + std::to_string(ranks_) + "`");
+            fail(at + 5,
+                 "rank `" + std::to_string(peer) + "`, but there are `" + std::to_string(ranks_) + "`");
         if (is_send && tag == layout::any_number)
             fail(at + 17, "a send with any tag");
-        builder.add(rank, is_send ? Operation::send(peer, value, tag) : Operation::receive(peer, value, tag), lane,
-                    origin);
+        builder.add(rank, is_send ? Operation::send(peer, value, tag) : Operation::receive(peer, value, tag),
+                    lane, origin);
     }
 
     void read_edges(ScheduleBuilder &builder, std::uint32_t rank, const Block &block, std::uint32_t i,
@@ -149,8 +153,8 @@ class BinaryReader {
                 const std::size_t where = block.appendix() + e * layout::edge;
                 const auto later = static_cast<std::uint32_t>(number(where, 4));
                 if (later >= block.nodes)
-                    fail(where, "operation `" + std::to_string(later) + "` of `" + std::to_string(block.nodes) +
-                                    "` of rank `" + std::to_string(rank) + "`");
+                    fail(where, "operation `" + std::to_string(later) + "` of `" +
+                                    std::to_string(block.nodes) + "` of rank `" + std::to_string(rank) + "`");
                 if (++edges_ > data_.size() / layout::edge)
                     fail(field, "more successors than the file has room for");
                 builder.order(rank, later, i, at_start);

@@ -40,7 +40,8 @@ void put_rank(std::string &out, const Schedule &schedule, std::uint32_t rank) {
         }
     }
     if (appendix.size() / layout::edge > layout::any_number)
-        throw Error("rank `" + std::to_string(rank) + "` has more than 2^32 edges, which binary GOAL cannot count",
+        throw Error("rank `" + std::to_string(rank) +
+                        "` has more than 2^32 edges, which binary GOAL cannot count",
                     "write GOAL text");
     put(out, end - base, 4);
     put(out, roots.size() / layout::root, 4);

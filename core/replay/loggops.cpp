@@ -141,14 +141,13 @@ class Engine {
             __builtin_prefetch(&streams_[step.stream]);
     }
 
-    /// Whether messages of 0 bytes put clocks back (P7). What becomes ready then overtakes those that wait, so
-    /// that each of those has an event of its own.
+    /// Whether messages of 0 bytes put clocks back (P7). What becomes ready then overtakes those that wait,
+    /// so that each of those has an event of its own.
     bool clocks_go_back() {
         const Cost &cost = costs_.get(0);
         return std::min({cost.sender, cost.tx, cost.receiver, cost.rx}) < 0 &&
-               std::ranges::any_of(steps_, [](const Step &step) {
-                   return step.kind() == Kind::send && step.bytes() == 0;
-               });
+               std::ranges::any_of(
+                   steps_, [](const Step &step) { return step.kind() == Kind::send && step.bytes() == 0; });
     }
 
     /// A clock that is taken from now on. A message of 0 bytes may put it back, but not to before the begin.
@@ -400,11 +399,10 @@ class Engine {
         if (!std::ranges::is_sorted(freed, {}, rank))
             std::ranges::stable_sort(freed, {}, rank);
         for (auto first = freed.begin(); first != freed.end();) {
-            const auto last = std::find_if(
-                first, freed.end(), [&, r = rank(*first)](std::uint32_t op) { return rank(op) != r; });
-            std::sort(first, last, [&](std::uint32_t a, std::uint32_t b) {
-                return steps_[a].kind() < steps_[b].kind();
-            });
+            const auto last = std::find_if(first, freed.end(),
+                                           [&, r = rank(*first)](std::uint32_t op) { return rank(op) != r; });
+            std::sort(first, last,
+                      [&](std::uint32_t a, std::uint32_t b) { return steps_[a].kind() < steps_[b].kind(); });
             first = last;
         }
     }

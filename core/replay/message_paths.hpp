@@ -31,14 +31,15 @@ class MessagePaths {
   public:
     /// An ordered pair of ranks whose messages go through buffers.
     struct Connection {
-        std::uint64_t held = 0;            ///< bytes that the host has taken and the receiver has not read
-        std::uint64_t kept = 0;            ///< bytes that were read for receives that are not posted
-        std::uint64_t offered = 0, taken = 0; ///< bytes of eager sends that have begun, and that the host took
-        std::deque<std::uint32_t> waiting;    ///< sends of which not all parts have been taken
+        std::uint64_t held = 0; ///< bytes that the host has taken and the receiver has not read
+        std::uint64_t kept = 0; ///< bytes that were read for receives that are not posted
+        std::uint64_t offered = 0,
+                      taken = 0;           ///< bytes of eager sends that have begun, and that the host took
+        std::deque<std::uint32_t> waiting; ///< sends of which not all parts have been taken
         /// Eager sends that have not ended because of full buffers, with `offered` as of each.
         std::deque<std::pair<std::uint32_t, std::uint64_t>> held_up;
-        std::deque<std::uint32_t> unread;  ///< sends of which not all parts have been read, in their order
-        bool is_pending = false;           ///< in `pending` of its sender's processor
+        std::deque<std::uint32_t> unread; ///< sends of which not all parts have been read, in their order
+        bool is_pending = false;          ///< in `pending` of its sender's processor
     };
     /// A part that is at its receiver.
     struct Part {
@@ -133,7 +134,8 @@ class MessagePaths {
 
     const std::vector<Passage> &ports() const noexcept { return ports_; }
 
-    /// @brief After a deadlock: what waits behind a message that nobody receives waits for what that waits for.
+    /// @brief After a deadlock: what waits behind a message that nobody receives waits for what that waits
+    /// for.
     /// @param[in]     steps   of the replay
     /// @param[in]     begun   whether an operation has begun
     /// @param[in,out] partner of each send its receive and the other way round

@@ -31,7 +31,7 @@ struct MoreResources {
     /// @param[in] lanes processors of each rank
     MoreResources(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout,
                   std::uint32_t lanes)
-        : rates(schedule, machine, layout), interrupts(machine, layout), 
+        : rates(schedule, machine, layout), interrupts(machine, layout),
           paths(schedule, machine, layout, std::size_t{schedule.ranks()} * lanes),
           group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
           longer(schedule.ranks()), arrivals(schedule.operations.size()), far(layout.far),

@@ -247,8 +247,7 @@ template <class Engine> struct PathSteps {
         }
         const bool is_whole = ++flow.read == flow.parts;
         if (is_whole) {
-            connection.unread.erase(
-                std::find(connection.unread.begin(), connection.unread.end(), part.send));
+            connection.unread.erase(std::find(connection.unread.begin(), connection.unread.end(), part.send));
             if (is_posted)
                 e.more_.paths.end(part.send);
         }

@@ -73,6 +73,7 @@ class RankProgram {
         operation.tag = tag;
         builder_.replace(rank_, receive, operation);
     }
+
   private:
     ScheduleBuilder &builder_;
     std::uint32_t rank_;

@@ -27,10 +27,10 @@ Mode mode_of(std::uint16_t kind) {
         std::vector<Mode> of_kind;
         for (const auto &call : trace::calls()) {
             const auto is = [&](std::string_view name) { return call.name.starts_with(name); };
-            of_kind.push_back(is("MPI_Ssend") || is("MPI_Issend") ? Mode::synchronous
-                              : is("MPI_Bsend") || is("MPI_Ibsend") ? Mode::buffered
+            of_kind.push_back(is("MPI_Ssend") || is("MPI_Issend")                 ? Mode::synchronous
+                              : is("MPI_Bsend") || is("MPI_Ibsend")               ? Mode::buffered
                               : is("MPI_Buffer_detach") || is("MPI_Buffer_flush") ? Mode::flush
-                                                                                 : Mode::standard);
+                                                                                  : Mode::standard);
         }
         return of_kind;
     }();
@@ -142,8 +142,8 @@ void RankReader::take(const Event &event) {
     }
     case CallClass::cancel:
         if (const auto found = requests_.find(event.request);
-            found == requests_.end() || (found->second.kind != CallClass::irecv &&
-                                         found->second.kind != CallClass::recv_init))
+            found == requests_.end() ||
+            (found->second.kind != CallClass::irecv && found->second.kind != CallClass::recv_init))
             ++omitted_["cancelled requests other than receives, replayed as if they were not"];
         break;
     case CallClass::request_free:
@@ -205,8 +205,8 @@ std::uint32_t RankReader::tag(std::uint32_t comm, std::int32_t tag) {
     return tag == trace::any_tag ? any : tags_.number(c == nullptr ? any : c->number, tag);
 }
 Operation RankReader::sent(std::uint32_t comm, const trace::Message &message, std::uint16_t call) {
-    return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes,
-                           tag(comm, message.tag), mode_of(call) == Mode::synchronous);
+    return Operation::send(static_cast<std::uint32_t>(message.peer), message.bytes, tag(comm, message.tag),
+                           mode_of(call) == Mode::synchronous);
 }
 Operation RankReader::received(std::uint32_t comm, const trace::Message &message) {
     const std::uint32_t peer =
@@ -226,8 +226,7 @@ RankReader::Request RankReader::request_of(const Event &event) {
     request.collective.sizes = {};
     request.sizes.assign(event.collective.sizes.begin(), event.collective.sizes.end());
     request.collective.destinations = {};
-    request.destinations.assign(event.collective.destinations.begin(),
-                                event.collective.destinations.end());
+    request.destinations.assign(event.collective.destinations.begin(), event.collective.destinations.end());
     if (const Communicator *c = run_.communicators.find(rank_, event.comm)) {
         if (sizes_are_needed_of_all(event.kind))
             request.nth = alltoallvs_[c->number]++;
@@ -261,8 +260,7 @@ void RankReader::begin(Request &request) {
         if (known_peer(request.recv.message.peer))
             request.operations.push_back(program_.beside(posted(request)));
         if (known_peer(request.send.peer))
-            request.operations.push_back(
-                program_.then_start(sent(request.comm, request.send, request.call)));
+            request.operations.push_back(program_.then_start(sent(request.comm, request.send, request.call)));
         break;
     case CallClass::icollective:
     case CallClass::collective_init:
@@ -361,17 +359,17 @@ std::vector<std::uint32_t> RankReader::between_groups(const Communicator &c, con
     operation.size = static_cast<std::uint32_t>(own.size());
     operation.sizes = request.sizes;
     const bool rooted = has_root(operation.collective);
-    const auto part = !rooted                                       ? collectives::Part::all
+    const auto part = !rooted                                   ? collectives::Part::all
                       : request.collective.root == RW_ROOT_HERE ? collectives::Part::root
-                      : request.collective.root < 0                 ? collectives::Part::beside
-                                                                    : collectives::Part::across;
+                      : request.collective.root < 0             ? collectives::Part::beside
+                                                                : collectives::Part::across;
     if (operation.rank >= operation.size || operation.root >= others.size())
         throw Error("rank `" + std::to_string(rank_) + "`, event `" + std::to_string(program_.event) +
                         "`: `" + std::string(trace::calls()[request.call].name) +
                         "` does not fit its intercommunicator",
                     "record the program again");
-    collectives::expand_between_groups(run_.library, operation, static_cast<std::uint32_t>(others.size()), part,
-                                       steps_);
+    collectives::expand_between_groups(run_.library, operation, static_cast<std::uint32_t>(others.size()),
+                                       part, steps_);
     std::vector<std::uint32_t> members = own;
     members.insert(members.end(), others.begin(), others.end());
     return write_collective(program_, steps_, members, tags_.collective(c.number));
@@ -387,15 +385,16 @@ std::vector<std::uint32_t> RankReader::with_neighbours(const Communicator &c, co
             operations.push_back(program_.beside(Operation::receive(each.source, each.bytes, tag)));
     for (std::size_t i = 0; i < request.destinations.size(); ++i)
         if (known_peer(request.destinations[i]))
-            operations.push_back(program_.beside(Operation::send(
-                static_cast<std::uint32_t>(request.destinations[i]), request.sizes[i], tag)));
+            operations.push_back(program_.beside(
+                Operation::send(static_cast<std::uint32_t>(request.destinations[i]), request.sizes[i], tag)));
     return operations;
 }
 
 std::vector<std::uint64_t> RankReader::incoming_sizes(const Communicator &c, std::uint32_t k,
-                                          std::uint32_t own) const {
+                                                      std::uint32_t own) const {
     std::vector<std::uint64_t> incoming(c.members.size());
-    if (const auto found = run_.surveyed.sizes.find(Survey::key(c.number, k)); found != run_.surveyed.sizes.end())
+    if (const auto found = run_.surveyed.sizes.find(Survey::key(c.number, k));
+        found != run_.surveyed.sizes.end())
         for (std::size_t from = 0; from < incoming.size(); ++from)
             if (found->second[from].size() == incoming.size())
                 incoming[from] = found->second[from][own];

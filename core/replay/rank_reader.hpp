@@ -88,7 +88,8 @@ class RankReader {
     std::vector<std::uint32_t> between_groups(const Communicator &c, const Request &request);
     static collectives::Operation operation_of(const Request &request);
     std::vector<std::uint32_t> with_neighbours(const Communicator &c, const Request &request);
-    std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k, std::uint32_t own) const;
+    std::vector<std::uint64_t> incoming_sizes(const Communicator &c, std::uint32_t k,
+                                              std::uint32_t own) const;
 
     const TracedRun &run_;
     const CommunicatorNodes &nodes_;

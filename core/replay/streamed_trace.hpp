@@ -29,8 +29,8 @@ class StreamedTrace {
 
     /// @brief The makespan of each placement, each by a replay; placements are spread over threads.
     /// @param[in] threads 0: as many as the process may use cores
-    std::vector<Picoseconds> makespans(const machine::Machine &machine, std::span<const machine::Layout> layouts,
-                                       unsigned threads) const;
+    std::vector<Picoseconds> makespans(const machine::Machine &machine,
+                                       std::span<const machine::Layout> layouts, unsigned threads) const;
 
     std::size_t ranks() const noexcept { return run_->ranks.size(); }
     std::uint64_t operations() const noexcept;

@@ -23,13 +23,13 @@ struct StreamHash {
     }
 };
 
-/// @brief Messages from one rank to another with one tag, in order: what was sent and not received yet, or the other
-/// way round.
+/// @brief Messages from one rank to another with one tag, in order: what was sent and not received yet, or
+/// the other way round.
 struct Stream {
     struct End {
-        std::uint32_t op;       ///< the send or the receive; `any` if the send is gone
-        std::uint32_t receive;  ///< of a send: what stands for its receive, `any` if nothing does yet
-        std::uint64_t message;  ///< as of `Step::message`
+        std::uint32_t op;      ///< the send or the receive; `any` if the send is gone
+        std::uint32_t receive; ///< of a send: what stands for its receive, `any` if nothing does yet
+        std::uint64_t message; ///< as of `Step::message`
     };
     std::uint32_t source, destination, tag;
     bool sends = false;  ///< what waits are sends
@@ -53,8 +53,8 @@ class Streams {
   public:
     /// @return the stream of a message, which holds until the next call
     Stream &of(std::uint32_t source, std::uint32_t destination, std::uint32_t tag) {
-        const auto [found, is_new] =
-            numbers_.try_emplace(StreamKey{source, destination, tag}, static_cast<std::uint32_t>(all_.size()));
+        const auto [found, is_new] = numbers_.try_emplace(StreamKey{source, destination, tag},
+                                                          static_cast<std::uint32_t>(all_.size()));
         if (is_new)
             all_.push_back({source, destination, tag, false, false, {}, 0});
         return all_[found->second];
@@ -75,7 +75,8 @@ class Streams {
             if (!stream.listed)
                 continue;
             open_[left++] = number;
-            stream.ends.erase(stream.ends.begin(), stream.ends.begin() + static_cast<std::ptrdiff_t>(stream.head));
+            stream.ends.erase(stream.ends.begin(),
+                              stream.ends.begin() + static_cast<std::ptrdiff_t>(stream.head));
             stream.head = 0;
             call(stream);
         }
@@ -100,7 +101,7 @@ class MessageBalance {
 
   private:
     struct Count {
-        std::int64_t sends = 0; ///< more than receives
+        std::int64_t sends = 0;                        ///< more than receives
         std::uint32_t last_send = 0, last_receive = 0; ///< events
     };
     std::uint32_t ranks_;

@@ -27,8 +27,8 @@ struct OperationTimes {
     Picoseconds answered = 0;        ///< of a receive: the processor answers a rendezvous (in-call progress)
     std::uint32_t late_after =
         any; ///< operation that had the processor until `answered`, or of a send until `sent`
-    /// Where buffers can be full: the last time that its rank was back inside MPI and went on with a message's
-    /// parts, at a send to hand them over, at a receive to read them; and the operation until then.
+    /// Where buffers can be full: the last time that its rank was back inside MPI and went on with a
+    /// message's parts, at a send to hand them over, at a receive to read them; and the operation until then.
     Picoseconds resumed = 0;
     std::uint32_t resumed_after = any;
 };

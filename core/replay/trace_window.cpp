@@ -17,7 +17,8 @@ TraceWindow::TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
     ranks_.reserve(run.ranks.size());
     std::vector<std::uint32_t> all;
     for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
-        ranks_.push_back({RankReader(run, nodes, rank, tags_, builder_, omitted_), operations[rank], false, 0, false, {}});
+        ranks_.push_back(
+            {RankReader(run, nodes, rank, tags_, builder_, omitted_), operations[rank], false, 0, false, {}});
         total_ += operations[rank];
         all.push_back(rank);
     }
@@ -120,7 +121,8 @@ void TraceWindow::number() {
 void TraceWindow::add_step(std::uint32_t rank, const Operation &operation, std::uint32_t partner,
                            std::uint32_t peer) {
     schedule.operations.push_back(operation);
-    steps.push_back({Step::pack(operation.kind(), operation.value()), partner, peer, rank, any, {0, 0}, {0, 0}});
+    steps.push_back(
+        {Step::pack(operation.kind(), operation.value()), partner, peer, rank, any, {0, 0}, {0, 0}});
 }
 
 /// What is kept, then what was read, then the rest of each rank.
@@ -200,8 +202,8 @@ void TraceWindow::add_receives() {
             if (end.op != any)
                 steps[end.op].partner = receive;
             add_step(stream.destination,
-                     Operation::receive(stream.source, end.message & Operation::size_mask, stream.tag), end.op,
-                     stream.source);
+                     Operation::receive(stream.source, end.message & Operation::size_mask, stream.tag),
+                     end.op, stream.source);
             steps.back().packed = Step::pack(Kind::receive, end.message);
             schedule.origin.push_back(0);
             in_rank_.push_back(any);

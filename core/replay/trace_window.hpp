@@ -16,17 +16,17 @@
 
 namespace rankwise::replay {
 
-/// @brief The part of a traced run that a replay needs now: operations that have not ended, messages under way,
-/// and some of what comes next on each rank.
+/// @brief The part of a traced run that a replay needs now: operations that have not ended, messages under
+/// way, and some of what comes next on each rank.
 ///
-/// `schedule` and `steps` are as those of a whole schedule, with two kinds of operations more. The last operation
-/// of a rank whose trace goes on is the *rest* of it: it becomes ready when something does that was not read
-/// yet, and then the replay has to `read_on` before anything else. After the operations of all ranks come
-/// receives that were not read yet but whose messages are under way.
+/// `schedule` and `steps` are as those of a whole schedule, with two kinds of operations more. The last
+/// operation of a rank whose trace goes on is the *rest* of it: it becomes ready when something does that was
+/// not read yet, and then the replay has to `read_on` before anything else. After the operations of all ranks
+/// come receives that were not read yet but whose messages are under way.
 ///
 /// Operations are numbered anew each time, in the same order: ranks, and within a rank its program. So ties
-/// are broken as in the whole schedule. What a window holds is bounded by its size and what is under way; each
-/// reading adds a part of the size, so that the work is linear in the length of the traces.
+/// are broken as in the whole schedule. What a window holds is bounded by its size and what is under way;
+/// each reading adds a part of the size, so that the work is linear in the length of the traces.
 class TraceWindow {
   public:
     /// What the replay says of each operation.
@@ -38,13 +38,13 @@ class TraceWindow {
     /// @param[in] nodes      where collectives go by who shares a node
     /// @param[in] operations how many each rank will have in the end
     /// @param[in] size       how many operations to hold
-    TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes, std::span<const std::uint64_t> operations,
-                std::size_t size);
+    TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
+                std::span<const std::uint64_t> operations, std::size_t size);
 
     /// How the numbers changed.
     struct Change {
-        std::vector<std::uint32_t> now;  ///< of each operation as it was; `any` of those that are gone
-        std::uint32_t receives_from = 0; ///< operations from here on, as it was, were not read yet
+        std::vector<std::uint32_t> now;   ///< of each operation as it was; `any` of those that are gone
+        std::uint32_t receives_from = 0;  ///< operations from here on, as it was, were not read yet
         std::vector<std::uint32_t> ready; ///< operations of the ranks at their rest that wait for nothing
     };
 

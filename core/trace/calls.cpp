@@ -13,16 +13,37 @@ namespace {
 
 // In the order of CallClass.
 constexpr std::array<std::string_view, 29> class_names = {
-    "other",      "send",  "isend",      "recv",        "irecv",           "sendrecv", "isendrecv",    "send_init",
-    "recv_init",  "start", "complete",   "probe",       "collective",      "icollective", "collective_init", "cancel",
-    "request_free", "partitioned", "comm", "comm_free", "type_free", "init", "finalize", "abort",
-    "rma", "io", "poll", "sched", "lost"};
+    "other",     "send",         "isend",       "recv",        "irecv",
+    "sendrecv",  "isendrecv",    "send_init",   "recv_init",   "start",
+    "complete",  "probe",        "collective",  "icollective", "collective_init",
+    "cancel",    "request_free", "partitioned", "comm",        "comm_free",
+    "type_free", "init",         "finalize",    "abort",       "rma",
+    "io",        "poll",         "sched",       "lost"};
 
 // In the order of Collective.
-constexpr std::array<std::string_view, 23> collective_names = {
-    "none", "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
-    "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
-    "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
+constexpr std::array<std::string_view, 23> collective_names = {"none",
+                                                               "barrier",
+                                                               "bcast",
+                                                               "gather",
+                                                               "gatherv",
+                                                               "scatter",
+                                                               "scatterv",
+                                                               "allgather",
+                                                               "allgatherv",
+                                                               "alltoall",
+                                                               "alltoallv",
+                                                               "alltoallw",
+                                                               "reduce",
+                                                               "allreduce",
+                                                               "reduce_scatter",
+                                                               "reduce_scatter_block",
+                                                               "scan",
+                                                               "exscan",
+                                                               "neighbor_allgather",
+                                                               "neighbor_allgatherv",
+                                                               "neighbor_alltoall",
+                                                               "neighbor_alltoallv",
+                                                               "neighbor_alltoallw"};
 
 CallClass parse_class(std::string_view name) {
     const auto found = std::find(class_names.begin(), class_names.end(), name);
@@ -61,7 +82,8 @@ std::vector<CallInfo> parse_table() {
         const auto call_class = parse_class(line.substr(name_end + 1, class_end - name_end - 1));
         const bool collective = call_class == CallClass::collective || call_class == CallClass::icollective ||
                                 call_class == CallClass::collective_init;
-        table.push_back({name, call_class, collective ? parse_collective(name, call_class) : Collective::none});
+        table.push_back(
+            {name, call_class, collective ? parse_collective(name, call_class) : Collective::none});
     }
     return table;
 }
@@ -76,8 +98,9 @@ std::span<const CallInfo> calls() {
 std::optional<std::uint16_t> find_call(std::string_view name) {
     // The file is sorted in C order, so that a binary search finds a name.
     const auto table = calls();
-    const auto found = std::lower_bound(table.begin(), table.end(), name,
-                                        [](const CallInfo &info, std::string_view key) { return info.name < key; });
+    const auto found =
+        std::lower_bound(table.begin(), table.end(), name,
+                         [](const CallInfo &info, std::string_view key) { return info.name < key; });
     if (found == table.end() || found->name != name) {
         return std::nullopt;
     }
@@ -97,7 +120,9 @@ CallClass class_of(std::uint64_t kind) {
     }
 }
 
-std::string_view class_name(CallClass call_class) { return class_names[static_cast<std::size_t>(call_class)]; }
+std::string_view class_name(CallClass call_class) {
+    return class_names[static_cast<std::size_t>(call_class)];
+}
 
 std::string_view collective_name(Collective collective) {
     return collective_names[static_cast<std::size_t>(collective)];

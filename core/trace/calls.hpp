@@ -8,7 +8,8 @@
 
 namespace rankwise::trace {
 
-/// @brief What an MPI function does, as far as recordings tell functions apart (formats/mpi_calls.txt, 2nd column).
+/// @brief What an MPI function does, as far as recordings tell functions apart (formats/mpi_calls.txt, 2nd
+/// column).
 enum class CallClass : std::uint8_t {
     other, // passed through and counted
     send,
@@ -42,7 +43,8 @@ enum class CallClass : std::uint8_t {
     lost
 };
 
-/// @brief The collective operations of MPI, whichever of the three forms (blocking, nonblocking, persistent) is called.
+/// @brief The collective operations of MPI, whichever of the three forms (blocking, nonblocking, persistent)
+/// is called.
 enum class Collective : std::uint8_t {
     none,
     barrier,
@@ -82,7 +84,8 @@ std::span<const CallInfo> calls();
 /// @return number of the function of that name, if recordings know it
 std::optional<std::uint16_t> find_call(std::string_view name);
 
-/// @return class of an event kind: of the MPI function, or of poll, sched and lost; `other` for unknown numbers
+/// @return class of an event kind: of the MPI function, or of poll, sched and lost; `other` for unknown
+/// numbers
 CallClass class_of(std::uint64_t kind);
 
 /// @return name of a class as formats/mpi_calls.txt writes it

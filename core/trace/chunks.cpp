@@ -10,13 +10,16 @@
 namespace rankwise::trace {
 
 static_assert(std::endian::native == std::endian::little, "recordings are little endian and read in place");
-static_assert(sizeof(rw_chunk_header) == 32 && sizeof(rw_peer_entry) == 24 && sizeof(rw_collective_entry) == 48);
+static_assert(sizeof(rw_chunk_header) == 32 && sizeof(rw_peer_entry) == 24 &&
+              sizeof(rw_collective_entry) == 48);
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
-static_assert(sizeof(rw_rank) == 2592 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 && sizeof(rw_file_header) == 32);
+static_assert(sizeof(rw_rank) == 2592 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
+              sizeof(rw_file_header) == 32);
 
 std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes) {
-    if (std::all_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
-                                                      bytes.size(), RW_FILE_HEADER_BYTES)),
+    if (std::all_of(bytes.begin(),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(
+                                        std::min<std::size_t>(bytes.size(), RW_FILE_HEADER_BYTES)),
                     [](std::byte byte) { return byte == std::byte{0}; })) {
         return 0;
     }
@@ -33,19 +36,21 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
     }
     if (header.version + 1 < RW_FORMAT_VERSION || header.version > RW_FORMAT_VERSION) {
         throw Error(where + " has format version " + std::to_string(header.version) +
-                        " at byte 4; this Rankwise reads versions " + std::to_string(RW_FORMAT_VERSION - 1) + " and " +
-                        std::to_string(RW_FORMAT_VERSION),
-                    header.version > RW_FORMAT_VERSION ? "update Rankwise: `python -m pip install --upgrade rankwise`"
-                                                       : "record again");
+                        " at byte 4; this Rankwise reads versions " + std::to_string(RW_FORMAT_VERSION - 1) +
+                        " and " + std::to_string(RW_FORMAT_VERSION),
+                    header.version > RW_FORMAT_VERSION
+                        ? "update Rankwise: `python -m pip install --upgrade rankwise`"
+                        : "record again");
     }
     if (header.chunk_bytes != RW_CHUNK_BYTES) {
-        throw Error(where + " has chunks of " + std::to_string(header.chunk_bytes) + " bytes at byte 8; expected " +
-                        std::to_string(RW_CHUNK_BYTES),
+        throw Error(where + " has chunks of " + std::to_string(header.chunk_bytes) +
+                        " bytes at byte 8; expected " + std::to_string(RW_CHUNK_BYTES),
                     "the file is damaged; record again");
     }
     if (header.calls != calls().size() || header.calls_crc != call_table_crc()) {
-        throw Error(where + " was written with another list of MPI functions (bytes 12 to 24) than this Rankwise has",
-                    "read it with the Rankwise that recorded it, or record again");
+        throw Error(
+            where + " was written with another list of MPI functions (bytes 12 to 24) than this Rankwise has",
+            "read it with the Rankwise that recorded it, or record again");
     }
     return header.version;
 }
@@ -76,9 +81,11 @@ std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<st
         if (there < length) {
             problems.push_back("the file ends at byte " + std::to_string(bytes.size()) + ", inside " + at);
         }
-        // A second header inside a run means that one of both is damaged; the run that started first is believed up to there.
+        // A second header inside a run means that one of both is damaged; the run that started first is
+        // believed up to there.
         std::uint64_t whole = there;
-        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + sizeof(rw_chunk_header) <= there; inner += RW_CHUNK_BYTES) {
+        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + sizeof(rw_chunk_header) <= there;
+             inner += RW_CHUNK_BYTES) {
             const auto other = read_at<rw_chunk_header>(body, offset + inner);
             if (other.magic == RW_CHUNK_MAGIC && other.chunks > 0 && other.kind >= RW_CHUNK_RANK &&
                 other.kind < RW_CHUNK_KINDS && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {

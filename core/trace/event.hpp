@@ -8,10 +8,10 @@
 
 namespace rankwise::trace {
 
-constexpr std::int32_t proc_null = -1;       // peers: MPI_PROC_NULL
-constexpr std::int32_t any_source = -2;      // posted peers: MPI_ANY_SOURCE
-constexpr std::int32_t unknown_peer = -3;    // a rank outside MPI_COMM_WORLD, or an unresolved handle
-constexpr std::int32_t any_tag = -1;         // posted tags: MPI_ANY_TAG
+constexpr std::int32_t proc_null = -1;    // peers: MPI_PROC_NULL
+constexpr std::int32_t any_source = -2;   // posted peers: MPI_ANY_SOURCE
+constexpr std::int32_t unknown_peer = -3; // a rank outside MPI_COMM_WORLD, or an unresolved handle
+constexpr std::int32_t any_tag = -1;      // posted tags: MPI_ANY_TAG
 constexpr std::int64_t no_request = -1;
 
 /// @brief One end of a point-to-point message. Peers are world ranks.
@@ -37,7 +37,7 @@ struct Completion {
 
 /// @brief A collective call's arguments, as in rw_collective_entry.
 struct CollectiveArguments {
-    std::int32_t root = -1; // rank in the communicator
+    std::int32_t root = -1;  // rank in the communicator
     std::uint32_t flags = 0; // enum rw_collective_flag
     std::uint32_t datatype_bytes = 0;
     std::uint64_t bytes = 0;
@@ -47,7 +47,8 @@ struct CollectiveArguments {
     std::span<const std::int32_t> destinations;
 };
 
-/// @brief One event of a thread's trace (formats/recording.h), decoded. Which members hold something depends on the class:
+/// @brief One event of a thread's trace (formats/recording.h), decoded. Which members hold something depends
+/// on the class:
 ///
 /// | class | members |
 /// |---|---|

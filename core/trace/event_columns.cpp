@@ -35,9 +35,11 @@ EventColumns decode(const PackedTrace &trace) {
             columns.completion_tag.push_back(completion.received.tag);
             columns.completion_bytes.push_back(completion.received.bytes);
         }
-        columns.sizes.insert(columns.sizes.end(), event.collective.sizes.begin(), event.collective.sizes.end());
+        columns.sizes.insert(columns.sizes.end(), event.collective.sizes.begin(),
+                             event.collective.sizes.end());
         const auto &destinations = event.collective.destinations;
-        columns.size_destination.insert(columns.size_destination.end(), destinations.begin(), destinations.end());
+        columns.size_destination.insert(columns.size_destination.end(), destinations.begin(),
+                                        destinations.end());
         columns.size_destination.resize(columns.sizes.size(), -1);
         columns.completion_offsets.push_back(columns.completion_request.size());
         columns.size_offsets.push_back(columns.sizes.size());

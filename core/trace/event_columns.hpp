@@ -10,10 +10,11 @@
 
 namespace rankwise::trace {
 
-/// @brief A whole stream of events, one vector a member of `Event`, for numpy. Absent values are those of `Event{}`.
+/// @brief A whole stream of events, one vector a member of `Event`, for numpy. Absent values are those of
+/// `Event{}`.
 ///
-/// The completions of event i are rows [completion_offsets[i], completion_offsets[i + 1]) of the completion vectors, and
-/// likewise the per-rank sizes of a collective.
+/// The completions of event i are rows [completion_offsets[i], completion_offsets[i + 1]) of the completion
+/// vectors, and likewise the per-rank sizes of a collective.
 struct EventColumns {
     std::vector<std::uint16_t> kind;
     std::vector<std::uint64_t> gap_ticks, duration_ticks;
@@ -32,7 +33,7 @@ struct EventColumns {
     std::vector<std::int32_t> completion_peer, completion_tag;
     std::vector<std::uint64_t> completion_bytes, sizes;
     std::vector<std::int32_t> size_destination; // parallel to sizes: of neighbourhood collectives, else -1
-    std::string problem; // why the stream ends before its end, empty if it does not
+    std::string problem;                        // why the stream ends before its end, empty if it does not
 };
 
 /// @brief Decode all events of a stream.

@@ -7,7 +7,8 @@
 
 namespace rankwise::trace {
 
-// Past the end, and in a number of more than 64 bits, these set `damaged_` and give 0: one check an event is enough.
+// Past the end, and in a number of more than 64 bits, these set `damaged_` and give 0: one check an event is
+// enough.
 std::uint64_t EventReader::take_unsigned() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -34,7 +35,8 @@ std::int64_t EventReader::take_signed() {
 
 std::int32_t EventReader::take_int() {
     const std::int64_t value = take_signed();
-    if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) {
+    if (value < std::numeric_limits<std::int32_t>::min() ||
+        value > std::numeric_limits<std::int32_t>::max()) {
         damaged_ = true;
         return 0;
     }
@@ -128,7 +130,8 @@ void EventReader::take_payload(Event &event) {
     case CallClass::irecv:
     case CallClass::recv_init:
         event.comm = static_cast<std::uint32_t>(take_unsigned());
-        event.recv = take_receive(event.call_class == CallClass::irecv || event.call_class == CallClass::recv_init);
+        event.recv =
+            take_receive(event.call_class == CallClass::irecv || event.call_class == CallClass::recv_init);
         break;
     case CallClass::sendrecv:
     case CallClass::isendrecv:

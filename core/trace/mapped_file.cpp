@@ -25,7 +25,7 @@ MappedFile::MappedFile(const std::string &path) {
     if (file < 0) {
         fail(path, errno);
     }
-    struct stat status {};
+    struct stat status{};
     int reason = fstat(file, &status) == 0 ? 0 : errno;
     if (reason == 0 && !S_ISREG(status.st_mode)) {
         reason = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;

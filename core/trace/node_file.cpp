@@ -19,7 +19,8 @@ constexpr std::uint16_t max_bin = 65;
 constexpr std::uint64_t min_clock_span_ns = 1'000'000;
 
 double clock_rate(const rw_rank &rank, std::uint64_t min_span_ns) {
-    if (rank.last_ticks <= rank.first_ticks || rank.last_monotonic_ns < rank.first_monotonic_ns + min_span_ns) {
+    if (rank.last_ticks <= rank.first_ticks ||
+        rank.last_monotonic_ns < rank.first_monotonic_ns + min_span_ns) {
         return 0.0;
     }
     const auto ns = static_cast<double>(rank.last_monotonic_ns - rank.first_monotonic_ns);
@@ -28,7 +29,8 @@ double clock_rate(const rw_rank &rank, std::uint64_t min_span_ns) {
     return rate >= 1e-10 && rate <= 1e-6 ? rate : 0.0;
 }
 
-std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_bytes, std::size_t count_offset) {
+std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_bytes,
+                          std::size_t count_offset) {
     std::uint64_t total = 0;
     for (std::size_t at = 0; at + entry_bytes <= payload.size(); at += entry_bytes) {
         total += read_at<std::uint64_t>(payload, at + count_offset);
@@ -36,8 +38,9 @@ std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_
     return total;
 }
 
-// The live table of one kind: the last one, which is also the fullest. A process killed while it replaced a table leaves
-// two; going by what is in them holds even where the node went down and not all of the last one came to the disk.
+// The live table of one kind: the last one, which is also the fullest. A process killed while it replaced a
+// table leaves two; going by what is in them holds even where the node went down and not all of the last one
+// came to the disk.
 template <class Entry>
 std::span<const std::byte> live_table(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
     std::span<const std::byte> best;
@@ -46,8 +49,8 @@ std::span<const std::byte> live_table(const std::vector<const ChunkRun *> &runs,
         const std::uint64_t room = run->payload.size() / sizeof(Entry);
         const std::uint64_t slots = std::min(run->header.used, room);
         if (slots < run->header.used) {
-            record.problems.push_back("a table of " + std::to_string(run->header.used) + " slots was cut to " +
-                                      std::to_string(slots));
+            record.problems.push_back("a table of " + std::to_string(run->header.used) +
+                                      " slots was cut to " + std::to_string(slots));
         }
         const auto table = run->payload.first(slots * sizeof(Entry));
         const std::uint64_t total = total_count(table, sizeof(Entry), offsetof(Entry, count));
@@ -69,7 +72,9 @@ bool is_sound(const rw_collective_entry &entry, const rw_rank &) {
     return entry.call < calls().size() && calls()[entry.call].collective != Collective::none;
 }
 
-bool is_sound(const rw_site_entry &entry, const rw_rank &) { return entry.call < calls().size(); }
+bool is_sound(const rw_site_entry &entry, const rw_rank &) {
+    return entry.call < calls().size();
+}
 
 template <class Entry>
 std::vector<Entry> used_slots(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
@@ -127,9 +132,10 @@ void read_communicators(std::span<const std::byte> log, ThreadRecord &record) {
     while (at + sizeof(rw_comm) <= log.size()) {
         CommunicatorDefinition comm{read_at<rw_comm>(log, at), {}, {}};
         const rw_comm &definition = comm.definition;
-        const std::size_t lists = (std::size_t{definition.runs} + definition.remote_runs) * sizeof(rw_rank_run);
-        const bool sound = definition.size > 0 && definition.size <= max_ranks && definition.rank < definition.size &&
-                     lists <= log.size() - at - sizeof(rw_comm);
+        const std::size_t lists =
+            (std::size_t{definition.runs} + definition.remote_runs) * sizeof(rw_rank_run);
+        const bool sound = definition.size > 0 && definition.size <= max_ranks &&
+                           definition.rank < definition.size && lists <= log.size() - at - sizeof(rw_comm);
         at += sizeof(rw_comm);
         if (!sound) { // where the next one begins is not known either
             record.problems.push_back("communicator " + std::to_string(definition.index) +
@@ -160,7 +166,8 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
     std::uint64_t expected = 0;
     for (const ChunkRun *run : runs) {
         if (run->header.sequence != expected) {
-            record.problems.push_back("part " + std::to_string(expected) + " of the trace is missing; it ends there");
+            record.problems.push_back("part " + std::to_string(expected) +
+                                      " of the trace is missing; it ends there");
             return;
         }
         record.trace.runs.push_back(log_bytes(*run, record));
@@ -229,7 +236,8 @@ bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record)
     return true;
 }
 
-// Ranks killed before their clocks were read a second time take the rate of the longest observation on the node.
+// Ranks killed before their clocks were read a second time take the rate of the longest observation on the
+// node.
 void share_clock_rate(std::vector<ThreadRecord> &threads) {
     double rate = 0.0;
     std::uint64_t longest = 0;
@@ -295,7 +303,8 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
         threads_.push_back(std::move(record));
     }
     if (!owned.empty()) {
-        problems_.push_back("tables of " + std::to_string(owned.size()) + " missing rank records were left out");
+        problems_.push_back("tables of " + std::to_string(owned.size()) +
+                            " missing rank records were left out");
     }
     share_clock_rate(threads_);
 }

@@ -20,21 +20,23 @@ struct CommunicatorDefinition {
     std::vector<rw_rank_run> remote_runs; // intercommunicators only
 };
 
-/// @brief What one thread of one MPI process left behind: its rw_rank record and all tables and logs of that record.
+/// @brief What one thread of one MPI process left behind: its rw_rank record and all tables and logs of that
+/// record.
 struct ThreadRecord {
     rw_rank rank;
-    std::vector<rw_call_total> calls;              // by call number
-    rw_progress progress;                          // the call it was in, if any
-    std::vector<rw_peer_entry> peers;              // used slots only
-    std::vector<rw_collective_entry> collectives;  // used slots only
+    std::vector<rw_call_total> calls;             // by call number
+    rw_progress progress;                         // the call it was in, if any
+    std::vector<rw_peer_entry> peers;             // used slots only
+    std::vector<rw_collective_entry> collectives; // used slots only
     std::vector<CommunicatorDefinition> communicators;
-    std::vector<rw_call_histogram> histograms;     // of the calls that were made, if they were timed
-    std::vector<rw_site_entry> sites;              // used slots only
-    std::vector<std::string> modules;              // paths of the files that `sites` are in
-    PackedTrace trace;                             // packed events, in order
-    std::vector<std::string> problems;             // what could not be read of this record, one sentence each
+    std::vector<rw_call_histogram> histograms; // of the calls that were made, if they were timed
+    std::vector<rw_site_entry> sites;          // used slots only
+    std::vector<std::string> modules;          // paths of the files that `sites` are in
+    PackedTrace trace;                         // packed events, in order
+    std::vector<std::string> problems;         // what could not be read of this record, one sentence each
 
-    /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to tell.
+    /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to
+    /// tell.
     ///
     /// `NodeFile` replaces 0 by the rate of another rank of the node: one node has one tick rate.
     double seconds_per_tick;
@@ -51,8 +53,9 @@ struct ThreadRecord {
 
 /// @brief The reader of one node's raw recording file (formats/recording.h).
 ///
-/// Takes whatever is there: runs that were never used, tables that were outgrown, a file that was cut short. Only a file
-/// that is none of ours, or of another version, is an error; everything else that is wrong is a sentence in `problems`.
+/// Takes whatever is there: runs that were never used, tables that were outgrown, a file that was cut short.
+/// Only a file that is none of ours, or of another version, is an error; everything else that is wrong is a
+/// sentence in `problems`.
 class NodeFile {
   public:
     /// @param[in] path raw/HOST.NODE.rwn
