@@ -82,3 +82,16 @@ def test_the_same_seed_asks_for_the_same_placements_however_long_that_takes():
 
     # WHEN the same seed climbs with both and there is time enough THEN both are asked the same
     assert asked(0.0) == asked(0.004)
+
+
+def test_the_best_time_so_far_is_told_and_never_rises():
+    # GIVEN a climb
+    told = []
+    wanted = [3, 1, 2, 0, 5, 4, 7, 6]
+    moves = Moves(np.zeros(8, dtype=int), frozenset(), False)
+    # WHEN it runs
+    end = time.monotonic() + 60
+    slot, _ = climb(list(range(8)), moves, far_from(wanted), np.random.default_rng(3), end, told.append)
+    # THEN what it told went down to the time of what it gave
+    assert told == sorted(told, reverse=True) and told[0] > told[-1]
+    assert told[-1] == far_from(wanted)([slot])[0]

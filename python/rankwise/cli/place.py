@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -180,10 +181,7 @@ def _run(args: argparse.Namespace) -> int:
     current = _current(args, source.recorded, search)
     parts_s = predictor.predict(search.simple()[0].placement).parts_s
     search.learn(RankTimes.of(parts_s, predictor.memory_bound))
-    budget_s = 10.0 if args.budget is None else args.budget
-    found = search.run(
-        predictor.predict, current, seed=args.seed, budget_s=budget_s, screen=predictor.screen_s
-    )
+    found = _search(args, search, predictor, current, terminal)
     save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
@@ -200,6 +198,28 @@ def _run(args: argparse.Namespace) -> int:
         terminal.wrote(output)
         terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
     return 0
+
+
+def _search(
+    args: argparse.Namespace,
+    search: PlacementSearch,
+    predictor: Predictor,
+    current: Placement | None,
+    terminal: Terminal,
+) -> list[Candidate]:
+    from rankwise.quantities import seconds_text
+
+    budget_s = 10.0 if args.budget is None else args.budget
+    start = time.monotonic()
+    with terminal.progress("searching", 100) as update:
+
+        def told(judged_by: str, value: float) -> None:
+            done = int(100 * (time.monotonic() - start) / max(budget_s, 1e-3))
+            update(min(99, done), f"{seconds_text(value)} {judged_by}" if search.objective == "time" else "")
+
+        return search.run(
+            predictor.predict, current, args.seed, budget_s, screen=predictor.screen_s, told=told
+        )
 
 
 def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topology: Topology) -> Predictor:

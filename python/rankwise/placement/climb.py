@@ -58,6 +58,7 @@ def climb(
     screen: Callable[[list[list[int]]], np.ndarray],
     rng: np.random.Generator,
     end: float,
+    found: Callable[[float], None] = lambda time_s: None,
 ) -> tuple[list[int], bool]:
     """Take the best of some random swaps as long as there are better ones.
 
@@ -67,6 +68,7 @@ def climb(
         screen: About the predicted times of placements, comparable within one call.
         rng: Where the swaps come from.
         end: When to stop, in seconds of `time.monotonic`.
+        found: Told the best screened time so far after each call of `screen`.
 
     Returns:
         The slots in the end, and whether Ctrl-C ended the climb.
@@ -80,6 +82,7 @@ def climb(
                 break
             times = screen([best, *proposals])
             chosen = int(np.argmin(times))
+            found(float(times[chosen]))
             if times[chosen] < times[0] * (1 - _LEAST_GAIN):
                 best, failures = proposals[chosen - 1], 0
             else:

@@ -35,6 +35,12 @@ _SHORT_PLANE = 4
 
 Judge = Callable[[Placement], Predicted]
 Screen = Callable[[list[Placement]], np.ndarray]
+# Told what the best so far was judged by (`surrogate`, `screened`, `predicted`) and that value.
+Told = Callable[[str, float], None]
+
+
+def _untold(judged_by: str, value: float) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -209,7 +215,9 @@ class PlacementSearch:
             slot[rank] = wanted
         return slot
 
-    def optimised(self, starts: list[list[int]], seed: int, budget_s: float) -> list[Candidate]:
+    def optimised(
+        self, starts: list[list[int]], seed: int, budget_s: float, told: Told = _untold
+    ) -> list[Candidate]:
         """Refine placements by swaps; different results, best surrogate first.
 
         Starts are the given ones, one cut along the machine, one grown, and a few at random.
@@ -239,20 +247,21 @@ class PlacementSearch:
                 keep_nodes=self.constraints.keep_nodes,
             )  # fmt: skip
             found[tuple(slot)] = self.candidate("optimised", slot)
+            told("surrogate", min(each.surrogate_s for each in found.values()))
         return sorted(found.values(), key=lambda candidate: candidate.surrogate_s)
 
-    def _climbed(self, start: list[int], screen: Screen, seed: int, end: float) -> list[int]:
+    def _climbed(self, start: list[int], screen: Screen, seed: int, end: float, told: Told) -> list[int]:
         """Improve a placement by screened predictions."""
         moves = Moves(self.slots.node, frozenset(self._fixed), self.constraints.keep_nodes)
         slot, self._stopped = climb(
             start, moves, lambda slots: screen([self.placement(each, "optimised") for each in slots]),
-            np.random.default_rng(seed), end,
+            np.random.default_rng(seed), end, lambda time_s: told("screened", time_s),
         )  # fmt: skip
         return slot
 
     def run(
         self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4,
-        screen: Screen | None = None,
+        screen: Screen | None = None, told: Told = _untold,
     ) -> list[Candidate]:  # fmt: skip
         """Judge the simple placements, the current one and the best found, by the objective.
 
@@ -264,6 +273,7 @@ class PlacementSearch:
             judged: How many of the placements found are judged.
             screen: About the predicted times of many placements; if it is given and the objective is time, half of the
                 budget goes into swaps that it is asked about.
+            told: Called with the best so far after each placement refined, screened or judged.
 
         Returns:
             The simple ones in their order, `current` if given, and last `optimised`, the best of all that the
@@ -287,15 +297,15 @@ class PlacementSearch:
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         end = time.monotonic() + budget_s
         by_time = screen is not None and self.objective == "time"
-        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s)
+        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, told)
         if by_time:
-            found = self._screened([each for each in known if each.allowed], found, screen, seed, end)
-        known, found = self._judged(known, found[:judged], judge)
+            found = self._screened([each for each in known if each.allowed], found, screen, seed, end, told)
+        known, found = self._judged(known, found[:judged], judge, told)
         best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         return [*known, replace(best, name="optimised")]
 
     def _judged(
-        self, known: list[Candidate], found: list[Candidate], judge: Judge
+        self, known: list[Candidate], found: list[Candidate], judge: Judge, told: Told
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Known and found placements with their predictions; Ctrl-C keeps those that have one."""
         first = next(at for at, each in enumerate(known) if each.allowed)
@@ -305,6 +315,7 @@ class PlacementSearch:
         try:
             for each in order:
                 judged[id(each)] = replace(each, prediction=judge(each.placement))
+                told("predicted", min(some.makespan_s for some in judged.values()))
         except KeyboardInterrupt:
             if not judged:
                 raise
@@ -313,13 +324,19 @@ class PlacementSearch:
         return known, found
 
     def _screened(
-        self, known: list[Candidate], found: list[Candidate], screen: Screen, seed: int, end: float
+        self,
+        known: list[Candidate],
+        found: list[Candidate],
+        screen: Screen,
+        seed: int,
+        end: float,
+        told: Told,
     ) -> list[Candidate]:
         """The placements found in the order of the screen, first what swaps make of the best of all."""
         every = [*known, *found]
         times = screen([each.placement for each in every])
         order = np.argsort(times, kind="stable")
-        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end)
+        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end, told)
         found = [every[at] for at in order if at >= len(known)]
         return [self.candidate("optimised", climbed), *found]
 
