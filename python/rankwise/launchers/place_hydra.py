@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import Launcher, LaunchLine
+from rankwise.launchers.mpich_mapping import host_order
 from rankwise.launchers.placed import Emitted, Placing
 from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
@@ -47,8 +48,15 @@ def emit(placing: Placing) -> Emitted:
                 f"mpiexec of MPICH {placing.launcher.version} cannot deal ranks to hosts in this order",
                 "use MPICH 5.0.2 or newer, whose `-rankmap` can, or Open MPI, or a placement that is blocked",
             )
-        options.append(["-rankmap", rank_map(seats.of_rank)])
-        counts = {at: len(ranks) for at, ranks in enumerate(seats.ranks)}
+        order = host_order(seats.of_rank, len(seats.hosts))
+        if order is None:
+            raise RankwiseError(
+                "ranks of MPICH hang in MPI_Init where they are dealt to hosts in this order (docs/run.md)",
+                "use `rankwise run --reorder`, or Open MPI",
+            )
+        number = {host: at for at, host in enumerate(order)}
+        options.append(["-rankmap", rank_map([number[host] for host in seats.of_rank])])
+        counts = {at: len(seats.ranks[at]) for at in order}
     lines = []
     for at, count in counts.items():
         line = f"{seats.hosts[at]}:{count}"
