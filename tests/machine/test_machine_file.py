@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine files: what is written is read back, and what is wrong is named by key and line."""
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.errors import RankwiseError
@@ -45,6 +46,10 @@ def estimates(draw):
     return Estimate(value, obtained, source=draw(names))
 
 
+def published_size(size):
+    return Estimate(float(size), "published", source="example")
+
+
 @st.composite
 def link_classes(draw, channel):
     limits = [*sorted(draw(st.sets(st.integers(0, 2**40), max_size=3))), None]
@@ -54,7 +59,7 @@ def link_classes(draw, channel):
         protocol=draw(st.sampled_from(["shared-memory", "host-processed", "offloaded"])),
         progress=draw(st.sampled_from(["in-call", "independent"])),
         overlap=draw(st.booleans()),
-        eager_limit_bytes=draw(st.none() | number),
+        eager_limit_bytes=draw(st.none() | st.integers(0, 2**40).map(published_size)),
         segments=[
             Segment(
                 *(draw(number) for _ in range(5)), up_to_bytes=limit, o_receive_s=draw(st.none() | number)
@@ -89,6 +94,7 @@ def machines(draw):
     )
 
 
+@settings(deadline=None)
 @given(machines())
 def test_a_machine_written_and_read_back_is_the_same(machine):
     assert loads(dumps(machine)) == machine
@@ -131,7 +137,7 @@ O_s_per_byte = { value = 0, obtained = "assumed", source = "example" }
     ("old", "new", "expected"),
     [
         ("count = 2", "count = 0", "line 4 key `node.count`"),
-        ("count = 2", "count = 2\ncuont = 3", "line 3 key `node`"),
+        ("count = 2", "count = 2\ncuont = 3", "line 5 key `node.cuont`"),
         ('"in-call"', '"sometimes"', "line 9 key `link_classes[0].progress`"),
         ("1e-6", "-1.0", "line 12 key `link_classes[0].segments[0].L_s`"),
         ("1e-6", "nan", "line 12 key `link_classes[0].segments[0].L_s`"),
@@ -162,3 +168,110 @@ def test_what_is_wrong_is_named(old, new, expected):
 def test_a_missing_file_is_one_sentence(tmp_path):
     with pytest.raises(RankwiseError, match="cannot be read: no such file"):
         load(tmp_path / "none.machine.toml")
+
+
+RESOURCE = '[[resources]]\nname = "r"\nkind = "{}"\ndiscipline = "sharing"\nper = "{}"\n{}\n[[link_classes]]'
+SEGMENTS = VALID[VALID.index("[[link_classes.segments]]") :]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "hint"),
+    [
+        ('name = "x"', 'name = "x"\ncuont = 1', "line 3 key `cuont`: there is no key `cuont`", "`count`"),
+        ("overlap = true", "overlap = true\neager_limit_bytes = 12288.5", "line 11 key", "obtained ="),
+        ("overlap = true", "overlap = true\neager_limit_bytes = 12288", "line 11 key", "obtained ="),
+        (
+            "overlap = true",
+            'overlap = true\neager_limit_bytes = { value = 0.5, obtained = "assumed", source = "x" }',
+            "line 11 key `link_classes[0].eager_limit_bytes`: 0.5 bytes: a size is a whole number",
+            "for example",
+        ),
+        ("1e-6", "inf", "line 12 key `link_classes[0].segments[0].L_s`", "every key"),
+        ("1e-6", "true", "line 12 key `link_classes[0].segments[0].L_s.value`: expected", "every key"),
+        ("L_s = {", "up_to_bytes = 12.5\nL_s = {", "line 12 key", "every key"),
+        ("count = 2", "count = 99999999999999999999", "line 4 key `node.count`: expected", "every key"),
+        (SEGMENTS, "", "line 6 key `link_classes[0]`: `segments` is missing", "every key"),
+        (SEGMENTS, "segments = []\n", "line 11 key `link_classes[0].segments`", "every key"),
+        ("pu:2", "hello", "line 5 key `node.topology`: `hello` is not", "synthetic"),
+        ('topology = "pu:2"', 'topology_xml = "no.xml"', "line 5 key `node.topology_xml`: no", "lstopo"),
+        ('"pu:2"', '"pu:2"\nhost_cores = [[0, 1], [0]]', "line 6 key `node.host_cores`: node 1", "core"),
+        ('channel = "network"', 'channel = "L9"', "line 7 key `link_classes[0].channel`", "`package`"),
+        ("[[link_classes]]", RESOURCE.format("cache", "L7", ""), "line 10 key `resources[0].per`", "`node`"),
+        (
+            "[[link_classes]]",
+            RESOURCE.format("memory", "node", 'channels = ["netwrok"]'),
+            "line 11 key `resources[0].channels`: its topology has no channel `netwrok`",
+            "`network`",
+        ),
+        (
+            "[[link_classes]]",
+            RESOURCE.format("interrupt_core", "node", "core = 77"),
+            "line 11 key `resources[0].core`: there is no core 77",
+            "0 to 1",
+        ),
+        ('name = "x"', 'name = "x"\nconfidence = 95.0', "line 3 key `confidence`", "0.95"),
+        ("[node]", "[context]\nload = nan\n[node]", "line 4 key `context.load`", "leave"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_key_line_and_a_way_out(old, new, expected, hint, tmp_path):
+    path = tmp_path / "bad.machine.toml"
+    path.write_text(VALID)
+    load(path)
+    assert old in VALID
+    path.write_text(VALID.replace(old, new, 1))
+    with pytest.raises(RankwiseError) as caught:
+        load(path)
+    assert expected in caught.value.message
+    assert hint in caught.value.hint
+    assert "bad.machine.toml" in caught.value.message
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_a_damaged_file_is_refused_in_a_sentence_or_read(data):
+    # GIVEN a shipped file whose lines were exchanged, cut, repeated, or filled with something else
+    lines = SHIPPED[data.draw(st.integers(0, len(SHIPPED) - 1))].read_text().splitlines()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        match data.draw(st.sampled_from(["cut", "drop", "repeat", "number", "text", "key"])):
+            case "cut":
+                lines[at] = lines[at][: data.draw(st.integers(0, len(lines[at])))]
+            case "drop":
+                del lines[at]
+            case "repeat":
+                lines.insert(at, lines[at])
+            case "number":
+                word = data.draw(
+                    st.sampled_from(["-1", "nan", "1e400", "2.5", '"x"', "[1]", "{}", "0x7fff", "true"])
+                )
+                lines[at] = re.sub(r"= *[-\w.\"]+", f"= {word}", lines[at], count=1)
+            case "text":
+                lines[at] = data.draw(names)
+            case "key":
+                lines[at] = data.draw(names) + lines[at]
+        lines = lines or [""]
+    # THEN it is a machine that is written and read back the same, or an error with a hint
+    try:
+        machine = loads("\n".join(lines), "damaged")
+    except RankwiseError as error:
+        assert "damaged" in error.message
+        assert error.hint
+        assert "\n" not in error.message
+    else:
+        assert loads(dumps(machine)) == machine
+
+
+@settings(deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_refused_in_a_sentence(text):
+    with pytest.raises(RankwiseError):
+        loads(text)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=100))
+def test_any_bytes_are_refused_in_a_sentence(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes.machine.toml"
+    path.write_bytes(data)
+    with pytest.raises(RankwiseError):
+        load(path)

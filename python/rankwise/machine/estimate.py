@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -28,7 +28,7 @@ class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     low: float | None = None
     high: float | None = None
     source: str | None = None
-    samples: int | None = None
+    samples: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(x) and x >= 0 for x in (self.value, self.low or 0.0, self.high or 0.0)):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
@@ -14,6 +15,8 @@ import tomli_w
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError, schema_words
+from rankwise.machine.capabilities import Capabilities
+from rankwise.machine.checks import Problem, problems, topology_problems
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
@@ -185,7 +188,7 @@ class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, froze
         host_cores: On an emulated machine: for each node, the core of the host that each logical core runs on.
     """
 
-    count: Annotated[int, msgspec.Meta(ge=1)]
+    count: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
     topology: str | None = None
     topology_xml: str | None = None
     host_cores: list[list[Annotated[int, msgspec.Meta(ge=0)]]] | None = None
@@ -210,6 +213,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         confidence: Confidence level of all intervals.
         network: How the switches between the nodes are connected.
         context: What the numbers were obtained with: MPI library, hosts, date, command, versions.
+        capabilities: What the network interface can do.
     """
 
     schema: Literal["rankwise.machine/1"]
@@ -221,6 +225,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     confidence: float = 0.95
     network: FatTree | Torus | Dragonfly | None = None
     context: dict[str, str | int | float | bool] = {}
+    capabilities: Capabilities | None = None
 
     def __post_init__(self) -> None:
         for what, names in (
@@ -264,6 +269,15 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         return next((link for link in self.link_classes if link.channel == channel), None)
 
 
+_KEYS = sorted(
+    {
+        field.name
+        for each in (Machine, Node, LinkClass, Segment, Resource, Estimate, Capabilities)
+        for field in msgspec.structs.fields(each)
+    }
+)
+
+
 def load(path: str | os.PathLike[str]) -> Machine:
     """Read a machine file.
 
@@ -280,7 +294,9 @@ def load(path: str | os.PathLike[str]) -> Machine:
         ) from None
     except UnicodeDecodeError:
         raise RankwiseError(f"machine file `{path}` is not UTF-8 text", "see formats/machine.md") from None
-    return loads(text, str(path))
+    machine = loads(text, str(path))
+    _refuse(next(topology_problems(machine, path.parent), None), text, str(path))
+    return machine
 
 
 def loads(text: str, name: str = "machine file") -> Machine:
@@ -291,13 +307,13 @@ def loads(text: str, name: str = "machine file") -> Machine:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:
         sentence, path = schema_words(error)
+        if unknown := re.fullmatch(r"there is no key `(.*)`", sentence):
+            path = f"{path}.{unknown[1]}".lstrip(".")
         # What is wrong with several keys together names one of them.
         named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
         line = line_of_path(text, path or (named[1] if named else ""))
         where = (f" line {line}" if line else "") + (f" key `{path}`" if path else "")
-        raise RankwiseError(
-            f"`{name}`{where}: {sentence}", "formats/machine.md describes every key"
-        ) from None
+        raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(sentence, path)) from None
     except msgspec.DecodeError as error:
         said = str(error).lower()
         cut = "at end of document" in said
@@ -306,14 +322,26 @@ def loads(text: str, name: str = "machine file") -> Machine:
         raise RankwiseError(
             f"`{name}` is not TOML: {said}", hint if cut else "correct the line named"
         ) from None
-    for at, resource in enumerate(machine.resources):
-        if problem := resource.contradiction():
-            line = line_of_path(text, f"resources[{at}].slowdown")
-            raise RankwiseError(
-                f"`{name}` line {line} key `resources[{at}].slowdown`: {problem}",
-                "one of the numbers is wrong; leave `capacity_bytes_per_s` out and it follows from `slowdown`",
-            )
+    _refuse(next(problems(machine), None), text, name)
     return machine
+
+
+def _refuse(problem: Problem | None, text: str, name: str) -> None:
+    if problem is not None:
+        line = line_of_path(text, problem.path)
+        where = f" line {line}" if line else ""
+        raise RankwiseError(f"`{name}`{where} key `{problem.path}`: {problem.sentence}", problem.hint)
+
+
+def _way_out(sentence: str, path: str) -> str:
+    key = path.rpartition(".")[2]
+    if re.match(r"expected `object( \| null)?`, got `(int|float)`", sentence):
+        return f'a number says how it was obtained: `{key} = {{ value = ..., obtained = "assumed", source = "..." }}`'
+    if sentence.startswith("there is no key"):
+        near = difflib.get_close_matches(key, _KEYS, 1)
+        if near:
+            return f"`{near[0]}` is a key; formats/machine.md describes all"
+    return "formats/machine.md describes every key"
 
 
 def dumps(machine: Machine) -> str:
@@ -322,7 +350,7 @@ def dumps(machine: Machine) -> str:
     plain["schema"] = SCHEMA
     links = plain.pop("link_classes", [])
     resources = plain.pop("resources", [])
-    tables = {key: plain.pop(key) for key in ("node", "network", "context") if key in plain}
+    tables = {key: plain.pop(key) for key in ("node", "network", "context", "capabilities") if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
     host_cores = tables["node"].pop("host_cores", None)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a machine file says that cannot be, although each of its keys is well formed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.channels import UNBOUND, channel_names
+from rankwise.machine.topology import NodeTopology, Topology, from_synthetic, from_xml_file
+
+if TYPE_CHECKING:
+    from rankwise.machine.file import LinkClass, Machine, Node
+
+_SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
+_OBJECTS = ("node", "package", "numa", "core", "switch")
+
+
+class Problem(NamedTuple):
+    """One of them: the key's path, a sentence, and a way out."""
+
+    path: str
+    sentence: str
+    hint: str
+
+
+def problems(machine: Machine) -> Iterator[Problem]:
+    """Problems of the numbers alone."""
+    if not 0 < machine.confidence < 1:
+        yield Problem("confidence", "a level of confidence lies between 0 and 1", "for example 0.95")
+    for key, value in machine.context.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            yield Problem(f"context.{key}", "a number that is not finite", "leave the key out")
+    for at, link in enumerate(machine.link_classes):
+        yield from _sizes(link, f"link_classes[{at}]")
+    for at, resource in enumerate(machine.resources):
+        if problem := resource.contradiction():
+            yield Problem(
+                f"resources[{at}].slowdown",
+                problem,
+                "one of the numbers is wrong; leave `capacity_bytes_per_s` out and it follows from `slowdown`",
+            )
+
+
+def _sizes(link: LinkClass, path: str) -> Iterator[Problem]:
+    for key in _SIZES:
+        size = getattr(link, key)
+        if size is not None and not size.value.is_integer():
+            yield Problem(
+                f"{path}.{key}",
+                f"{size.value!r} bytes: a size is a whole number",
+                f"for example {size.value:.0f}",
+            )
+
+
+def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
+    """Problems of a machine with the topology of its nodes; `directory` is where its file lies."""
+    try:
+        node = _node(machine.node, directory)
+    except RankwiseError as error:
+        key = "topology" if machine.node.topology is not None else "topology_xml"
+        yield Problem(f"node.{key}", error.message, error.hint or "see `lstopo --of synthetic`")
+        return
+    for at, cores in enumerate(machine.node.host_cores or []):
+        if len(cores) != node.cores:
+            yield Problem(
+                "node.host_cores",
+                f"node {at} of `host_cores` has {len(cores)} cores, `topology` has {node.cores}",
+                "list one core of the host for each logical core",
+            )
+    known = [name for name in channel_names(Topology.of(node, 1)) if name != UNBOUND]
+    listed = "channels of this topology: " + ", ".join(f"`{name}`" for name in known)
+    caches = [name for name, _ in node.caches]
+    for at, link in enumerate(machine.link_classes):
+        if link.channel not in known:
+            yield Problem(
+                f"link_classes[{at}].channel", f"its topology has no channel `{link.channel}`", listed
+            )
+    for at, resource in enumerate(machine.resources):
+        path = f"resources[{at}]"
+        for channel in resource.channels:
+            if channel not in known:
+                yield Problem(f"{path}.channels", f"its topology has no channel `{channel}`", listed)
+        if resource.per not in (*_OBJECTS, *caches):
+            those = ", ".join(f"`{name}`" for name in (*_OBJECTS, *caches))
+            yield Problem(f"{path}.per", f"its topology has no `{resource.per}`", f"it has {those}")
+        if resource.core is not None and resource.core >= node.cores:
+            yield Problem(
+                f"{path}.core", f"there is no core {resource.core}", f"cores are 0 to {node.cores - 1}"
+            )
+
+
+def _node(node: Node, directory: Path) -> NodeTopology:
+    if node.topology_xml is not None:
+        return from_xml_file(directory / node.topology_xml)
+    return from_synthetic(node.topology)
