@@ -21,11 +21,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"
     )
+    instead = parser.add_argument_group("instead of measuring")
+    instead.add_argument(
+        "--show",
+        nargs="*",
+        metavar="NODE",
+        help="draw the nodes and the pairs that would measure: of the launcher line, this machine, a machine file, "
+        "an hwloc XML file, or a synthetic description (several: several nodes)",
+    )
+    instead.add_argument(
+        "--compare", nargs="+", metavar="FILE.machine.toml", help="machine files side by side"
+    )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and write the machine file; 130 if interrupted, with what was measured until then."""
+    if args.compare is not None:
+        from rankwise.cli import measure_compare
+
+        return measure_compare.run(args)
+    if args.show is not None:
+        from rankwise.cli import measure_show
+
+        return measure_show.run(args, _site(args) if args.command or args.lab else None)
     from rankwise.cli import measure_end
     from rankwise.cli.terminal import Terminal
     from rankwise.measure import outcome

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise measure --show`: the nodes, and the pairs of cores that would measure each channel."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rankwise.cli.terminal import Terminal
+
+MOST_NODES = 100_000
+
+
+def run(args: argparse.Namespace, site) -> int:
+    """Draw what is described, what the launcher line reaches, or this machine.
+
+    Args:
+        args: Their `show` holds machine files, topology files and synthetic descriptions.
+        site: Where the launcher line or the lab leads; `None` without one.
+    """
+    from rankwise.errors import RankwiseError
+    from rankwise.machine.drawing import draw
+    from rankwise.measure.plan import Rank, choose
+
+    terminal = Terminal(args)
+    if args.show and site is not None:
+        raise RankwiseError(
+            f"`{args.show[0]}` and a launcher line: which of them is to be drawn?",
+            "leave one of them out",
+            status=2,
+        )
+    network = None
+    if site is not None:
+        from rankwise.measure.session import Session
+        from rankwise.measure.steps import effort
+
+        session = Session(site, effort(True, None))
+        session.prepare()
+        nodes, plan = session.topologies, session.plan
+    else:
+        nodes, network = _described(args.show)
+        # Two ranks on each of the first nodes that may use every core reach all channels there are.
+        free = {
+            name: (tuple(range(node.cores)), tuple(pus[0] for pus in node.pus))
+            for name, node in nodes.items()
+        }
+        some = list(nodes)[:2] + [name for name in list(nodes)[2:8] if nodes[name] != nodes[list(nodes)[0]]]
+        ranks = [Rank(at, name, *free[name]) for at, name in enumerate(name for name in some for _ in "ab")]
+        plan = choose(ranks, {name: nodes[name] for name in some}, lambda one, other: False)
+    if args.json:
+        terminal.json(_document(nodes, plan))
+        return 0
+    for line in draw(nodes, network):
+        terminal.result(line)
+    terminal.result("\npairs")
+    for channel, pair in plan.pairs.items():
+        ends = [f"{end.host} core {end.core}" for end in (pair.source, pair.destination)]
+        terminal.result(f"  {channel:8} {ends[0]} - {ends[1]}")
+    for channel, reason in plan.missing.items():
+        terminal.result(f"  {channel:8} none: {reason}")
+    terminal.next(
+        "rankwise measure -- mpiexec -n 2" if site is None else "rankwise measure -- " + site.description
+    )
+    return 0
+
+
+def _described(words: list[str]):
+    """Nodes by name, and the switches between them."""
+    from rankwise.errors import RankwiseError
+    from rankwise.machine.file import load
+    from rankwise.machine.topology import describe, from_this_machine, from_xml_file
+
+    if not words:
+        return {"here": from_this_machine()}, None
+    nodes, network = {}, None
+    for word in words:
+        if word.endswith(".toml"):
+            machine = load(word)
+            about = machine.node
+            node = (
+                describe(about.topology)
+                if about.topology is not None
+                else from_xml_file(Path(word).parent / about.topology_xml)
+            )
+            if machine.network is not None and len(words) > 1:
+                raise RankwiseError(f"`{word}` has switches between its nodes; draw it alone", status=2)
+            network, count = machine.network, about.count
+        else:
+            node, count = describe(word), 1
+        for _ in range(min(count, MOST_NODES)):
+            nodes[f"n{len(nodes)}"] = node
+        if network is not None and count > MOST_NODES:
+            network = None
+    return nodes, network
+
+
+def _document(nodes, plan) -> dict:
+    alike: dict[str, dict] = {}
+    for name, node in nodes.items():
+        about = alike.setdefault(node.sha256, {"names": [], **node.to_dict()})
+        about["names"].append(name)
+    return {
+        "schema": "rankwise.topology/1",
+        "nodes": list(alike.values()),
+        "pairs": {
+            channel: {
+                side: {"host": end.host, "core": end.core, "os_index": end.pu}
+                for side, end in (("source", pair.source), ("destination", pair.destination))
+            }
+            for channel, pair in plan.pairs.items()
+        },
+        "not_reached": plan.missing,
+    }
