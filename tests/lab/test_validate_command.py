@@ -11,7 +11,7 @@ import pytest
 
 from rankwise.lab.validation import page
 from rankwise.lab.validation.result import evaluate
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 
 MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
@@ -104,7 +104,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["schema"] == "rankwise.validation/1"
+    assert found["schema"] == "rankwise.validation/2"
     assert found["complete"] and found["failures"] == []
     (case,) = found["cases"]
     assert [each["name"] for each in case["placements"]] == ["blocked", "cyclic", "optimised"]
@@ -113,8 +113,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert found["predicted"]["times"] == 3
     assert (found["tolerated_load"], found["disturbed"]) == (1.0, 0)
     # AND the frozen hash is that of the file, in the page too
-    assert found["machine_sha256"] in (tmp_path / "accuracy.md").read_text()
-    assert (tmp_path / "accuracy.mpich.svg").read_text().startswith("<?xml")
+    assert found["machine_sha256"]["200mbit"] in (tmp_path / "accuracy.md").read_text()
+    assert (tmp_path / "accuracy.mpich.200mbit.svg").read_text().startswith("<?xml")
     # AND the lab is down
     assert line("status").stdout == "no lab is up\n"
     # WHEN another machine file is meant, or the frozen one was changed
@@ -123,7 +123,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     refused = line(*resume, "--machine", other)
     assert refused.returncode == 1
     assert "is not the machine file that this validation began with" in refused.stderr
-    shutil.copy(other, tmp_path / "v" / "lab.machine.toml")
+    shutil.copy(other, tmp_path / "v" / "200mbit.machine.toml")
     changed = line(*resume)
     assert changed.returncode == 1
     assert "is not the machine file that this validation began with" in changed.stderr
@@ -132,7 +132,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert fewer.returncode == 1
 
 
-OPTIONS = Options(2, 1, 12.5e6, "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 3, 1, False)
+OPTIONS = Options(2, 1, (12.5e6,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 3, 1, False)
+ONE = Setting("one", 2, 12.5e6)
 NOWHERE = PlacementFile(
     "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
 )
@@ -146,11 +147,11 @@ def test_the_page_has_what_came_out(tmp_path):
         Predicted("cyclic", NOWHERE, 1.8, 1.7, 1.9, 9000, 0.5),
         Predicted("worst", NOWHERE, 3.0, 2.9, 3.1, 9000, 0.5),
     ]
-    state.plan.cases.append(CasePlan("one", "The first", 1.0, {"probes": 3}, placements))
+    state.plan.cases.append(CasePlan(ONE, "The first", 1.0, omitted={"probes": 3}, predicted=placements))
     for repetition in range(3):
-        state.add(Run("one", "blocked", repetition, time_s=1.0))
-        state.add(Run("one", "cyclic", repetition, time_s=2.0))
-        state.add(Run("one", "worst", repetition, failure="status 1: out of memory"))
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
+        state.add(Run(ONE.key, "cyclic", repetition, time_s=2.0))
+        state.add(Run(ONE.key, "worst", repetition, failure="status 1: out of memory"))
     document = evaluate(state)
     # WHEN the page is written
     path, plot = page.write(tmp_path / "accuracy.md", [document])
@@ -160,7 +161,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert "| blocked | 1.000 s | 1.000 - 1.000 | 1.100 s | 0.900 - 1.200 | +10 % | 45 % | 1.000 s |" in text
     assert "| cyclic | 2.000 s | 2.000 - 2.000 | 1.800 s | 1.700 - 1.900 | -10 % |" in text
     assert "| worst | failed |" in text
-    assert "* one worst, repetition 1: status 1: out of memory" in text
+    assert "* one.2.100mbit worst, repetition 1: status 1: out of memory" in text
     assert "Not replayed: probes (3)." in text
     assert page.sentence(document) in text
     assert "of 1 pairs of placements that measuring tells apart, 100 % are ordered rightly" in text

@@ -10,10 +10,10 @@ import pytest
 
 from rankwise.lab.validation import session
 from rankwise.lab.validation.cases import Case
-from rankwise.lab.validation.measured_run import RunFailedError
+from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.result import bytes_only_s, evaluate
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.measure.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
@@ -86,7 +86,8 @@ def test_how_sure_an_interval_of_order_statistics_is(count, sure):
     assert confidence_of(count) == pytest.approx(sure)
 
 
-OPTIONS = Options(2, 1, 100.0, "mpich", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
+OPTIONS = Options(2, 1, (100.0,), (2,), "mpich", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
+ONE = Setting("one", 2, 100.0)
 NOWHERE = PlacementFile(
     "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
 )
@@ -98,7 +99,9 @@ def predicted(name, time_s, network_bytes):
 
 def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():
     # GIVEN a traced run of 3 s, 2 interfaces of 100 B/s, and 400 bytes more than with the recorded placement
-    case = CasePlan("one", "One", 3.0, {}, [predicted("blocked", 1.0, 1000), predicted("cyclic", 2.0, 1400)])
+    case = CasePlan(
+        ONE, "One", 3.0, predicted=[predicted("blocked", 1.0, 1000), predicted("cyclic", 2.0, 1400)]
+    )
     # THEN these take 400 / 200 s more
     assert bytes_only_s(case, case.predicted[0], 2, 100.0) == 3.0
     assert bytes_only_s(case, case.predicted[1], 2, 100.0) == 5.0
@@ -113,7 +116,7 @@ def state(tmp_path):
         predicted("cyclic", 2.05, 1400),
         predicted("worst", 3.0, 900),
     ]
-    state.plan.cases.append(CasePlan("one", "One", 1.0, {}, placements))
+    state.plan.cases.append(CasePlan(ONE, "One", 1.0, predicted=placements))
     state.save()
     return state
 
@@ -129,8 +132,8 @@ def test_runs_take_turns_and_each_round_begins_with_another_placement(state):
         (1, "blocked"),
     ]
     # WHEN some are done, in whatever session
-    state.add(Run("one", "cyclic", 0, time_s=2.0))
-    state.add(Run("one", "worst", 0, failure="status 1"))
+    state.add(Run(ONE.key, "cyclic", 0, time_s=2.0))
+    state.add(Run(ONE.key, "worst", 0, failure="status 1"))
     # THEN the others are left, in the same order
     left = [(repetition, placement) for repetition, _, placement in State.resume(state.directory).missing()]
     assert left == [(0, "blocked"), (1, "cyclic"), (1, "worst"), (1, "blocked")]
@@ -138,11 +141,11 @@ def test_runs_take_turns_and_each_round_begins_with_another_placement(state):
 
 def test_a_failed_run_counts_as_failure_and_is_named(state):
     for repetition in range(3):
-        state.add(Run("one", "blocked", repetition, time_s=1.0))
-        state.add(Run("one", "cyclic", repetition, time_s=2.0))
-    state.add(Run("one", "worst", 0, failure="not finished after 60 s"))
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
+        state.add(Run(ONE.key, "cyclic", repetition, time_s=2.0))
+    state.add(Run(ONE.key, "worst", 0, failure="not finished after 60 s"))
     document = evaluate(state)
-    assert document.failures == ["one worst, repetition 0: not finished after 60 s"]
+    assert document.failures == ["one.2.800bit worst, repetition 0: not finished after 60 s"]
     by_name = {each.name: each for each in document.cases[0].placements}
     assert by_name["worst"].measured is None
     assert by_name["worst"].failures == ["repetition 0: not finished after 60 s"]
@@ -153,16 +156,16 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     # AND the result can be kept
     state.write_result(document)
     kept = msgspec.json.decode((state.directory / "validation.json").read_bytes())
-    assert kept["schema"] == "rankwise.validation/1"
+    assert kept["schema"] == "rankwise.validation/2"
 
 
 def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state):
-    state.add(Run("one", "blocked", 0, time_s=9.0, other_load=0.3))
-    assert (0, "one", "blocked") in state.missing()
+    state.add(Run(ONE.key, "blocked", 0, time_s=9.0, other_load=0.3))
+    assert (0, ONE.key, "blocked") in state.missing()
     assert evaluate(state).cases[0].placements[0].measured is None
     # WHEN it was alone
-    state.add(Run("one", "blocked", 0, time_s=1.0, other_load=0.01))
-    assert (0, "one", "blocked") not in state.missing()
+    state.add(Run(ONE.key, "blocked", 0, time_s=1.0, other_load=0.01))
+    assert (0, ONE.key, "blocked") not in state.missing()
     document = evaluate(state)
     assert document.cases[0].placements[0].measured.times_s == [1.0]
     assert document.disturbed == 1
@@ -188,7 +191,7 @@ def test_what_others_use_is_seen_and_what_is_ours_is_not(tmp_path, monkeypatch):
 
     (tmp_path / "meminfo").write_text("")
     used(_5=1000, _6=2000)
-    before = OtherLoad.begin(frozenset({5}), tmp_path)
+    before = OtherLoad.begin(frozenset({5}), processes=tmp_path)
     # WHEN both work, and 8 begins, for 10 s on 4 cores
     used(_5=9000, _6=2100, _8=73)
     monkeypatch.setattr(time, "monotonic", lambda: before.time_s + 10)
@@ -198,9 +201,9 @@ def test_what_others_use_is_seen_and_what_is_ours_is_not(tmp_path, monkeypatch):
 
 
 def test_a_case_that_failed_before_its_runs_is_named_too(state):
-    state.plan.cases[0] = CasePlan("one", "One", failure="status 139")
+    state.plan.cases[0] = CasePlan(ONE, "One", failure="status 139")
     document = evaluate(state)
-    assert document.failures == ["one: status 139"]
+    assert document.failures == ["one.2.800bit: status 139"]
     assert document.predicted.times == 0
 
 
@@ -213,7 +216,7 @@ def run_all(state, monkeypatch, run_case) -> bool:
     renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
     state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
     case = Case("one", "One", ("./one",))
-    return session.Validation(state, print)._run_all(None, {"one": case}, lambda done, total: None)
+    return session.Validation(state, print)._run_all(100.0, None, {"one": case}, lambda done, total: None)
 
 
 def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monkeypatch):
@@ -222,7 +225,7 @@ def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monke
 
     def run_case(placement):
         tried.append(placement)
-        return 1.0, 0.5 if len(tried) == 1 or placement == "worst" else 0.0
+        return Made(1.0, 0.5 if len(tried) == 1 or placement == "worst" else 0.0, 2.0)
 
     # WHEN all are run
     assert not run_all(state, monkeypatch, run_case)
@@ -241,14 +244,14 @@ def test_a_placement_that_failed_once_is_not_tried_again(state, monkeypatch):
         tried.append(placement)
         if placement == "cyclic":
             raise RunFailedError("not finished after 20 s")
-        return 1.0, 0.0
+        return Made(1.0, 0.0, 2.0)
 
     # WHEN all are run
     assert run_all(state, monkeypatch, run_case)
     # THEN it was tried once, and each of its runs counts as failed
     assert tried == ["blocked", "cyclic", "worst", "worst", "blocked"]
     assert evaluate(state).failures == [
-        "one cyclic, repetition 0: not finished after 20 s",
-        "one cyclic, repetition 1: not tried, as it failed before",
+        "one.2.800bit cyclic, repetition 0: not finished after 20 s",
+        "one.2.800bit cyclic, repetition 1: not tried, as it failed before",
     ]
     assert evaluate(state).complete

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
-_DEFAULTS = {"nodes": 4, "cores": 4, "rate": "200mbit", "seed": 1}
-_FULL = {"placements": 8, "repetitions": 6}
-_QUICK = {"placements": 4, "repetitions": 3}
+_DEFAULTS = {"nodes": 4, "cores": 4, "seed": 1}
+_FULL = {"placements": 8, "repetitions": 5, "rates": "150mbit,500mbit"}
+_QUICK = {"placements": 4, "repetitions": 3, "rates": "200mbit"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,13 +28,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
     plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
-    plan.add_argument("--rate", metavar="RATE", help="of each interface; default 200mbit")
+    plan.add_argument(
+        "--rates",
+        "--rate",
+        metavar="A,B,...",
+        help="of each interface; default 150mbit,500mbit, one with --quick",
+    )
+    plan.add_argument("--ranks", metavar="A,B,...", help="default as many as cores, and half as many")
     plan.add_argument(
         "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
     )
-    plan.add_argument("--cases", metavar="A,B,...", help="lammps, cg, ft, mg, halo; default all of them")
+    plan.add_argument(
+        "--cases", metavar="A,B,...", help="lj, chain, rhodo, cg, ft, mg, halo, transpose; default all"
+    )
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
-    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 6, 3 with --quick")
+    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
     plan.add_argument(
         "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
     )
@@ -84,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         state.tolerated = args.tolerate
     remove_dead()
     if args.machine and args.resume:
-        state.check_machine(Path(args.machine))
+        state.check_machine(state.plan.options.rates_bytes_per_s[0], Path(args.machine))
     finished = evaluate(state).complete or _go_on(args, terminal, state)
     document = evaluate(state)
     state.write_result(document)
@@ -116,40 +124,67 @@ def _go_on(args: argparse.Namespace, terminal: Terminal, state: State) -> bool:
 
 def _options(args: argparse.Namespace) -> Options:
     """What is asked for, checked before anything is made."""
-    from rankwise.lab.rate import parse_rate
     from rankwise.lab.up import plan_lab
     from rankwise.lab.validation import cases, placements, session
     from rankwise.lab.validation.state import Options
 
-    def chosen(name: str, defaults: dict):
-        given = getattr(args, name)
-        return defaults[name] if given is None else given
+    sizes = _DEFAULTS | (_QUICK if args.quick else _FULL)
 
-    sizes = _QUICK if args.quick else _FULL
+    def chosen(name: str):
+        given = getattr(args, name)
+        return sizes[name] if given is None else given
+
     launcher = session.find_launcher(args.mpi or _family(args.command), args.command or [])
-    family = launcher.family
-    default = cases.QUICK if args.quick else cases.NAMES[family]
+    cores = chosen("nodes") * chosen("cores")
+    ranks = (cores,) if args.quick else tuple(sorted({max(cores // 2, 2), cores}))
+    usual = cases.QUICK if args.quick else cases.NAMES
+    missing = cases.missing(launcher)
     options = Options(
-        nodes=chosen("nodes", _DEFAULTS),
-        cores=chosen("cores", _DEFAULTS),
-        rate_bytes_per_s=parse_rate(chosen("rate", _DEFAULTS)),
-        mpi=family,
+        nodes=chosen("nodes"),
+        cores=chosen("cores"),
+        rates_bytes_per_s=_rates(chosen("rates")),
+        ranks=ranks if args.ranks is None else _numbers(args.ranks),
+        mpi=launcher.family,
         launcher=launcher.path,
-        cases=tuple(args.cases.split(",")) if args.cases is not None else default,
-        placements=chosen("placements", sizes),
-        repetitions=chosen("repetitions", sizes),
-        seed=chosen("seed", _DEFAULTS),
+        programs=_names(args.cases, tuple(name for name in usual if name not in missing)),
+        not_run={name: missing[name] for name in usual if name in missing and args.cases is None},
+        placements=chosen("placements"),
+        repetitions=chosen("repetitions"),
+        seed=chosen("seed"),
         quick=args.quick,
     )
-    cases.check_names(options.cases, family)
+    cases.check_names(options.programs)
     placements.check_count(options.placements)
     if options.repetitions < 1:
         raise RankwiseError(
             f"`{options.repetitions}` repetitions measure nothing",
             "6 give intervals of 95 %: `--repetitions 6`",
         )
-    plan_lab(session.LAB_NAME, options.nodes, options.cores, options.rate_bytes_per_s)
+    for rate in options.rates_bytes_per_s:
+        plan_lab(session.LAB_NAME, options.nodes, options.cores, rate)
+    wrong = [each for each in options.ranks if not 2 <= each <= cores]
+    if wrong:
+        raise RankwiseError(
+            f"`{wrong[0]}` ranks cannot be placed in a lab of {cores} cores, a core each",
+            f"2 to {cores} ranks, for example `--ranks {cores}`",
+        )
     return options
+
+
+def _names(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    return default if text is None else tuple(text.split(","))
+
+
+def _rates(text: str) -> tuple[float, ...]:
+    from rankwise.lab.rate import parse_rate
+
+    return tuple(dict.fromkeys(map(parse_rate, text.split(","))))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    if not all(each.isdecimal() for each in text.split(",")):
+        raise RankwiseError(f"`{text}` is not a list of numbers of ranks", "for example `--ranks 8,16`")
+    return tuple(dict.fromkeys(map(int, text.split(","))))
 
 
 def _family(command: list[str] | None) -> str:
@@ -161,17 +196,16 @@ def _family(command: list[str] | None) -> str:
 
 def _check_same(args: argparse.Namespace, options: Options) -> None:
     """Refuse options of the plan that are not those the validation began with."""
-    from rankwise.lab.rate import parse_rate
-
     given = {
         name: getattr(args, name) for name in ("nodes", "cores", "mpi", "placements", "repetitions", "seed")
     }
-    given["cases"] = tuple(args.cases.split(",")) if args.cases is not None else None
-    given["rate_bytes_per_s"] = parse_rate(args.rate) if args.rate is not None else None
+    given["programs"] = _names(args.cases, ()) or None
+    given["rates_bytes_per_s"] = _rates(args.rates) if args.rates is not None else None
+    given["ranks"] = _numbers(args.ranks) if args.ranks is not None else None
     given["quick"] = True if args.quick else None
     for name, value in given.items():
         if value is not None and value != getattr(options, name):
-            option = name.removesuffix("_bytes_per_s")
+            option = {"programs": "cases"}.get(name, name.removesuffix("_bytes_per_s"))
             raise RankwiseError(
                 f"`--{option}` is another than the validation in `{args.state}` began with",
                 "leave it out, or begin another validation with `--state`",
@@ -192,8 +226,8 @@ def _tell(terminal: Terminal, document: Document) -> None:
     terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
     for failure in document.failures:
         terminal.result(f"failed: {failure}")
-    if document.machine_sha256:
-        terminal.result(f"machine file SHA-256 {document.machine_sha256}")
+    for rate, sha256 in document.machine_sha256.items():
+        terminal.result(f"machine file of {rate}: SHA-256 {sha256}")
 
 
 def _rows(case) -> list[tuple]:

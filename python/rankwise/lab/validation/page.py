@@ -12,11 +12,10 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.plots import draw
-from rankwise.lab.validation.result import CaseResult, Document, PlacementResult, Summary
-from rankwise.measure.statistics import confidence_of
+from rankwise.lab.validation.result import Document
+from rankwise.lab.validation.sections import LIBRARIES, section, share
 
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
-LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 
 _INTRODUCTION = """# Accuracy
 
@@ -27,7 +26,7 @@ and every failure. One sentence each:
 
 ## How it was done
 
-In a [lab](lab.md) of its own the command does, in this order:
+In a [lab](lab.md) for each interface rate the command does, in this order:
 
 1. The lab is measured by microbenchmarks alone (`rankwise measure`). The machine file is frozen: its SHA-256 is
    printed, kept, and checked before each further step.
@@ -40,9 +39,11 @@ In a [lab](lab.md) of its own the command does, in this order:
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
-this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 2000 random ones.
-Sizes of the programs were chosen so that a run takes about a second and the network a good part of it (column
-*network*), not for the result.
+this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random ones.
+Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
+a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
+that takes more than six times as long as the traced one and 5 s counts as failed. SimGrid's replay of the same traces
+is not beside ours, because its `smpirun` was not installed.
 """
 
 _READING = """## How to read it
@@ -105,10 +106,14 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
     sentences, sections, plots = [], [], []
     for document in documents:
         sentences.append("* " + sentence(document))
-        plot = path.with_name(f"{path.stem}.{document.options.mpi}.svg")
-        draw(document, plot)
-        plots.append(plot)
-        sections.append(_section(document, plot.name))
+        own = []
+        for rate in document.options.rates_bytes_per_s:
+            cases = [case for case in document.cases if case.setting.rate_bytes_per_s == rate]
+            plot = path.with_name(f"{path.stem}.{document.options.mpi}.{show_rate(rate)}.svg")
+            draw(cases, plot)
+            own.append(plot)
+        plots += own
+        sections.append(section(document, [plot.name for plot in own]))
     introduction = _INTRODUCTION.format(sentences="\n".join(sentences))
     text = "\n".join([MARK, introduction, *sections, _READING])
     whole_files.write(path, text.encode())
@@ -121,98 +126,8 @@ def sentence(document: Document) -> str:
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
     return (
         f"{LIBRARIES[document.options.mpi]}: of {found.pairs} pairs of placements that measuring tells apart, "
-        f"{_share(found.ordered_share)} are ordered rightly (by network bytes alone: "
-        f"{_share(bytes_only.ordered_share)}); the median error of the predicted time is {_share(found.median_error)}, "
-        f"the worst {_share(found.worst_error, '+')}; {_share(found.covered_share)} of the measured times lie in the "
+        f"{share(found.ordered_share)} are ordered rightly (by network bytes alone: "
+        f"{share(bytes_only.ordered_share)}); the median error of the predicted time is {share(found.median_error)}, "
+        f"the worst {share(found.worst_error, '+')}; {share(found.covered_share)} of the measured times lie in the "
         f"predicted interval{quiet}."
     )
-
-
-def _section(document: Document, plot: str) -> str:
-    options, context = document.options, document.context
-    where = f"{options.nodes * options.cores} ranks on {options.nodes} nodes of {options.cores} cores"
-    lines = [
-        f"## {LIBRARIES[options.mpi]}",
-        "",
-        f"{where}, {show_rate(options.rate_bytes_per_s)} a node each way; {_runs(document)}; seed {options.seed}.",
-        f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}.",
-        "",
-        f"Machine file, frozen before the runs: SHA-256 `{document.machine_sha256}`.",
-        "",
-    ]
-    lines += _others(document)
-    if not document.complete:
-        lines += ["**Not all planned runs were made.**", ""]
-    lines += ["| | pairs ordered | median error | worst error | covered |", "|---|---|---|---|---|"]
-    lines += [
-        _summary("predicted", document.predicted),
-        _summary("network bytes only", document.bytes_only),
-        "",
-    ]
-    lines += [f"![measured and predicted times]({plot})", ""]
-    for case in document.cases:
-        lines += _case(case)
-    failed = [f"* {each}" for each in document.failures] or ["No run failed."]
-    return "\n".join([*lines, "### Failures", "", *failed, ""])
-
-
-def _runs(document: Document) -> str:
-    planned = document.options.repetitions
-    counts = [
-        len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
-    ]
-    if not counts:
-        return f"{planned} runs of each placement planned, none made"
-    sure = f"measured intervals hold {confidence_of(min(counts)):.0%} or more"
-    made = str(planned) if min(counts) == planned else f"{min(counts)} to {max(counts)} of {planned} planned"
-    return f"{made} runs of each placement ({sure})"
-
-
-def _others(document: Document) -> list[str]:
-    tolerated, found = document.tolerated_load, document.median_load
-    lines = []
-    if document.disturbed:
-        count = f"{document.disturbed} runs during which others used more than {tolerated:.0%} of the machine"
-        lines += [f"Left out, whatever their time was: {count}.", ""]
-    if tolerated > TOLERATED and found is not None:
-        shared = f"others used up to {tolerated:.0%} of this machine (median {found:.0%}), which makes times longer"
-        lines += [f"**The machine was not quiet:** runs count during which {shared}.", ""]
-    return lines
-
-
-def _case(case: CaseResult) -> list[str]:
-    lines = [f"### {case.name}", "", f"{case.title}."]
-    if case.failure:
-        return [*lines, "", f"Failed: {case.failure}", ""]
-    lines[-1] += f" The traced run took {case.recorded_s:.3f} s."
-    if case.omitted:
-        left = "; ".join(f"{what} ({count})" for what, count in case.omitted.items())
-        lines.append(f"Not replayed: {left}.")
-    heads = ("placement", "measured", "interval", "predicted", "interval", "error", "network", "bytes only")
-    lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    return [*lines, *map(_row, case.placements), ""]
-
-
-def _row(each: PlacementResult) -> str:
-    measured = each.measured
-    cells = [
-        each.name,
-        f"{measured.median_s:.3f} s" if measured else "failed",
-        f"{measured.low_s:.3f} - {measured.high_s:.3f}" if measured else "",
-        f"{each.predicted_s:.3f} s",
-        f"{each.low_s:.3f} - {each.high_s:.3f}",
-        _share(each.error, "+"),
-        _share(each.network_share),
-        f"{each.bytes_only_s:.3f} s",
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-def _summary(name: str, summary: Summary) -> str:
-    covered = f"{summary.covered} of {summary.times}" if summary.covered is not None else ""
-    cells = [name, f"{summary.ordered} of {summary.pairs}", _share(summary.median_error)]
-    return f"| {' | '.join([*cells, _share(summary.worst_error, '+'), covered])} |"
-
-
-def _share(value: float | None, sign: str = "") -> str:
-    return "unknown" if value is None else f"{100 * value:{sign}.0f} %"

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+
 import numpy as np
 
 from rankwise.errors import RankwiseError
@@ -12,7 +15,7 @@ from rankwise.placement.search import Judge, PlacementSearch, Screen
 # In order of what is dropped last.
 NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
 _FEWEST = 3
-_TRIED, _JUDGED, _SEARCH_S = 2000, 8, 10.0
+_TRIED, _JUDGED, _SEARCH_S = 1000, 6, 2.0
 
 
 def check_count(count: int) -> None:
@@ -31,6 +34,7 @@ def choose(
     seed: int,
     screen: Screen | None = None,
     current: Placement | None = None,
+    can_run: Callable[[Placement], bool] = lambda placement: True,
 ) -> dict[str, Placement]:
     """Placements by name.
 
@@ -41,6 +45,7 @@ def choose(
         seed: Of random placements and searches.
         screen: About the predicted times of many placements, for the search.
         current: Where the program was recorded.
+        can_run: Whether a placement can be launched; others are not chosen.
 
     Returns:
         The first `count` of `NAMES`, without those that the number of ranks does not allow. `optimised` is what
@@ -53,18 +58,24 @@ def choose(
     rng = np.random.default_rng(seed)
     slots = len(search.slots.node)
     randoms = [rng.permutation(slots)[: search.ranks].tolist() for _ in range(_TRIED)]
+    in_turn = (placement for slot in randoms if can_run(placement := search.placement(slot, "random")))
     for name in wanted:
         if name.startswith("random-"):
-            chosen[name] = search.placement(randoms[int(name.removeprefix("random-")) - 1], name)
+            chosen[name] = next(in_turn)
         elif name == "optimised":
-            chosen[name] = search.run(judge, current, seed=seed, budget_s=_SEARCH_S, screen=screen)[
-                -1
-            ].placement
+            found = search.run(judge, current, seed=seed, budget_s=_SEARCH_S, screen=screen)
+            judged = [each for each in found if each.prediction is not None]
+            best = sorted(judged, key=lambda each: each.prediction.makespan_s)
+            chosen[name] = next(each.placement for each in [found[-1], *best] if can_run(each.placement))
         elif name == "worst":
             scored = sorted(
                 (search.candidate(name, slot) for slot in randoms), key=lambda each: -each.surrogate_s
             )
-            judged = [(judge(each.placement).makespan_s, each.placement) for each in scored[:_JUDGED]]
+            possible = (each for each in scored if can_run(each.placement))
+            judged = [
+                (judge(each.placement).makespan_s, each.placement)
+                for each in itertools.islice(possible, _JUDGED)
+            ]
             chosen[name] = max(judged, key=lambda each: each[0])[1]
         elif name in simple:
             chosen[name] = simple[name]

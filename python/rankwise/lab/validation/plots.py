@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from rankwise.lab.validation.result import CaseResult, Document
+from rankwise.lab.validation.result import CaseResult
 
 
-def draw(document: Document, path: Path) -> None:
+def draw(cases: Sequence[CaseResult], path: Path) -> None:
     """Write the figure; its format is that of the file name.
 
     Args:
-        document: With at least one case.
+        cases: Those of one lab.
         path: For example `accuracy.svg`.
     """
     import matplotlib
@@ -21,7 +22,7 @@ def draw(document: Document, path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "rankwise", "font.size": 9}):
         from matplotlib.figure import Figure
 
-        cases = [case for case in document.cases if any(each.measured for each in case.placements)]
+        cases = [case for case in cases if any(each.measured for each in case.placements)]
         columns = max(1, min(3, len(cases)))
         rows = max(1, -(-len(cases) // columns))
         figure = Figure(figsize=(3.6 * columns, 3.4 * rows), layout="constrained")
@@ -64,5 +65,11 @@ def _panel(axis, case: CaseResult) -> None:
             xytext=(4, -7),
             textcoords="offset points",
         )
-    axis.set(title=case.name, xlabel="measured (s)", ylabel="predicted (s)", xlim=(0, top), ylim=(0, top))
+    axis.set(
+        title=f"{case.setting.program}, {case.setting.ranks} ranks",
+        xlabel="measured (s)",
+        ylabel="predicted (s)",
+        xlim=(0, top),
+        ylim=(0, top),
+    )
     axis.legend(fontsize=6, loc="upper left")

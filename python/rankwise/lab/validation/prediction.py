@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 
+from rankwise.lab.counters import InterfaceCounters
 from rankwise.lab.validation.placements import choose
-from rankwise.lab.validation.state import CasePlan, Predicted, State
+from rankwise.lab.validation.state import CasePlan, Predicted, Sent, State
 from rankwise.machine.file import load
 from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.placement import Placement
 from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
 from rankwise.recording.recording import Recording
@@ -21,16 +25,24 @@ from rankwise.replay.source import load as load_source
 DRAWS = 20
 
 
-def predict_case(state: State, case: CasePlan) -> CasePlan:
+def predict_case(
+    state: State,
+    case: CasePlan,
+    counted: Sequence[InterfaceCounters],
+    can_run: Callable[[Placement], bool] = lambda placement: True,
+) -> CasePlan:
     """The case with its placements chosen and predicted.
 
     Args:
         state: The validation, with its machine file.
         case: A case whose recording is there.
+        counted: By the interfaces of all nodes in the recorded run.
+        can_run: Whether a placement can be launched.
     """
     options, path = state.plan.options, state.directory / f"{case.name}.rw"
-    state.check_machine(state.machine_path)
-    machine = load(state.machine_path)
+    frozen = state.machine_path(case.setting.rate_bytes_per_s)
+    state.check_machine(case.setting.rate_bytes_per_s, frozen)
+    machine = load(frozen)
     topology = topology_of(machine, state.directory)
     source = load_source(path)
     computation = recorded_computation(source, topology, machine)
@@ -53,6 +65,7 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
         options.seed,
         screen=predictor.screen_s,
         current=source.recorded,
+        can_run=can_run,
     ).items():
         prediction = predictor.predict_with_interval(placement)
         predicted.append(
@@ -66,4 +79,16 @@ def predict_case(state: State, case: CasePlan) -> CasePlan:
                 busiest_interface_s=busiest_interface_s(prediction),
             )
         )
-    return msgspec.structs.replace(case, predicted=predicted, omitted=source.omitted)
+    sent = _sent(predictor, source.recorded, counted)
+    return msgspec.structs.replace(case, predicted=predicted, omitted=source.omitted, sent=sent)
+
+
+def _sent(
+    predictor: Predictor, recorded: Placement | None, counted: Sequence[InterfaceCounters]
+) -> list[Sent]:
+    """What each node sent to others in the recorded run: bytes of messages, and of the interface's frames."""
+    if recorded is None:
+        return []
+    sent = predictor.predict(recorded).interfaces["tx"]["bytes"].tolist()
+    own = dict(zip(recorded.node_names, sent, strict=False))
+    return [Sent(each.host, int(own.get(each.host, 0)), each.tx_bytes, each.tx_packets) for each in counted]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result of a validation: schema `rankwise.validation/1`."""
+"""The result of a validation: schema `rankwise.validation/2`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, State
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Sent, Setting, State
 from rankwise.lab.validation.statistics import Agreement, Compared, agreement
 from rankwise.machine.file import load
 from rankwise.measure.statistics import Median, median
 
-SCHEMA = "rankwise.validation/1"
+SCHEMA = "rankwise.validation/2"
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -40,17 +40,6 @@ class PlacementResult(msgspec.Struct, frozen=True):
     failures: list[str]
 
 
-class CaseResult(msgspec.Struct, frozen=True):
-    """One case; `failure` says why nothing could be predicted, else it is empty."""
-
-    name: str
-    title: str
-    recorded_s: float | None
-    omitted: dict[str, int]
-    failure: str
-    placements: list[PlacementResult]
-
-
 class Summary(msgspec.Struct, frozen=True):
     """`rankwise.lab.validation.statistics.Agreement` with its shares."""
 
@@ -64,6 +53,32 @@ class Summary(msgspec.Struct, frozen=True):
     covered_share: float | None
 
 
+class CaseResult(msgspec.Struct, frozen=True):
+    """One case; `failure` says why nothing could be predicted, else it is empty."""
+
+    name: str
+    setting: Setting
+    title: str
+    recorded_s: float | None
+    omitted: dict[str, int]
+    failure: str
+    sent: list[Sent]
+    placements: list[PlacementResult]
+    predicted: Summary
+    bytes_only: Summary
+
+    def gain(self, over: str) -> tuple[float, float] | None:
+        """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
+        by_name = {each.name: each for each in self.placements if each.measured}
+        if over not in by_name or "optimised" not in by_name:
+            return None
+        best, other = by_name["optimised"], by_name[over]
+        return (
+            1 - best.measured.median_s / other.measured.median_s,
+            1 - best.predicted_s / other.predicted_s,
+        )
+
+
 class Document(msgspec.Struct, frozen=True):
     """The whole result.
 
@@ -71,11 +86,11 @@ class Document(msgspec.Struct, frozen=True):
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count.
     """
 
-    schema: Literal["rankwise.validation/1"]
+    schema: Literal["rankwise.validation/2"]
     complete: bool
     options: Options
     context: dict[str, str | int]
-    machine_sha256: str | None
+    machine_sha256: dict[str, str]
     cases: list[CaseResult]
     predicted: Summary
     bytes_only: Summary
@@ -88,11 +103,11 @@ class Document(msgspec.Struct, frozen=True):
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     runs = [run for run in state.runs() if not state.disturbed(run)]
-    rate = _interface_rate(state)
     loads = [run.other_load for run in runs if run.other_load is not None]
     results, ours, theirs = [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
+        rate = _interface_rate(state, case.setting.rate_bytes_per_s)
         placements, compared = [], ([], [])
         for each in case.predicted:
             of_placement = [run for run in own if run.placement == each.name]
@@ -106,11 +121,22 @@ def evaluate(state: State) -> Document:
         ours.append(compared[0])
         theirs.append(compared[1])
         results.append(
-            CaseResult(case.name, case.title, case.recorded_s, case.omitted, case.failure, placements)
+            CaseResult(
+                name=case.name,
+                setting=case.setting,
+                title=case.title,
+                recorded_s=case.recorded_s,
+                omitted=case.omitted,
+                failure=case.failure,
+                sent=case.sent,
+                placements=placements,
+                predicted=_summary(agreement([compared[0]]), True),
+                bytes_only=_summary(agreement([compared[1]]), False),
+            )
         )
     return Document(
         schema=SCHEMA,
-        complete=len(state.plan.cases) == len(state.plan.options.cases) and not state.missing(),
+        complete=len(state.plan.cases) == len(state.plan.options.settings()) and not state.missing(),
         options=state.plan.options,
         context=state.plan.context,
         machine_sha256=state.plan.machine_sha256,
@@ -140,13 +166,12 @@ def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: 
     return max((case.recorded_s or 0.0) + more, 0.0)
 
 
-def _interface_rate(state: State) -> float:
-    if not state.machine_path.is_file():
-        return state.plan.options.rate_bytes_per_s
-    rates = [
-        each.capacity_bytes_per_s for each in load(state.machine_path).resources if each.kind == "nic_tx"
-    ]
-    return rates[0].value if rates and rates[0] else state.plan.options.rate_bytes_per_s
+def _interface_rate(state: State, set_bytes_per_s: float) -> float:
+    path = state.machine_path(set_bytes_per_s)
+    if not path.is_file():
+        return set_bytes_per_s
+    rates = [each.capacity_bytes_per_s for each in load(path).resources if each.kind == "nic_tx"]
+    return rates[0].value if rates and rates[0] else set_bytes_per_s
 
 
 def _placement(

@@ -15,13 +15,15 @@ import msgspec
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.lab.counters import InterfaceCounters, difference, read_counters
+from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.state import Lab
 from rankwise.lab.up import bring_up, plan_lab, take_down
 from rankwise.lab.validation.cases import Case, make_case
-from rankwise.lab.validation.measured_run import RunFailedError, run_case
+from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
 from rankwise.lab.validation.prediction import predict_case
-from rankwise.lab.validation.state import CasePlan, Options, Run, State
+from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -31,11 +33,16 @@ from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
+from rankwise.placement.file import PlacementFile
+from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
 LAB_NAME = "validate"
 MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
-RUN_LIMIT_S = 20.0
+TRACED_LIMIT_S = 60.0
+# A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
+# than 4 times, and what hangs hangs for ever.
+LIMIT_FACTOR, LIMIT_MORE_S = 6.0, 5.0
 ROUNDS = 3  # of runs that are missing because others disturbed them
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -103,50 +110,65 @@ class Validation:
         """What was asked for."""
         return self.state.plan.options
 
-    def cases(self) -> dict[str, Case]:
-        """All cases, built; nothing is measured before all of them are there."""
+    def programs(self) -> dict[str, Case]:
+        """All programs, built; nothing is measured before all of them are there."""
         directory = self.state.directory.resolve()
-        return {name: make_case(name, self._launcher, directory) for name in self.options.cases}
+        return {name: make_case(name, self._launcher, directory) for name in self.options.programs}
 
     def take_machine(self, path: Path) -> None:
         """Freeze a machine file that was measured before, instead of measuring; or check that it is the frozen one.
 
         Raises:
-            RankwiseError: It is not of such a lab, or another one was frozen already.
+            RankwiseError: It is not of such a lab, another one was frozen already, or there are several rates.
         """
-        if self.state.plan.machine_sha256 is not None:
-            self.state.check_machine(path)
+        if len(self.options.rates_bytes_per_s) > 1:
+            raise RankwiseError(
+                "a machine file is of one rate, and this validation has several",
+                "name its rate: for example `--rates 200mbit --machine FILE`",
+            )
+        (rate,) = self.options.rates_bytes_per_s
+        if self.state.plan.machine_sha256:
+            self.state.check_machine(rate, path)
             return
         check_machine(path, self.options)
-        shutil.copyfile(path, self.state.machine_path)
-        self._freeze()
+        shutil.copyfile(path, self.state.machine_path(rate))
+        self._freeze(rate)
 
     def go_on(self, progress: Progress = lambda done, total: None) -> bool:
         """Do what is still to be done, as far as the window allows; returns whether all is done."""
-        cases = self.cases()
-        with self._lab() as lab:
-            if self.state.plan.machine_sha256 is None:
-                self._measure(lab)
-            for name, case in cases.items():
-                if self.state.plan.case(name) is None and self._time_left():
-                    self._record_and_predict(lab, case)
-            if len(self.state.plan.cases) < len(cases):
+        programs = self.programs()
+        for rate in self.options.rates_bytes_per_s:
+            if not self._time_left() or not self._finish_rate(rate, programs, progress):
                 return False
-            return self._run_all(lab, cases, progress)
+        return True
+
+    def _finish_rate(self, rate: float, programs: dict[str, Case], progress: Progress) -> bool:
+        """All that is to be done in the lab of one rate."""
+        settings = [each for each in self.options.settings() if each.rate_bytes_per_s == rate]
+        if all(map(self.state.plan.case, settings)) and not self.state.missing(rate):
+            return True
+        with self._lab(rate) as lab:
+            if show_rate(rate) not in self.state.plan.machine_sha256:
+                self._measure(rate, lab)
+            for setting in settings:
+                if self.state.plan.case(setting) is None:
+                    if not self._time_left():
+                        return False
+                    self._record_and_predict(lab, setting, programs[setting.program])
+            return self._run_all(rate, lab, programs, progress)
 
     def _time_left(self) -> bool:
         return time.monotonic() < self._end
 
     @contextmanager
-    def _lab(self) -> Iterator[Lab]:
-        options = self.options
-        lab = bring_up(plan_lab(LAB_NAME, options.nodes, options.cores, options.rate_bytes_per_s))
+    def _lab(self, rate: float) -> Iterator[Lab]:
+        lab = bring_up(plan_lab(LAB_NAME, self.options.nodes, self.options.cores, rate))
         try:
             yield lab
         finally:
             take_down(LAB_NAME)
 
-    def _measure(self, lab: Lab) -> None:
+    def _measure(self, rate: float, lab: Lab) -> None:
         """Measure the lab and freeze the machine file."""
         measurement = Measurement(
             LabSite(lab, [self.options.launcher]),
@@ -154,59 +176,77 @@ class Validation:
         )
         measurement.prepare()
         measurement.measure()
-        write(measurement, self.state.machine_path)
-        self._freeze()
+        write(measurement, self.state.machine_path(rate))
+        self._freeze(rate)
 
-    def _freeze(self) -> None:
-        self.state.plan.machine_sha256 = fingerprint(self.state.machine_path)
-        self.state.plan.context["mpi"] = str(load(self.state.machine_path).context.get("mpi", ""))
+    def _freeze(self, rate: float) -> None:
+        path = self.state.machine_path(rate)
+        self.state.plan.machine_sha256[show_rate(rate)] = fingerprint(path)
+        self.state.plan.context["mpi"] = str(load(path).context.get("mpi", ""))
         self.state.save()
-        self.say(f"machine file frozen, SHA-256 {self.state.plan.machine_sha256}")
+        self.say(f"{show_rate(rate)}: machine file frozen, SHA-256 {fingerprint(path)}")
 
-    def _record_and_predict(self, lab: Lab, case: Case) -> None:
-        known = CasePlan(case.name, case.title)
-        path = self.state.directory / f"{case.name}.rw"
+    def _record_and_predict(self, lab: Lab, setting: Setting, case: Case) -> None:
+        known = CasePlan(setting, case.title)
+        path = self.state.directory / f"{setting.key}.rw"
         try:
-            prepared = self._prepare(lab, case, None)
-            time_s, others = run_case(prepared, dict(case.environment), path, True, RUN_LIMIT_S)
-            if others > self.state.tolerated:
-                self.say(f"{case.name}: others used {others:.0%} of this machine while it was recorded")
-            known = predict_case(self.state, msgspec.structs.replace(known, recorded_s=time_s))
-            self.say(f"{case.name}: recorded blocked, {len(known.predicted)} placements predicted")
+            made, counted = self._record(lab, setting, case, path)
+            known = msgspec.structs.replace(known, recorded_s=made.time_s, launch_s=made.launch_s)
+            known = predict_case(self.state, known, counted, lambda where: self._can_run(lab, case, where))
+            self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
             known = msgspec.structs.replace(known, failure=str(error))
-            self.say(f"{case.name}: failed: {error}")
+            self.say(f"{known.name}: failed: {error}")
         self.state.plan.cases.append(known)
         self.state.save()
 
-    def _prepare(self, lab: Lab, case: Case, placement: placement_file.PlacementFile | None) -> LabRun:
-        if placement is None:
-            where = place(lab, None, "blocked")
+    def _record(
+        self, lab: Lab, setting: Setting, case: Case, path: Path
+    ) -> tuple[Made, list[InterfaceCounters]]:
+        """The traced run, made again a few times while others disturb it; the last one stays."""
+        prepared = self._prepare(lab, case, setting.ranks)
+        for _ in range(ROUNDS):
+            before = read_counters(lab)
+            made = run_case(prepared, dict(case.environment), path, True, TRACED_LIMIT_S)
+            counted = difference(before, read_counters(lab))
+            if made.others <= self.state.tolerated:
+                break
+            self.say(f"{setting.key}: others used {made.others:.0%} of this machine while it was recorded")
+        return made, counted
+
+    def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
+        """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""
+        try:
+            self._prepare(lab, case, msgspec.convert(placement_file.to_dict(placement), PlacementFile))
+        except RankwiseError:
+            return False
+        return True
+
+    def _prepare(self, lab: Lab, case: Case, where: int | placement_file.PlacementFile) -> LabRun:
+        """A run of so many ranks dealt blocked, or of a placement."""
+        if isinstance(where, int):
+            placement = place(lab, where, "blocked")
         else:
-            where = adopt(placement_file.loads(msgspec.json.encode(placement)), lab, None)
+            placement = adopt(placement_file.loads(msgspec.json.encode(where)), lab, None)
         if case.own_launcher:
-            return prepare(lab, list(case.words), where)
-        prepared = prepare(lab, list(case.words), where, self.options.mpi)
+            return prepare(lab, list(case.words), placement)
+        prepared = prepare(lab, list(case.words), placement, self.options.mpi)
         return replace(prepared, launcher=self._launcher)
 
-    def _run_all(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
+    def _run_all(self, rate: float, lab: Lab, programs: dict[str, Case], progress: Progress) -> bool:
         """Make the missing runs, those that others disturbed again; returns whether none is missing then."""
         for _ in range(ROUNDS):
-            if self._run_missing(lab, cases, progress):
+            if self._run_missing(rate, lab, programs, progress):
                 return True
             if not self._time_left():
                 break
-            self.say(f"{len(self.state.missing())} runs shared the machine with others")
+            self.say(f"{len(self.state.missing(rate))} runs shared the machine with others")
         return False
 
-    def _run_missing(self, lab: Lab, cases: dict[str, Case], progress: Progress) -> bool:
-        missing = self.state.missing()
+    def _run_missing(self, rate: float, lab: Lab, programs: dict[str, Case], progress: Progress) -> bool:
+        missing = self.state.missing(rate)
         total = len(missing) + len([run for run in self.state.runs() if not self.state.disturbed(run)])
-        placements = {
-            (case.name, each.name): each.placement
-            for case in self.state.plan.cases
-            for each in case.predicted
-        }
+        plans = {case.name: case for case in self.state.plan.cases}
         path = self.state.directory / "run.rw"
         failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
         for done, (repetition, name, placement) in enumerate(missing, total - len(missing)):
@@ -216,14 +256,21 @@ class Validation:
                 continue
             if not self._time_left():
                 return False
-            case = cases[name]
+            plan = plans[name]
+            case = programs[plan.setting.program]
+            where = next(each.placement for each in plan.predicted if each.name == placement)
             try:
-                prepared = self._prepare(lab, case, placements[name, placement])
-                time_s, others = run_case(prepared, dict(case.environment), path, False, RUN_LIMIT_S)
-                self.state.add(Run(name, placement, repetition, time_s=time_s, other_load=others))
-            except RunFailedError as error:
+                prepared = self._prepare(lab, case, where)
+                made = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
+                self.state.add(Run(name, placement, repetition, time_s=made.time_s, other_load=made.others))
+            except (RunFailedError, RankwiseError) as error:
                 failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(total, total)
-        return not self.state.missing()
+        return not self.state.missing(rate)
+
+
+def _limit_s(case: CasePlan) -> float:
+    """Most time for a launch, from what that of the traced run took."""
+    return LIMIT_FACTOR * (case.launch_s or TRACED_LIMIT_S) + LIMIT_MORE_S

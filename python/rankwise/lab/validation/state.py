@@ -2,8 +2,8 @@
 """What a validation has done so far, kept in a directory so that it can be done in parts.
 
 plan.json           what was asked for, the frozen machine file's hash, placements and their predictions
-lab.machine.toml    the machine file
-CASE.rw             the one traced recording of each case
+RATE.machine.toml   the machine file of the lab with that interface rate
+PROGRAM.RANKS.RATE.rw   the one traced recording of each case
 runs.jsonl          one line a measured run, in the order of the runs
 validation.json     the result, rewritten whenever the command ends
 """
@@ -18,12 +18,13 @@ import msgspec
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.lab.rate import show_rate
+from rankwise.lab.validation.cases import LONG
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
 
-SCHEMA = "rankwise.validation-plan/1"
-MACHINE = "lab.machine.toml"
+SCHEMA = "rankwise.validation-plan/2"
 _OTHER_PLACE = "choose another place with `--state` or `-o`"
 
 
@@ -33,26 +34,63 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         nodes: Nodes of the lab.
         cores: Cores of each.
-        rate_bytes_per_s: Of each interface.
+        rates_bytes_per_s: Of each interface, one lab after the other.
+        ranks: Numbers of ranks that each program is run with.
         mpi: `mpich` or `openmpi`.
         launcher: Its `mpiexec`.
-        cases: Names, see `rankwise.lab.validation.cases`.
+        programs: Names, see `rankwise.lab.validation.cases`.
         placements: How many of `rankwise.lab.validation.placements.NAMES`.
         repetitions: Measured runs of each placement.
         seed: Of random placements, searches and resampling.
         quick: Whether the machine is measured in the short way.
+        not_run: Programs that could not be run, and why.
     """
 
     nodes: int
     cores: int
-    rate_bytes_per_s: float
+    rates_bytes_per_s: tuple[float, ...]
+    ranks: tuple[int, ...]
     mpi: Literal["mpich", "openmpi"]
     launcher: str
-    cases: tuple[str, ...]
+    programs: tuple[str, ...]
     placements: int
     repetitions: int
     seed: int
     quick: bool
+    not_run: dict[str, str] = {}
+
+    def settings(self) -> list[Setting]:
+        """All cases, those of one lab together; long programs once."""
+        most, lowest = max(self.ranks), min(self.rates_bytes_per_s)
+        return [
+            Setting(program, ranks, rate)
+            for rate in self.rates_bytes_per_s
+            for program in self.programs
+            for ranks in self.ranks
+            if program not in LONG or (ranks, rate) == (most, lowest)
+        ]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """What makes a case: a program, its number of ranks, and the rate of the lab's interfaces."""
+
+    program: str
+    ranks: int
+    rate_bytes_per_s: float
+
+    @property
+    def key(self) -> str:
+        """Its name, as in files: `cg.16.200mbit`."""
+        return f"{self.program}.{self.ranks}.{show_rate(self.rate_bytes_per_s)}"
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """Bytes that each node's interface sent in the traced run: as recorded, and as the kernel counted them."""
+
+    host: str
+    recorded_bytes: int
+    counted_bytes: int
+    counted_packets: int
 
 
 class Predicted(msgspec.Struct, frozen=True):
@@ -81,20 +119,29 @@ class CasePlan(msgspec.Struct, frozen=True):
     """One case: its traced run with one placement, and predictions for all.
 
     Attributes:
-        name: Its name.
+        setting: Program, ranks and rate.
         title: What it is.
         recorded_s: Time of the traced run.
+        launch_s: Time of its launch, start of the ranks included.
+        sent: Of each node's interface in the traced run.
         omitted: What the schedule leaves out of the trace: sentence -> how often.
         predicted: All placements.
         failure: Why there is no trace or no prediction; empty if there is.
     """
 
-    name: str
+    setting: Setting
     title: str
     recorded_s: float | None = None
+    launch_s: float | None = None
+    sent: list[Sent] = []
     omitted: dict[str, int] = {}
     predicted: list[Predicted] = []
     failure: str = ""
+
+    @property
+    def name(self) -> str:
+        """The setting's key."""
+        return self.setting.key
 
 
 class Plan(msgspec.Struct):
@@ -103,19 +150,19 @@ class Plan(msgspec.Struct):
     Attributes:
         options: What was asked for.
         context: Versions and machine: Rankwise, MPI, kernel, processor.
-        machine_sha256: Of the frozen machine file, once it is there.
+        machine_sha256: Of the frozen machine file of each rate, once it is there.
         cases: One after the other, as they are recorded and predicted.
     """
 
-    schema: Literal["rankwise.validation-plan/1"]
+    schema: Literal["rankwise.validation-plan/2"]
     options: Options
     context: dict[str, str | int]
-    machine_sha256: str | None = None
+    machine_sha256: dict[str, str] = {}
     cases: list[CasePlan] = []
 
-    def case(self, name: str) -> CasePlan | None:
+    def case(self, setting: Setting) -> CasePlan | None:
         """What is known of a case, `None` before it was recorded."""
-        return next((case for case in self.cases if case.name == name), None)
+        return next((case for case in self.cases if case.setting == setting), None)
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -188,14 +235,15 @@ class State:
             reason = str(error)[0].lower() + str(error)[1:]
             raise RankwiseError(f"`{path}`: {reason}", "begin again with another `--state`") from None
         state = cls(directory, plan)
-        if plan.machine_sha256 is not None:
-            state.check_machine(state.machine_path)
+        for rate in plan.options.rates_bytes_per_s:
+            if show_rate(rate) in plan.machine_sha256:
+                state.check_machine(rate, state.machine_path(rate))
         return state
 
-    def check_machine(self, path: Path) -> None:
-        """Raise unless a machine file is the one that was frozen."""
+    def check_machine(self, rate_bytes_per_s: float, path: Path) -> None:
+        """Raise unless a machine file is the one that was frozen for a rate."""
         found = fingerprint(path) if path.is_file() else "nothing"
-        frozen = self.plan.machine_sha256
+        frozen = self.plan.machine_sha256.get(show_rate(rate_bytes_per_s))
         if found != frozen:
             raise RankwiseError(
                 f"`{path}` is not the machine file that this validation began with "
@@ -203,10 +251,9 @@ class State:
                 "begin another validation with `--state`: numbers of two machine files do not mix",
             )
 
-    @property
-    def machine_path(self) -> Path:
-        """The machine file."""
-        return self.directory / MACHINE
+    def machine_path(self, rate_bytes_per_s: float) -> Path:
+        """The machine file of a rate."""
+        return self.directory / f"{show_rate(rate_bytes_per_s)}.machine.toml"
 
     def save(self) -> None:
         """Write the plan in one piece."""
@@ -232,16 +279,21 @@ class State:
         with open(self.directory / "runs.jsonl", "ab") as file:
             file.write(msgspec.json.encode(run) + b"\n")
 
-    def missing(self) -> list[tuple[int, str, str]]:
+    def missing(self, rate_bytes_per_s: float | None = None) -> list[tuple[int, str, str]]:
         """(repetition, case, placement) of the runs that are still to be made, in their order.
 
         Placements take turns, and each round begins with another one, so that slow changes of the machine and
         effects of the run before meet all alike.
+
+        Args:
+            rate_bytes_per_s: Those in the lab of this rate only.
         """
         done = {(run.repetition, run.case, run.placement) for run in self.runs() if not self.disturbed(run)}
         order = []
         for repetition in range(self.plan.options.repetitions):
             for case in self.plan.cases:
+                if rate_bytes_per_s not in (None, case.setting.rate_bytes_per_s):
+                    continue
                 names = [each.name for each in case.predicted]
                 at = repetition % max(len(names), 1)
                 order += [(repetition, case.name, name) for name in [*names[at:], *names[:at]]]

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of the page on accuracy that one validation fills: summaries, counts, and a table a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankwise.lab.rate import show_rate
+from rankwise.lab.validation.other_load import TOLERATED
+from rankwise.lab.validation.result import CaseResult, Document, PlacementResult, Summary
+from rankwise.measure.statistics import confidence_of
+
+LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
+_GAIN_POINTS = 0.05
+
+
+def section(document: Document, plots: Sequence[str]) -> str:
+    """All of one validation; `plots` are file names beside the page."""
+    options, context = document.options, document.context
+    rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
+    ranks = " and ".join(map(str, options.ranks))
+    lines = [
+        f"## {LIBRARIES[options.mpi]}",
+        "",
+        f"{context.get('mpi') or LIBRARIES[options.mpi]}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
+        f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
+        f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}.",
+        "",
+        "Machine files, frozen before the first run in their lab:",
+        "",
+        *(f"* {rate}: SHA-256 `{sha256}`" for rate, sha256 in document.machine_sha256.items()),
+        "",
+        *_others(document),
+    ]
+    lines += [f"Not run: {name} ({why})." for name, why in options.not_run.items()]
+    if options.not_run:
+        lines.append("")
+    if not document.complete:
+        lines += ["**Not all planned runs were made.**", ""]
+    lines += [*_summaries(document), ""]
+    lines += [*_gains(document), ""]
+    lines += [*_sent(document), ""]
+    lines += [f"![measured and predicted times]({plot})" for plot in plots]
+    lines.append("")
+    for case in document.cases:
+        lines += _case(case)
+    failed = [f"* {each}" for each in document.failures] or ["No run failed."]
+    return "\n".join([*lines, f"### Failures with {LIBRARIES[options.mpi]}", "", *failed, ""])
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _runs(document: Document) -> str:
+    planned = document.options.repetitions
+    counts = [
+        len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
+    ]
+    if not counts:
+        return f"{planned} runs of each placement planned, none made"
+    sure = f"measured intervals hold {confidence_of(min(counts)):.0%} or more"
+    made = str(planned) if min(counts) == planned else f"{min(counts)} to {max(counts)} of {planned} planned"
+    return f"{made} runs of each placement ({sure})"
+
+
+def _others(document: Document) -> list[str]:
+    tolerated, found = document.tolerated_load, document.median_load
+    lines = []
+    if document.disturbed:
+        count = f"{document.disturbed} runs during which others used more than {tolerated:.0%} of the machine"
+        lines += [f"Left out, whatever their time was: {count}.", ""]
+    if tolerated > TOLERATED and found is not None:
+        shared = f"others used up to {tolerated:.0%} of this machine (median {found:.0%}), which makes times longer"
+        lines += [f"**The machine was not quiet:** runs count during which {shared}.", ""]
+    return lines
+
+
+def _summaries(document: Document) -> list[str]:
+    """One row a case, and all of them together."""
+    rows = [
+        (
+            case.setting.program,
+            str(case.setting.ranks),
+            show_rate(case.setting.rate_bytes_per_s),
+            _recorded_share(case),
+            *_agreement(case.predicted, case.bytes_only),
+        )
+        for case in document.cases
+    ]
+    rows.append(("all", "", "", "", *_agreement(document.predicted, document.bytes_only)))
+    heads = (
+        "program",
+        "ranks",
+        "rate",
+        "network",
+        "pairs ordered",
+        "by bytes",
+        "median error",
+        "worst",
+        "covered",
+    )
+    return _table(heads, rows)
+
+
+def _agreement(found: Summary, bytes_only: Summary) -> tuple[str, ...]:
+    return (
+        f"{found.ordered} of {found.pairs}",
+        f"{bytes_only.ordered} of {bytes_only.pairs}",
+        share(found.median_error),
+        share(found.worst_error, "+"),
+        f"{found.covered} of {found.times}",
+    )
+
+
+def _recorded_share(case: CaseResult) -> str:
+    recorded = next((each for each in case.placements if each.name == "blocked"), None)
+    return share(recorded.network_share if recorded else None)
+
+
+def _gains(document: Document) -> list[str]:
+    """What the optimised placement saves, measured and predicted."""
+    rows, near, known = [], 0, 0
+    for case in document.cases:
+        cells = [case.name]
+        for over in ("blocked", "cyclic", "worst"):
+            gain = case.gain(over)
+            if gain is None:
+                cells.append("")
+                continue
+            known += 1
+            near += abs(gain[0] - gain[1]) <= _GAIN_POINTS
+            cells.append(f"{share(gain[0], '+')} ({share(gain[1], '+')})")
+        rows.append(cells)
+    if not known:
+        return []
+    heads = ("case", "over blocked", "over cyclic", "over worst")
+    return [
+        f"Time that the optimised placement saves, measured (predicted); {near} of {known} predicted within 5 points:",
+        "",
+        *_table(heads, rows),
+    ]
+
+
+def _sent(document: Document) -> list[str]:
+    """Bytes between nodes in the traced runs: recorded, and counted by the interfaces."""
+    rows = []
+    for case in document.cases:
+        recorded = sum(each.recorded_bytes for each in case.sent)
+        counted = sum(each.counted_bytes for each in case.sent)
+        packets = sum(each.counted_packets for each in case.sent)
+        if recorded:
+            rows.append(
+                (
+                    case.name,
+                    f"{recorded:,}",
+                    f"{counted:,}",
+                    f"{packets:,}",
+                    share(counted / recorded - 1, "+"),
+                )
+            )
+    if not rows:
+        return []
+    return [
+        "Bytes between nodes in the traced runs, as the recorder has them and as the interfaces counted frames. What "
+        "is more are headers (66 of 1514 bytes), acknowledgements, the library's own headers, and connections:",
+        "",
+        *_table(("case", "recorded", "counted", "frames", "more"), rows),
+    ]
+
+
+def _case(case: CaseResult) -> list[str]:
+    setting = case.setting
+    lines = [
+        f"### {setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}",
+        "",
+        f"{case.title}.",
+    ]
+    if case.failure:
+        return [*lines, "", f"Failed: {case.failure}", ""]
+    lines[-1] += f" The traced run took {case.recorded_s:.3f} s."
+    if case.omitted:
+        left = "; ".join(f"{what} ({count})" for what, count in case.omitted.items())
+        lines.append(f"Not replayed: {left}.")
+    heads = ("placement", "measured", "interval", "predicted", "interval", "error", "network", "bytes only")
+    return [*lines, "", *_table(heads, list(map(_row, case.placements))), ""]
+
+
+def _row(each: PlacementResult) -> list[str]:
+    measured = each.measured
+    return [
+        each.name,
+        f"{measured.median_s:.3f} s" if measured else "failed",
+        f"{measured.low_s:.3f} - {measured.high_s:.3f}" if measured else "",
+        f"{each.predicted_s:.3f} s",
+        f"{each.low_s:.3f} - {each.high_s:.3f}",
+        share(each.error, "+"),
+        share(each.network_share),
+        f"{each.bytes_only_s:.3f} s",
+    ]
+
+
+def share(value: float | None, sign: str = "") -> str:
+    """A part as percent."""
+    return "unknown" if value is None else f"{100 * value:{sign}.0f} %"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Transpose of a matrix that is divided by rows, in mpi4py: `transpose.py STEPS ROWS`.
+
+Each rank has ROWS rows of a square matrix. A step sends each rank its block (MPI_Alltoall), puts the transposed blocks
+together and adds 1 to each element. Rank 0 ends with a line, and with status 1 if the matrix is not what an even number
+of transpositions leaves.
+"""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+
+def main(steps: int, rows: int) -> int:
+    """Run on all ranks of MPI_COMM_WORLD."""
+    world = MPI.COMM_WORLD
+    steps += steps % 2
+    start = np.arange(rows * rows * world.size, dtype=np.float64).reshape(rows, -1) + world.rank
+    matrix = start.copy()
+    sent = np.empty((world.size, rows, rows))
+    received = np.empty_like(sent)
+    for _ in range(steps):
+        np.copyto(sent, matrix.reshape(rows, world.size, rows).transpose(1, 0, 2))
+        world.Alltoall(sent, received)
+        np.copyto(matrix.reshape(rows, world.size, rows), received.transpose(2, 0, 1))
+        matrix += 1.0
+    right = world.allreduce(bool(np.array_equal(matrix, start + steps)), op=MPI.LAND)
+    if world.rank == 0:
+        sys.stdout.write(f"transpose ranks={world.size} steps={steps} verified={'yes' if right else 'no'}\n")
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:3])))
