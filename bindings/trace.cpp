@@ -139,7 +139,7 @@ void bind_trace(nb::module_ &module) {
     room.def("call_table_crc", &trace::call_table_crc);
     room.def(
         "decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0,
-        "Decode packed events into numpy columns; coding as in rw_rank (0 plain, 1 exact, 2 quantised).");
+        "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", &rank_fields)
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })

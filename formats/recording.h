@@ -20,7 +20,8 @@
  *
  * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before. What version 2 changed is in
  * the two structs whose size differs (rw_rank, rw_call_total: version 1 ends where "since version 2" stands) and in the
- * coding of the trace (version 1 knows RW_TRACE_PLAIN only, and has no `trace_coding`).
+ * coding of the trace (version 1 knows RW_TRACE_PLAIN only, and has no `trace_coding`). Codings of the trace have numbers
+ * of their own (enum rw_trace_coding): a writer uses the last ones, readers know all.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
@@ -87,8 +88,10 @@ enum rw_rank_flag {
 /* rw_rank.trace_coding */
 enum rw_trace_coding {
     RW_TRACE_PLAIN = 0,     /* event by event; all there was in version 1 */
-    RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks */
-    RW_TRACE_QUANTISED = 2  /* repetitions left out, times rounded */
+    RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks; not written any more */
+    RW_TRACE_QUANTISED = 2, /* repetitions left out, times rounded; not written any more */
+    RW_TRACE_EXACT_CHANGES = 3,    /* as 1, and what is new by what it changes */
+    RW_TRACE_QUANTISED_CHANGES = 4 /* as 2, and what is new by what it changes */
 };
 
 /* One thread of one MPI process. World rank and size are those of MPI_COMM_WORLD. */
@@ -120,7 +123,7 @@ struct rw_rank {
     char note[256];            /* why something was not recorded, empty if nothing */
     /* since version 2 */
     uint32_t trace_coding;     /* enum rw_trace_coding */
-    uint32_t trace_unit_shift; /* RW_TRACE_QUANTISED: times are in units of 2^this ticks */
+    uint32_t trace_unit_shift; /* rounded times are in units of 2^this ticks */
     uint64_t call_cost_ticks_1024; /* what recording adds to a call: 1/1024 ticks, measured in MPI_Init; 0 if it was not */
     uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples, for space */
 };
@@ -303,7 +306,7 @@ struct rw_rank_run {
  *       1e  05  5a  01  02 01 06 00 40
  */
 /*
- * Coded traces (RW_TRACE_EXACT, RW_TRACE_QUANTISED). Programs repeat themselves, so what was to be expected is left out.
+ * Coded traces (all codings but RW_TRACE_PLAIN). Programs repeat themselves, so what was to be expected is left out.
  * The shape of an event is its kind and payload, `u kind payload`: all but its times. Writer and reader number the shapes
  * 0, 1, 2, ... as they appear, and remember which one came last after which, so that a loop costs only its times:
  *
@@ -314,8 +317,18 @@ struct rw_rank_run {
  *            | RW_TOKEN_SINGLE  shape  u gap  u duration                  not remembered: polls, lost ones, longer shapes
  *            | RW_TOKEN_SCHED   u wait   u cpu                            RW_EVENT_SCHED, in 2^RW_SCHED_UNIT_SHIFT ns
  *            | RW_TOKEN_FORGET                                            all is as at the start but for the carried rests
+ *            | RW_TOKEN_CHANGED_BY    base changes times                  a new one, by differences from another
+ *            | RW_TOKEN_CHANGED_TO    base changes times                  a new one, by the numbers that differ
  *
  * A run that is cut short (its writer was killed) may end before the n events have come. `n` counts on while they come.
+ *
+ * The last two are of the codings "by what it changes", and RW_TOKEN_SCHED counts 2^RW_SCHED_COARSE_SHIFT ns there. Base is
+ * `u 0` for the shape that is expected here, else `u 1 + kind` for the last shape of that kind that came. A shape's payload
+ * is numbers, whatever they mean; it must be of as many as the base's, at most RW_MOST_CHANGED of them:
+ *
+ *   changes  = u mask, of which bit i says that number i is not the base's; then these numbers in their order:
+ *              CHANGED_BY   z difference of the packed numbers, modulo 2^64 (of a number packed as z: of what packing makes of it)
+ *              CHANGED_TO   u the packed number
  *
  * What is expected. Let h be the numbers + 1 of the last four remembered events, 16 bits each, the last one lowest (0 at
  * the start), and x = h * 0x9e3779b97f4a7c15 modulo 2^64. Followers are kept in 2^RW_MODEL_FOLLOWER_BITS slots; the one
@@ -323,10 +336,10 @@ struct rw_rank_run {
  * expected, with its two time codes; else the shape that came last after the last event, with the codes that shape had
  * last. After each remembered event the slot of h is filled with shape, check and codes, the shape becomes the one that
  * came last after the event before, and h moves on. A shape given by number has the codes it had last for expected ones,
- * a new one those of the event before (0 at the start). If there are RW_MODEL_SHAPES of them or a new one would not fit
+ * a new one those of the event before (0 at the start), a changed one those its base had last. If there are RW_MODEL_SHAPES of them or a new one would not fit
  * into RW_MODEL_ARENA_BYTES together with all others, RW_TOKEN_FORGET comes first. So reader and writer need about 0.4 MB.
  *
- * Times, RW_TRACE_EXACT: u gap  u duration, in ticks. RW_TRACE_QUANTISED: both as codes, one byte (gap's nibble * 16 +
+ * Times, exact: u gap  u duration, in ticks. Rounded: both as codes, one byte (gap's nibble * 16 +
  * duration's) and what these ask for, gap's first: nibble 0 .. 2 * RW_CODE_REACH means expected code - RW_CODE_REACH +
  * nibble, RW_NIBBLE_BYTE a code in a byte of its own. A code c means c units of 2^trace_unit_shift ticks if c < 8, else
  * (4 + c % 4) << (c / 4 - 1) units: three significant bits. Codes go up to RW_CODE_MOST.
@@ -341,6 +354,8 @@ struct rw_rank_run {
  * durations of 3: the first is new; that it follows itself is not expected the first time; the other two are, and so are
  * their times. (The call's number takes one byte here.)
  *       f0 0c 00 02 00 08 ca f1 00 77 02 77 77
+ * One of 24 bytes behind these, as long and as long after: 24 - 8 = 16 in number 3, of mask 8.
+ *       f5 00 08 20 77
  */
 enum rw_trace_token {
     RW_TOKEN_MOST_REPEATS = 239,
@@ -348,7 +363,9 @@ enum rw_trace_token {
     RW_TOKEN_KNOWN = 241,
     RW_TOKEN_SINGLE = 242,
     RW_TOKEN_FORGET = 243,
-    RW_TOKEN_SCHED = 244
+    RW_TOKEN_SCHED = 244,
+    RW_TOKEN_CHANGED_BY = 245,
+    RW_TOKEN_CHANGED_TO = 246
 };
 #define RW_MODEL_SHAPES 4096u
 #define RW_MODEL_SHAPE_BYTES 1024u
@@ -359,6 +376,8 @@ enum rw_trace_token {
 #define RW_NIBBLE_BYTE 15u
 #define RW_CODE_MOST 247u
 #define RW_SCHED_UNIT_SHIFT 10u
+#define RW_SCHED_COARSE_SHIFT 17u
+#define RW_MOST_CHANGED 63u
 
 enum rw_event_kind { RW_EVENT_FIRST = 2048, RW_EVENT_POLL = 2048, RW_EVENT_SCHED = 2049, RW_EVENT_LOST = 2050 };
 

@@ -74,6 +74,7 @@ struct rw_thread {
     struct rw_trace_model *model; /* of the coder */
     unsigned char *shape_buffer;  /* the event that is being written */
     uint64_t shape_bytes, event_gap, event_duration;
+    unsigned event_kind;
 
     struct rw_chunk_header *site_run;
     struct rw_site_entry *sites;

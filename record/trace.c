@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "changes.h"
 #include "process.h"
 #include "storage.h"
 #include "trace_model.h"
@@ -15,8 +16,10 @@
 /* An event beside its shape: token, number, two times. */
 #define BESIDE_BYTES 48u
 #define FIRST_SHAPE_BYTES 4096u
-/* Of core time, between two samples of a thread that hardly waits for a core. */
+/* Between two samples of a thread that hardly waits for a core or calls rarely. */
 #define UNDISTURBED_NS 100000000u
+/* Events for which a sample is not worth its bytes before that. */
+#define FEW_EVENTS 32u
 
 static void *map_memory(uint64_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -155,8 +158,8 @@ static void single(struct rw_thread *thread, const unsigned char *shape, uint64_
 
 /* In whole units; what is left comes with the next ones. */
 static unsigned char *put_scheduler_ns(unsigned char *at, uint64_t *left) {
-    at = rw_put_u(at, *left >> RW_SCHED_UNIT_SHIFT);
-    *left &= (1u << RW_SCHED_UNIT_SHIFT) - 1;
+    at = rw_put_u(at, *left >> RW_SCHED_COARSE_SHIFT);
+    *left &= (1u << RW_SCHED_COARSE_SHIFT) - 1;
     return at;
 }
 
@@ -173,12 +176,14 @@ static void put_samples(struct rw_thread *thread) {
     at = put_scheduler_ns(at, &model->wait_left_ns);
     at = put_scheduler_ns(at, &model->cpu_left_ns);
     model->repeats = NULL;
+    model->events_since_sample = 0;
     written(thread, at);
 }
 
-/* A thread that hardly waits for a core has the same to say for ten samples. */
+/* A thread that hardly waits for a core, or calls rarely, has the same to say for ten samples. */
 static int says_little(const struct rw_trace_model *model) {
-    return model->wait_left_ns <= model->cpu_left_ns / 64 && model->cpu_left_ns < UNDISTURBED_NS;
+    return (model->wait_left_ns <= model->cpu_left_ns / 64 || model->events_since_sample < FEW_EVENTS) &&
+           model->wait_left_ns + model->cpu_left_ns < UNDISTURBED_NS;
 }
 
 void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns) {
@@ -191,7 +196,7 @@ void rw_trace_sched(struct rw_thread *thread, uint64_t wait_ns, uint64_t cpu_ns)
 }
 
 void rw_trace_flush(struct rw_thread *thread) {
-    if (thread->model && thread->model->cpu_left_ns >> RW_SCHED_UNIT_SHIFT)
+    if (thread->model && thread->model->cpu_left_ns >> RW_SCHED_COARSE_SHIFT)
         put_samples(thread);
     if (thread->poll_count && !thread->trace_lost && (!open_model(thread) || flush_polls(thread) != 0))
         count_lost(thread);
@@ -224,7 +229,7 @@ static int look_up(const struct rw_trace_model *model, uint16_t head, const unsi
     return -1;
 }
 
-/* Write the token of a shape that was not expected; its number goes to `number`. */
+/* Write the token of a shape where number - 1 (none if 0) was expected; its own number goes to `number`. */
 static unsigned char *put_unexpected(struct rw_trace_model *model, unsigned char *at, const unsigned char *shape,
                                      uint64_t length, unsigned *number) {
     uint16_t *head = head_of(model, shape, length);
@@ -238,15 +243,22 @@ static unsigned char *put_unexpected(struct rw_trace_model *model, unsigned char
     if (model->shapes == RW_MODEL_SHAPES || RW_MODEL_ARENA_BYTES - model->arena_used < length) {
         rw_model_forget(model);
         *at++ = RW_TOKEN_FORGET;
+        *number = 0;
     }
+    struct rw_changed found;
+    const struct rw_changed *const changed = rw_trace_changed(model, &found, *number, shape, length);
     *number = model->shapes++;
     model->offset[*number] = model->arena_used;
     model->length[*number] = (uint32_t)length;
-    model->codes[*number] = model->last;
+    model->codes[*number] = changed ? model->codes[changed->from - 1] : model->last;
     model->next[*number] = *head;
     *head = (uint16_t)(*number + 1);
     memcpy(model->arena + model->arena_used, shape, length);
     model->arena_used += (uint32_t)length;
+    if (changed) {
+        memcpy(at, changed->bytes, changed->length);
+        return at + changed->length;
+    }
     *at++ = RW_TOKEN_NEW;
     memcpy(at, shape, length);
     return at + length;
@@ -315,10 +327,12 @@ void rw_trace_end(struct rw_thread *thread, unsigned char *end) {
         hash = rw_model_hash(model->history);
         follower = &model->followers[hash >> (64 - RW_MODEL_FOLLOWER_BITS)];
     }
+    model->events_since_sample++;
     struct rw_codes codes;
     at = put_times(thread, model, at, expected, &codes);
     *follower = (struct rw_follower){(uint16_t)(number + 1), (uint16_t)(hash >> 8), codes};
     model->after[model->history & 0xffff] = (uint16_t)(number + 1);
+    model->of_kind[thread->event_kind] = (uint16_t)(number + 1);
     model->codes[number] = model->last = codes;
     model->history = model->history << 16 | (number + 1);
     written(thread, at);

@@ -46,6 +46,7 @@ static inline unsigned char *rw_trace_begin(struct rw_thread *thread, unsigned c
     const uint64_t bytes = (1 + numbers) * RW_TRACE_NUMBER_BYTES;
     if (RW_UNLIKELY(thread->poll_count || thread->trace_lost || thread->shape_bytes < bytes))
         at = rw_trace_prepare(thread, bytes);
+    thread->event_kind = call;
     thread->event_gap = begin - thread->last_end;
     thread->event_duration = end - begin;
     thread->last_end = end;

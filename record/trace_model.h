@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "calls_generated.h"
 
 #define RW_MODEL_HEADS 8192u
 
@@ -32,8 +33,10 @@ struct rw_trace_model {
     struct rw_codes last;
     int64_t carried[2][64]; /* by power of two: what rounding left, of gaps and of durations */
     uint64_t wait_left_ns, cpu_left_ns; /* of the scheduler's figures */
+    uint64_t events_since_sample;
     struct rw_follower followers[RW_MODEL_FOLLOWERS];
     uint16_t after[RW_MODEL_SHAPES + 1]; /* number + 1 of the shape that came last after this one */
+    uint16_t of_kind[RW_CALL_COUNT];     /* number + 1 of the shape of this kind that came last */
     struct rw_codes codes[RW_MODEL_SHAPES];
     uint32_t offset[RW_MODEL_SHAPES], length[RW_MODEL_SHAPES];
     uint16_t heads[RW_MODEL_HEADS], next[RW_MODEL_SHAPES]; /* chains by hash, numbers + 1 */
@@ -73,6 +76,7 @@ static inline void rw_model_forget(struct rw_trace_model *model) {
     model->last = (struct rw_codes){0, 0};
     memset(model->followers, 0, sizeof model->followers);
     memset(model->after, 0, sizeof model->after);
+    memset(model->of_kind, 0, sizeof model->of_kind);
     memset(model->heads, 0, sizeof model->heads);
 }
 

@@ -51,7 +51,8 @@ class Thread:
     def events(self) -> list[dict]:
         """The events of the trace, as `rest` names what they say, with `gap` and `ticks`."""
         coding = self.info["trace_coding"]
-        return Coded(self.trace, coding == 1, self.info["trace_unit_shift"]).events
+        assert coding in (3, 4)
+        return Coded(self.trace, coding == 3, self.info["trace_unit_shift"]).events
 
     def count(self, call: str) -> int:
         """Calls of this function."""
@@ -223,6 +224,19 @@ class Numbers:
         return value >> 1 ^ -(value & 1)
 
 
+def all_numbers(data: bytes) -> list[int]:
+    """All of them."""
+    numbers, found = Numbers(data), []
+    while numbers.at < len(data):
+        found.append(numbers.u())
+    return found
+
+
+def leb128(value: int) -> bytes:
+    """One number."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + leb128(value >> 7)
+
+
 def events(trace: bytes) -> list[dict]:
     """The events of one thread's plain trace, requests by number."""
     numbers, found, taken = Numbers(trace), [], 0
@@ -259,6 +273,7 @@ class Coded:
     def forget(self) -> None:
         self.shapes, self.codes, self.after = [], [], {}
         self.followers, self.history, self.last = {}, (0, 0, 0, 0), (0, 0)
+        self.of_kind = {}
 
     def read(self, numbers: Numbers) -> None:
         while numbers.at < len(numbers.data):
@@ -284,10 +299,26 @@ class Coded:
                 self.events.append({"gap": numbers.u(), "ticks": numbers.u()} | event)
             elif token == 243:
                 self.forget()
+            elif token in (245, 246):
+                base = self.changed(numbers, token == 245)
+                self.codes.append(self.codes[base])
+                self.came(len(self.shapes) - 1, *self.times(numbers, self.codes[base]))
             else:
                 assert token == 244
-                values = [numbers.u() << 10, numbers.u() << 10]
+                values = [numbers.u() << 17, numbers.u() << 17]
                 self.events.append({"gap": 0, "ticks": 0, "call": "sched", "values": values})
+
+    def changed(self, numbers: Numbers, differences: bool) -> int:
+        """Add a shape by what it changes of another; the number of that."""
+        given, mask = numbers.u(), numbers.u()
+        base = self.of_kind[given - 1] if given else self.expected()[0]
+        kind, *values = all_numbers(self.shapes[base])
+        assert not mask >> len(values)
+        for i in range(len(values)):
+            if mask >> i & 1:
+                values[i] = (values[i] + numbers.z()) % 2**64 if differences else numbers.u()
+        self.shapes.append(b"".join(map(leb128, (kind, *values))))
+        return base
 
     def slot(self) -> tuple[int, int]:
         h = sum(number << 16 * i for i, number in enumerate(self.history))
@@ -320,7 +351,9 @@ class Coded:
         self.codes[number] = self.last = codes
         self.history = (number + 1, *self.history[:3])
         shape = Numbers(self.shapes[number])
-        event = rest(shape, shape.u(), self.taken)
+        kind = shape.u()
+        self.of_kind[kind] = number
+        event = rest(shape, kind, self.taken)
         assert shape.at == len(shape.data)
         self.taken += "request" in event
         self.events.append({"gap": ticks[0], "ticks": ticks[1]} | event)

@@ -76,6 +76,13 @@ def coded_example():
     return once + polls + sample + b"\xf3" + once
 
 
+def changes_example():
+    """Behind the coded example: 24 instead of 8 bytes to rank 1, the 8 again, and 9 bytes to rank 3 for the 24."""
+    by = b"\xf5" + u(1 + CALL_NUMBERS["MPI_Send"]) + u(0b1000) + z(16) + b"\x77"
+    to = b"\xf6" + u(0) + u(0b1010) + z(3) + u(9) + b"\x88"
+    return coded_example() + by + b"\xf1\x00\x77" + to
+
+
 @dataclass
 class Rank:
     """What one thread of one process writes down; one tick is one nanosecond."""

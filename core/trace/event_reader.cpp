@@ -196,16 +196,76 @@ void EventReader::take_plain(Event &event) {
     take_call(event, kind);
 }
 
-// A remembered shape is an event of its own, to its last byte.
-void EventReader::take_known_shape(Event &event, std::uint32_t number) {
+// A shape that is not in the stream is an event of its own, to its last byte.
+void EventReader::take_other_shape(Event &event, std::span<const std::byte> shape) {
     const auto stream = source_;
     const std::size_t position = position_;
-    source_ = model_->shape(number);
+    source_ = shape;
     position_ = 0;
     take_shape(event);
     damaged_ = damaged_ || position_ != source_.size();
     source_ = stream;
     position_ = position;
+}
+
+void EventReader::take_known_shape(Event &event, std::uint32_t number) {
+    take_other_shape(event, model_->shape(number));
+}
+
+namespace {
+
+std::uint64_t packed_number(std::span<const std::byte> shape, std::size_t &at) {
+    std::uint64_t value = 0;
+    unsigned shift = 0;
+    while (at < shape.size()) {
+        const auto byte = static_cast<std::uint64_t>(shape[at++]);
+        value |= shift < 64 ? (byte & 0x7f) << shift : 0;
+        shift += 7;
+        if ((byte & 0x80) == 0) {
+            break;
+        }
+    }
+    return value;
+}
+
+void pack_number(std::vector<std::byte> &shape, std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+        shape.push_back(static_cast<std::byte>(value | 0x80));
+    }
+    shape.push_back(static_cast<std::byte>(value));
+}
+
+} // namespace
+
+/// @return the number of the shape it is like
+std::uint32_t EventReader::take_changed_shape(Event &event, bool differences) {
+    const std::uint64_t given = take_unsigned();
+    std::uint64_t mask = take_unsigned();
+    const std::uint32_t base = given == 0 ? model_->expected().number : model_->last_of_kind(given - 1);
+    if (damaged_ || base == TraceModel::none) {
+        damaged_ = true;
+        return TraceModel::none;
+    }
+    const auto from = model_->shape(base);
+    changed_.clear();
+    std::size_t at = 0;
+    pack_number(changed_, packed_number(from, at));
+    for (; at < from.size(); mask >>= 1) {
+        std::uint64_t number = packed_number(from, at);
+        if ((mask & 1) != 0) {
+            number = differences ? number + static_cast<std::uint64_t>(take_signed()) : take_unsigned();
+        }
+        pack_number(changed_, number);
+    }
+    damaged_ = damaged_ || mask != 0;
+    if (!damaged_) {
+        take_other_shape(event, changed_);
+    }
+    return base;
+}
+
+bool EventReader::by_changes() const {
+    return coding_ == RW_TRACE_EXACT_CHANGES || coding_ == RW_TRACE_QUANTISED_CHANGES;
 }
 
 std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
@@ -220,7 +280,7 @@ std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
 }
 
 TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
-    if (coding_ == RW_TRACE_EXACT) {
+    if (coding_ == RW_TRACE_EXACT || coding_ == RW_TRACE_EXACT_CHANGES) {
         event.gap_ticks = take_unsigned();
         event.duration_ticks = take_unsigned();
         return {};
@@ -258,10 +318,12 @@ void EventReader::take_coded(Event &event) {
     if (token == RW_TOKEN_SCHED) {
         event.kind = RW_EVENT_SCHED;
         event.call_class = CallClass::sched;
-        event.runqueue_wait_ns = take_unsigned() << RW_SCHED_UNIT_SHIFT;
-        event.cpu_ns = take_unsigned() << RW_SCHED_UNIT_SHIFT;
+        const unsigned shift = by_changes() ? RW_SCHED_COARSE_SHIFT : RW_SCHED_UNIT_SHIFT;
+        event.runqueue_wait_ns = take_unsigned() << shift;
+        event.cpu_ns = take_unsigned() << shift;
         return;
     }
+    const bool changed = by_changes() && (token == RW_TOKEN_CHANGED_BY || token == RW_TOKEN_CHANGED_TO);
     std::uint32_t number = TraceModel::none;
     TimeCodes codes;
     if (token == 0 && repeats_ > 0) {
@@ -285,25 +347,31 @@ void EventReader::take_coded(Event &event) {
         if (!damaged_ && model_->add(source_.subspan(start, position_ - start))) {
             number = model_->size() - 1;
         }
+    } else if (changed) {
+        const std::uint32_t base = take_changed_shape(event, token == RW_TOKEN_CHANGED_BY);
+        if (!damaged_ && model_->add(changed_)) {
+            codes = model_->codes(base);
+            number = model_->size() - 1;
+        }
     }
     if (damaged_ || number == TraceModel::none) {
         damaged_ = true;
         return;
     }
-    if (token != RW_TOKEN_NEW) {
+    if (token != RW_TOKEN_NEW && !changed) {
         take_known_shape(event, number);
     }
     codes = take_times(event, codes);
-    model_->came(number, codes);
+    model_->came(number, event.kind, codes);
 }
 
 EventReader::EventReader(const PackedTrace &trace)
     : runs_(trace.runs), coding_(trace.coding), unit_shift_(trace.unit_shift) {
-    if (coding_ == RW_TRACE_EXACT || coding_ == RW_TRACE_QUANTISED) {
+    if (coding_ != RW_TRACE_PLAIN) {
         model_.emplace();
     }
     // Of damaged records: a unit of more than a second, or a coding that no version knows.
-    if (coding_ > RW_TRACE_QUANTISED || unit_shift_ > 32) {
+    if (coding_ > RW_TRACE_QUANTISED_CHANGES || unit_shift_ > 32) {
         damaged_ = !runs_.empty();
         problem_ = "the trace has a coding that is not known";
     }

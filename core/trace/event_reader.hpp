@@ -52,6 +52,9 @@ class EventReader {
     void take_call(Event &event, std::uint64_t kind);
     void take_shape(Event &event);
     void take_known_shape(Event &event, std::uint32_t number);
+    void take_other_shape(Event &event, std::span<const std::byte> shape);
+    std::uint32_t take_changed_shape(Event &event, bool differences);
+    bool by_changes() const;
     std::uint32_t take_code(unsigned nibble, std::uint8_t expected);
     TimeCodes take_times(Event &event, TimeCodes expected);
     void take_plain(Event &event);
@@ -66,6 +69,7 @@ class EventReader {
     std::size_t position_ = 0;
     unsigned repeats_ = 0; // expected events still to come
     std::optional<TraceModel> model_;
+    std::vector<std::byte> changed_; // the last shape that was given by its changes
     bool damaged_ = false;
     std::int64_t requests_ = 0;
     std::uint64_t events_ = 0;

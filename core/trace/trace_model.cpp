@@ -26,11 +26,12 @@ bool TraceModel::add(std::span<const std::byte> shape) {
     return true;
 }
 
-void TraceModel::came(std::uint32_t number, TimeCodes codes) {
+void TraceModel::came(std::uint32_t number, std::uint16_t kind, TimeCodes codes) {
     const std::uint64_t x = hash(history_);
     const auto next = static_cast<std::uint16_t>(number + 1);
     followers_[x >> (64 - RW_MODEL_FOLLOWER_BITS)] = {next, static_cast<std::uint16_t>(x >> 8), codes};
     after_[history_ & 0xffff] = next;
+    of_kind_[kind] = next;
     codes_[number] = last_ = codes;
     history_ = history_ << 16 | next;
 }
@@ -40,6 +41,7 @@ void TraceModel::forget() {
     last_ = {};
     std::fill(followers_.begin(), followers_.end(), Follower{});
     std::fill(after_.begin(), after_.end(), std::uint16_t{0});
+    std::fill(of_kind_.begin(), of_kind_.end(), std::uint16_t{0});
     shapes_.clear();
     codes_.clear();
     arena_.clear();

@@ -21,7 +21,7 @@ struct TimeCodes {
 /// Its memory is bounded by the format, whatever the stream says.
 class TraceModel {
   public:
-    TraceModel() : followers_(RW_MODEL_FOLLOWERS), after_(RW_MODEL_SHAPES + 1) {}
+    TraceModel() : followers_(RW_MODEL_FOLLOWERS), after_(RW_MODEL_SHAPES + 1), of_kind_(RW_EVENT_LOST + 1) {}
 
     struct Expected {
         std::uint32_t number = none;
@@ -38,6 +38,11 @@ class TraceModel {
     /// @return codes to be expected of a new shape
     TimeCodes last() const { return last_; }
 
+    /// @return number of the shape of this kind that came last, `none` if there was none
+    std::uint32_t last_of_kind(std::uint64_t kind) const {
+        return kind < of_kind_.size() && of_kind_[kind] != 0 ? of_kind_[kind] - 1u : none;
+    }
+
     /// @return number of shapes
     std::uint32_t size() const { return static_cast<std::uint32_t>(shapes_.size()); }
 
@@ -51,8 +56,9 @@ class TraceModel {
     /// @return false if it is longer than the format allows, or there is no room
     bool add(std::span<const std::byte> shape);
 
-    /// @brief An event of this shape, with these codes, came.
-    void came(std::uint32_t number, TimeCodes codes);
+    /// @brief An event of this shape and kind, with these codes, came.
+    /// @pre number < size(), kind <= RW_EVENT_LOST
+    void came(std::uint32_t number, std::uint16_t kind, TimeCodes codes);
 
     /// @brief Everything is as at the start.
     void forget();
@@ -70,7 +76,7 @@ class TraceModel {
     std::uint64_t history_ = 0;
     TimeCodes last_;
     std::vector<Follower> followers_;
-    std::vector<std::uint16_t> after_;
+    std::vector<std::uint16_t> after_, of_kind_; // number + 1
     std::vector<Shape> shapes_;
     std::vector<TimeCodes> codes_;
     std::vector<std::byte> arena_;

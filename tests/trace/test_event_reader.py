@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, coded_example, u, z
+from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, changes_example, coded_example, u, z
 
 HEADER = Path(__file__).resolve().parents[2] / "formats" / "recording.h"
 
@@ -19,7 +19,7 @@ def event(call, gap, duration, payload=b""):
 
 def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
     # GIVEN the two byte sequences in formats/recording.h, with 12 standing for MPI_Send and 30 for MPI_Wait
-    send, wait, coded = (
+    send, wait, coded, changed = (
         bytes.fromhex(line)
         for line in re.findall(r"^ \*       ((?:[0-9a-f]{2} +)*[0-9a-f]{2})$", HEADER.read_text(), re.M)
     )
@@ -49,6 +49,11 @@ def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
     columns = ("gap_ticks", "duration_ticks", "send_peer", "send_bytes")
     assert [four[name].tolist() for name in columns] == [[5] * 4, [3] * 4, [1] * 4, [8] * 4]
 
+    # AND the one behind it has 24 bytes
+    five = trace.decode(coded[:1] + u(CALL_NUMBERS["MPI_Send"]) + coded[2:] + changed, 4, 0)
+    assert five["problem"] == ""
+    assert [five[name].tolist() for name in columns] == [[5] * 5, [3] * 5, [1] * 5, [8] * 4 + [24]]
+
 
 def test_tokens_of_every_kind_are_decoded():
     events = trace.decode(coded_example(), 2, 0)
@@ -73,6 +78,37 @@ def test_tokens_of_every_kind_are_decoded():
     assert (events["gap_ticks"][5], events["duration_ticks"][5], events["count"][5]) == (100, 200, 3)
 
 
+def test_shapes_that_are_given_by_what_they_change_are_decoded():
+    events = trace.decode(changes_example(), 4, 0)
+    assert events["problem"] == ""
+    assert events["kind"][-3:].tolist() == [CALL_NUMBERS["MPI_Send"]] * 3
+    assert events["send_peer"][-3:].tolist() == [1, 1, 3]
+    assert events["send_bytes"][-3:].tolist() == [24, 8, 9]
+    assert len(set(events["gap_ticks"][-4:-1])) == 1 and events["gap_ticks"][-1] > events["gap_ticks"][-2]
+    # Samples are in larger units.
+    assert (events["runqueue_wait_ns"][6], events["cpu_ns"][6]) == (3 << 17, 9 << 17)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\xf5" + u(0) + u(1) + z(1) + b"\x77",  # nothing is expected yet
+        b"\xf5" + u(1 + CALL_NUMBERS["MPI_Send"]) + u(1) + z(1) + b"\x77",  # no such call came
+        b"\xf6" + u(2**64 - 1) + u(1) + u(1) + b"\x77",  # no such kind
+        b"\xf6",
+    ],
+)
+def test_changes_of_nothing_are_damage(damage):
+    events = trace.decode(damage, 4, 0)
+    assert len(events["kind"]) == 0 and "after event 0" in events["problem"]
+
+
+def test_changes_of_numbers_that_the_other_does_not_have_are_damage():
+    send = u(CALL_NUMBERS["MPI_Send"]) + u(0) + z(1) + z(0) + u(8)
+    by = b"\xf5" + u(1 + CALL_NUMBERS["MPI_Send"]) + u(0b10000) + z(1) + b"\x77"
+    assert "after event 1" in trace.decode(b"\xf0" + send + b"\x77" + by, 4, 0)["problem"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -91,9 +127,9 @@ def test_what_no_writer_writes_is_damage(damage):
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.data(), st.sampled_from([1, 2]))
+@given(st.data(), st.sampled_from([1, 2, 3, 4]))
 def test_changed_bytes_of_a_coded_trace_never_crash(data, coding):
-    stream = bytearray(coded_example() * 3)
+    stream = bytearray(changes_example() * 3)
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(stream) - 1))
         stream[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
