@@ -31,11 +31,13 @@ demo-short: $(VENV)/.installed $(VENV)/.demo
 
 test: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest --hypothesis-profile=repeatable -m "not slow and not alone" -n 2 --dist worksteal
+	$(BIN)/python -m pytest --hypothesis-profile=repeatable -m "not slow and alone"
 
 test-all: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN) intel
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m alone
 
 bench-record: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)

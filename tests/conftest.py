@@ -5,6 +5,13 @@ from pathlib import Path
 
 import mpis
 import pytest
+from hypothesis import HealthCheck, settings
+
+# `make test` gives the same answer on the same tree, however busy the machine is; `make test-all` draws anew.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, **_PATIENT)
+settings.register_profile("anew", **_PATIENT)
+settings.load_profile("anew")
 
 # Rooms whose tests start processes that share this machine's cores with whatever else runs there.
 STARTING_PROCESSES = (
@@ -18,16 +25,22 @@ STARTING_PROCESSES = (
     "trace",
     "workloads",
 )
+# Rooms whose tests measure, or bring up nodes: what runs beside them would change what they see.
+ALONE = ("lab", "measure")
 
 
 def pytest_collection_modifyitems(items):
-    """Try tests that start processes once more when they fail: on a starved machine any of them meets a time limit.
+    """Mark what must run alone, and try tests that start processes once more when they fail.
 
-    What fails twice fails; what was tried again is in the summary.
+    On a starved machine any of these meets a time limit. What fails twice fails; the summary tells both.
     """
-    rooms = {Path(__file__).parent / room for room in STARTING_PROCESSES}
+    here = Path(__file__).parent
+    starting = {here / room for room in STARTING_PROCESSES}
+    alone = {here / room for room in ALONE}
     for item in items:
-        if rooms.intersection(item.path.parents) or "mpi" in getattr(item, "fixturenames", ()):
+        if alone.intersection(item.path.parents):
+            item.add_marker("alone")
+        if starting.intersection(item.path.parents) or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
 
 
