@@ -10,13 +10,8 @@
 static char *memory[2];
 static size_t held;
 
-/* Buffers stay between points: their pages were touched, and the library has registered them if it does that. */
-void measure_buffers(struct measure_pair *pair)
+void measure_room(size_t size, char **send, char **receive)
 {
-    pair->stride = (pair->bytes / PAGE + 1) * PAGE;
-    const long wanted = pair->step->rotate_bytes / pair->stride;
-    pair->slots = wanted > 1 ? wanted : 1;
-    const size_t size = (size_t)pair->stride * (size_t)pair->slots;
     if (size > held) {
         for (int i = 0; i < 2; i++) {
             free(memory[i]);
@@ -26,8 +21,26 @@ void measure_buffers(struct measure_pair *pair)
         }
         held = size;
     }
-    pair->send = memory[0];
-    pair->receive = memory[1];
+    *send = memory[0];
+    *receive = memory[1];
+}
+
+/* Buffers stay between points: their pages were touched, and the library has registered them if it does that. */
+void measure_buffers(struct measure_pair *pair)
+{
+    pair->stride = (pair->bytes / PAGE + 1) * PAGE;
+    const long wanted = pair->step->rotate_bytes / pair->stride;
+    const long least = pair->step->test->slots > 1 ? pair->step->test->slots : 1;
+    pair->slots = wanted > least ? wanted : least;
+    measure_room((size_t)pair->stride * (size_t)pair->slots, &pair->send, &pair->receive);
+}
+
+void measure_spoil(char *buffer, long bytes)
+{
+    if (bytes > 0) {
+        buffer[0] ^= 0x55;
+        buffer[bytes - 1] ^= 0x33;
+    }
 }
 
 static uint32_t next(uint32_t x)

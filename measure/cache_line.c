@@ -9,4 +9,4 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
         value[0] = 0; /* recorded as preempted: the sentinel gives up only when its peer does not run */
 }
 
-const struct measure_test measure_cache_line = {"cache_line", 0, 0, 1, NULL, batch, NULL};
+const struct measure_test measure_cache_line = {.name = "cache_line", .repeats = 1, .batch = batch};

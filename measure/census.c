@@ -95,7 +95,7 @@ static void eager_variables(void)
             speaks_of_eager(name))
             integer_variable(i, name);
     }
-    MPI_T_finalize();
+    /* Not ended here: MPICH 4.3 would forget variables that its collectives read later. */
 }
 
 void measure_census(void)

@@ -29,4 +29,5 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
 
 static void prepare(struct measure_pair *pair) { pair->work = measure_work_for(DELAY_S); }
 
-const struct measure_test measure_eager = {"eager", 0, 2, 1, prepare, batch, NULL};
+const struct measure_test measure_eager = {
+    .name = "eager", .receivers = 2, .repeats = 1, .prepare = prepare, .batch = batch};

@@ -19,11 +19,33 @@ static int active_pair(const struct measure_step *step, int rank, long bytes)
     return fits;
 }
 
+static int active_group(const struct measure_step *step, int rank, long bytes)
+{
+    struct measure_group group = {.step = step, .bytes = bytes};
+    int at = -1;
+    for (int i = 0; i < step->pairs; i++)
+        if (rank == step->from[i])
+            at = i;
+    /* In the order of the command line. */
+    MPI_Comm_split(MPI_COMM_WORLD, at < 0 ? MPI_UNDEFINED : 0, at, &group.comm);
+    if (at < 0)
+        return 1;
+    MPI_Comm_rank(group.comm, &group.rank);
+    MPI_Comm_size(group.comm, &group.size);
+    measure_bind(step, at, 0);
+    const int fits = measure_repeat_group(&group);
+    measure_unbind();
+    MPI_Comm_free(&group.comm);
+    return fits;
+}
+
 static void walk(const struct measure_step *step, int rank)
 {
     for (int i = 0, fits = 1; i < step->sizes && fits; i++) {
         if (step->test->all)
             step->test->all(step, step->bytes[i]);
+        else if (step->test->group)
+            fits = active_group(step, rank, step->bytes[i]);
         else
             fits = active_pair(step, rank, step->bytes[i]);
         /* Nobody sits in a collective while others measure. */
@@ -35,6 +57,7 @@ static void walk(const struct measure_step *step, int rank)
 int main(int argc, char **argv)
 {
     int rank, world;
+    measure_resident_at_start = measure_resident();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
@@ -48,6 +71,11 @@ int main(int argc, char **argv)
             return 2;
         }
     measure_calibrate();
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "census") && measure_parse_step(argv[i], i, world, step, why, sizeof why) &&
+            step->test->before_contact)
+            for (int at = 0; at < step->sizes; at++)
+                step->test->all(step, step->bytes[at]);
     measure_sentinel_start();
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "census")) {
@@ -56,7 +84,10 @@ int main(int argc, char **argv)
             continue;
         }
         measure_parse_step(argv[i], i, world, step, why, sizeof why);
-        walk(step, rank);
+        if (step->test->before_contact)
+            measure_flush();
+        else
+            walk(step, rank);
     }
     if (rank == 0) {
         printf(MEASURE_MARK "end\n");

@@ -11,15 +11,16 @@
  * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file system),
  * each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
  *
- *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3
+ *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3 V4 V5 SETTING ROTATE
  *     point  STEP TEST PAIRS FROM TO BYTES REASON
  *     wrong  STEP TEST PAIRS FROM TO BYTES
  *
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
  * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
  * `interval` (of the median, narrow enough), `budget` (of time) or `count`; after
- * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. V1..V3 are
- * the test's own, in seconds.
+ * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. V1..V5 are
+ * the test's own, in seconds unless it says otherwise. SETTING is what the test varies besides the size, ROTATE the
+ * step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its first and last.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -31,20 +32,25 @@
 #define MEASURE_MARK "@rankwise "
 #define MEASURE_MAX_PAIRS 1024
 #define MEASURE_MAX_SIZES 256
-#define MEASURE_VALUES 3
+#define MEASURE_VALUES 5
 #define MEASURE_LEAST_EVER 3
+#define MEASURE_WARM_BATCHES 3
+#define MEASURE_MOST_MESSAGES 100000 /* of a batch */
+#define MEASURE_SENTINEL_ROUNDS 50
+#define MEASURE_MAX_CORES 4096
 #define MEASURE_TAG 77
-#define MEASURE_TAG_READY 78
-#define MEASURE_TAG_CONTROL 79
+#define MEASURE_TAG_READY 178
+#define MEASURE_TAG_CONTROL 179
 
 struct measure_test;
 
 /* One step of the command line. Keys have the names of the members; lists are `sizes=1,8,64`, `pairs=0-1,2-3` and,
- * where ranks are to be moved to other cores for the step, `cores=4-5,6-7`. */
+ * where ranks are to be moved to other cores for the step, `cores=4-5,6-7`. Groups have `ranks=0,1,2` and `on=4,5,6`
+ * instead; their ranks and cores are in `from` and `core_from`. */
 struct measure_step {
     int number;
     const struct measure_test *test;
-    int pairs;
+    int pairs;         /* of a group: its ranks */
     int from[MEASURE_MAX_PAIRS];
     int to[MEASURE_MAX_PAIRS];
     int bound;         /* pairs that have cores given: the first ones */
@@ -59,6 +65,7 @@ struct measure_step {
     long least;        /* samples at least, unless the budget ends after LEAST_EVER of them */
     long most;         /* samples at most */
     long messages;     /* of one burst: stream, share */
+    long setting;      /* what the test varies besides the size; each test says what it means */
     long rotate_bytes; /* 0: the same buffers again and again; else they walk through this much memory */
 };
 
@@ -73,6 +80,7 @@ struct measure_pair {
     long stride;
     long slots;
     long work;        /* for tests that compute: iterations of measure_work */
+    long rounds;      /* of it, for tests that poll in between */
 };
 
 /* What a batch of `messages` repetitions gave; only the measuring end fills `value`. */
@@ -81,12 +89,32 @@ struct measure_sample {
     double sentinel_ns;
     long switches;
     long messages;
+    long setting;
     int cpu[2];
 };
 
+/* One rank of a group during one point. */
+struct measure_group {
+    const struct measure_step *step;
+    MPI_Comm comm;
+    int rank, size; /* in `comm` */
+    long bytes;
+    char *send, *receive;
+};
+
+/* What all ranks of a group do together. Whatever they send is written before each batch and checked after it. */
+struct measure_group_test {
+    long (*room)(const struct measure_group *group); /* bytes of each of the two buffers */
+    void (*fill)(struct measure_group *group, uint32_t seed);
+    void (*batch)(struct measure_group *group, long messages, double value[MEASURE_VALUES]);
+    int (*arrived)(struct measure_group *group, uint32_t seed);
+    int adds; /* values are rates, to be added over the ranks; else times, of which the longest counts */
+};
+
 /*
- * One question. Either `batch`, called on both ends of one pair again and again by measure_repeat, or `all`, called
- * once for each size on all ranks of the world for tests that choose their own course.
+ * One question. Either `batch`, called on both ends of one pair again and again by measure_repeat; or `group`, called
+ * likewise on all ranks of a group by measure_repeat_group; or `all`, called once for each size on all ranks of the
+ * world for tests that choose their own course.
  */
 struct measure_test {
     const char *name;
@@ -96,6 +124,9 @@ struct measure_test {
     void (*prepare)(struct measure_pair *pair);
     void (*batch)(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]);
     void (*all)(const struct measure_step *step, long bytes);
+    const struct measure_group_test *group;
+    int slots;          /* places that the buffers have at least; 0 is 1 */
+    int before_contact; /* asked before anything else, when ranks have not talked to each other yet */
 };
 
 extern const struct measure_test *const measure_tests[]; /* tests.c; ends with NULL */
@@ -115,6 +146,8 @@ int measure_parse_step(const char *text, int number, int world, struct measure_s
 
 /* buffers.c: payload, written and checked outside of timed parts */
 void measure_buffers(struct measure_pair *pair);
+void measure_room(size_t bytes, char **send, char **receive); /* the two buffers, at least this large */
+void measure_spoil(char *buffer, long bytes);                 /* so that it shows if nothing arrives */
 void measure_fill(char *buffer, long bytes, uint32_t seed);
 int measure_matches(const char *buffer, long bytes, uint32_t seed);
 
@@ -138,10 +171,37 @@ int measure_rest(int number);
 void measure_sentinel_start(void);        /* collective over the world */
 double measure_sentinel(int peer, int role, int rounds); /* seconds one way; negative if there is none */
 
-/* repeat.c */
-int measure_repeat(struct measure_pair *pair); /* whether larger messages still fit the budget; role 0 knows */
-double measure_median(double *values, long count);       /* sorts */
+/* until.c: whether there are samples enough of a point, decided by who leads */
+struct measure_until {
+    const struct measure_step *step;
+    long bytes;
+    double start;
+    double *clean, *all; /* times of the samples that nobody interrupted, and of all */
+    long cleans, count;
+    double shortest[2];  /* of all, and of the clean ones */
+    double patience;     /* budgets that are spent on a busy machine to get clean ones */
+};
+void measure_until_begin(struct measure_until *until, const struct measure_step *step, long bytes);
+const char *measure_until_took(struct measure_until *until, double took, long switches); /* why it ends; NULL: go on */
+int measure_until_end(struct measure_until *until); /* whether larger messages still fit the budget */
+double measure_median(double *values, long count);  /* sorts */
 int measure_narrow(double *values, long count, double precision);
+
+/* repeat.c, group.c: whether larger messages still fit the budget; role 0 and rank 0 of the group know */
+int measure_repeat(struct measure_pair *pair);
+int measure_repeat_group(struct measure_group *group);
+
+double measure_round_trip(struct measure_pair *pair); /* seconds of one, roughly, for tests to choose their work by */
+
+/* interrupts.c: of devices, and softirqs for what the network received, by core; 0 if the kernel does not tell */
+int measure_interrupts(long *hard, long *soft);
+
+/* counters.c: of this thread so far; negative if the kernel offers no counters */
+double measure_cache_misses(void);
+
+/* peers.c */
+extern double measure_resident_at_start;
+double measure_resident(void);
 
 /* census.c: who runs where, and what the library says of itself */
 void measure_census(void);

@@ -98,25 +98,18 @@ static void batch_receive(struct measure_pair *pair, long messages, double value
     finish(value, cpu, messages);
 }
 
-#define TRIPS 11
-
-/* Three round trips are longer than most transfers of this size; libraries that sleep while they wait vary much. */
+/* Three round trips are longer than most transfers of this size. */
 static void prepare(struct measure_pair *pair)
 {
-    double took[TRIPS];
-    for (int i = 0; i < TRIPS; i++) {
-        const double before = measure_now();
-        if (pair->role == 0) {
-            send_plain(pair);
-            receive_plain(pair);
-        } else {
-            receive_plain(pair);
-            send_plain(pair);
-        }
-        took[i] = measure_now() - before;
-    }
-    pair->work = measure_work_for(3 * measure_median(took, TRIPS) + 2e-6);
+    pair->work = measure_work_for(3 * measure_round_trip(pair) + 2e-6);
 }
 
-const struct measure_test measure_send_overhead = {"send_overhead", 0, 2, 1, prepare, batch_send, NULL};
-const struct measure_test measure_receive_overhead = {"receive_overhead", 1, 2, 1, prepare, batch_receive, NULL};
+const struct measure_test measure_send_overhead = {
+    .name = "send_overhead", .receivers = 2, .repeats = 1, .prepare = prepare, .batch = batch_send};
+const struct measure_test measure_receive_overhead = {
+    .name = "receive_overhead",
+    .measured_at = 1,
+    .receivers = 2,
+    .repeats = 1,
+    .prepare = prepare,
+    .batch = batch_receive};

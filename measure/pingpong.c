@@ -20,4 +20,4 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
     value[0] = (measure_now() - before - measure_clock_cost()) / (double)messages / 2;
 }
 
-const struct measure_test measure_pingpong = {"pingpong", 0, 3, 1, NULL, batch, NULL};
+const struct measure_test measure_pingpong = {.name = "pingpong", .receivers = 3, .repeats = 1, .batch = batch};

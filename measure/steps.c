@@ -34,6 +34,31 @@ static int parse_cores(char *text, struct measure_step *step)
     return 1;
 }
 
+/* `0,1,2`: numbers of at least `least` and below `end`, into `numbers`; returns how many, 0 for anything else. */
+static int parse_group(char *text, int least, int end, int *numbers)
+{
+    int count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *tail;
+        const long number = strtol(word, &tail, 10);
+        if (count == MEASURE_MAX_PAIRS || *tail || number < least || number >= end)
+            return 0;
+        numbers[count++] = (int)number;
+    }
+    return count;
+}
+
+static int parse_ranks(char *text, int world, struct measure_step *step)
+{
+    step->pairs = parse_group(text, 0, world, step->from);
+    for (int i = 0; i < step->pairs; i++)
+        for (int j = 0; j < i; j++)
+            if (step->from[i] == step->from[j])
+                return 0;
+    return step->pairs > 0;
+}
+
 static int parse_sizes(char *text, struct measure_step *step)
 {
     char *rest = NULL;
@@ -59,7 +84,7 @@ static int parse_number(const char *key, const char *text, struct measure_step *
         {"longest_s", &step->longest_s, NULL, 0},
         {"precision", &step->precision, NULL, 0},  {"least", NULL, &step->least, 1},
         {"most", NULL, &step->most, 1},            {"messages", NULL, &step->messages, 2},
-        {"rotate_bytes", NULL, &step->rotate_bytes, 0},
+        {"rotate_bytes", NULL, &step->rotate_bytes, 0}, {"setting", NULL, &step->setting, 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i].key)) {
@@ -82,8 +107,12 @@ static int parse_word(char *word, int world, struct measure_step *step)
     if (!value)
         return 0;
     *value++ = 0;
+    if (!strcmp(word, "ranks"))
+        return step->test->group && parse_ranks(value, world, step);
+    if (!strcmp(word, "on"))
+        return step->test->group && (step->bound = parse_group(value, -1, 1 << 20, step->core_from)) > 0;
     if (!strcmp(word, "pairs"))
-        return parse_pairs(value, world, step);
+        return !step->test->group && parse_pairs(value, world, step);
     if (!strcmp(word, "cores"))
         return parse_cores(value, step);
     if (!strcmp(word, "sizes"))

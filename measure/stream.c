@@ -31,4 +31,4 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
     value[0] = burst(pair, messages);
 }
 
-const struct measure_test measure_stream = {"stream", 0, 2, 0, NULL, batch, NULL};
+const struct measure_test measure_stream = {.name = "stream", .receivers = 2, .batch = batch};

@@ -50,7 +50,10 @@ def test_only_rates_of_the_same_window_are_added():
         for window in range(3 if pair == 0 else 2):
             rate = scale * (window + 1)
             rows.append(
-                (0, 5, "share", "network", 2, pair, 2 + pair, 65536, 16, 0, None, 0, 1, rate, rate, 0.2, "{}")
+                (
+                    *(0, 5, "share", "network", 2, pair, 2 + pair, 65536, 16, 0, None, 0, 1),
+                    *(rate, rate, 0.2, 0.0, 0.0, 0, 0, "{}"),
+                )
             )
     found = sweep(pl.DataFrame(rows, schema=SCHEMA, orient="row"), 65536, "value1")
     # THEN the totals are 11 and 22

@@ -17,6 +17,9 @@ from rankwise.measure.samples import SCHEMA
 FAST, SLOW = Truth(), Truth(L=3e-5, o=2e-6, o_receive=3e-6, g=2e-6, G=1 / 12.5e6, O=1e-9, limit=None)
 
 
+REST = (0.0, 0.0, 0, 0, "{}")  # further values, setting, rotate_bytes, context
+
+
 def two_channels(pairs=(1, 2, 4), rate=12.5e6) -> pl.DataFrame:
     near = samples(FAST, Noise(), 1, each=9)
     far = samples(SLOW, Noise(sentinel=False, slow_share=0), 2, each=9).with_columns(
@@ -28,7 +31,8 @@ def two_channels(pairs=(1, 2, 4), rate=12.5e6) -> pl.DataFrame:
         messages = rate / size if size == 65536 else 1e5
         each = (messages * size / k, messages / k, 0.2)
         share += [
-            (launch, 9, "share", NETWORK, k, i, 4 + i, size, 16, 0, None, 0, 1, *each, "{}") for i in range(k)
+            (launch, 9, "share", NETWORK, k, i, 4 + i, size, 16, 0, None, 0, 1, *each, *REST)
+            for i in range(k)
         ]
     return pl.concat([near, far, pl.DataFrame(share, schema=SCHEMA, orient="row")])
 

@@ -6,7 +6,9 @@ import pytest
 
 from rankwise.measure.samples import Launch, concatenate, save, undisturbed
 
-SAMPLE = "sample 3 pingpong 1 0 1 1024 32 2 50.9 0 1 3.5177e-07 0.0000e+00 0.0000e+00"
+SAMPLE = (
+    "sample 3 pingpong 1 0 1 1024 32 2 50.9 0 1 3.5177e-07 0.0000e+00 0.0000e+00 0.0000e+00 0.0000e+00 0 0"
+)
 
 
 def test_lines_are_read_behind_a_launchers_prefix_and_beside_other_output():

@@ -14,7 +14,7 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import SCHEMA, Estimate, LinkClass, Machine, Node, Resource
 from rankwise.measure.capacity import Sweep, sweep
 from rankwise.measure.fit import ChannelFit, fit_channel, measured
-from rankwise.measure.points import Points, collect
+from rankwise.measure.points import FITTED, Points, collect
 from rankwise.measure.statistics import CONFIDENCE, Median, median
 
 SHARE_BYTES, RATE_BYTES = 65536, 8
@@ -54,6 +54,7 @@ class Findings:
 def find(samples: pl.DataFrame, missing: Mapping[str, str]) -> Findings:
     """Fit every channel that has samples; one with too few becomes missing."""
     findings = Findings(missing=dict(missing))
+    samples = samples.filter(pl.col("test").is_in(FITTED))
     for channel in samples["channel"].unique(maintain_order=True):
         of_channel = samples.filter(pl.col("channel") == channel)
         points = collect(of_channel.filter(pl.col("test") != "share"))

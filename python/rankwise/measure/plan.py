@@ -62,12 +62,16 @@ class Plan:
         sharing: Pairs from one node to another, to be used 1, 2, ... at a time.
         missing: By channel, why it is not measured.
         one_machine: Whether those nodes are emulated on one machine.
+        by_host: All ranks, by host.
+        nodes: Topology by host.
     """
 
     pairs: dict[str, Pair] = field(default_factory=dict)
     sharing: list[Pair] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     one_machine: bool = False
+    by_host: dict[str, list[Rank]] = field(default_factory=dict)
+    nodes: dict[str, NodeTopology] = field(default_factory=dict)
 
     @property
     def cores_suffice(self) -> bool:
@@ -98,8 +102,8 @@ def choose(
         topologies: By host.
         same_machine: Whether two hosts are one machine (emulated nodes), whose PUs are then the same.
     """
-    plan = Plan()
-    by_host: dict[str, list[Rank]] = {}
+    plan = Plan(nodes=dict(topologies))
+    by_host = plan.by_host
     for rank in ranks:
         by_host.setdefault(rank.host, []).append(rank)
     for host, members in by_host.items():

@@ -28,6 +28,10 @@ QUANTITIES = {
 }
 
 
+# Tests that the fit is made from; the others answer questions of their own.
+FITTED = ("pingpong", "send_overhead", "receive_overhead", "stream", "eager", "cache_line", "share")
+
+
 @dataclass
 class Points:
     """What was timed on one channel.
@@ -101,11 +105,12 @@ class Points:
 
 
 def collect(samples: pl.DataFrame) -> Points:
-    """Points of the samples of one channel.
+    """Points of the samples of one channel that the fit is made from: no further tests, no rotating buffers.
 
     Samples with a sentinel are sorted into two regimes by it, if there are two and they matter to messages. Without
     one, points with two clear modes keep that which dominates over all of them.
     """
+    samples = samples.filter(pl.col("test").is_in(FITTED) & (pl.col("rotate_bytes") == 0))
     kept = undisturbed(samples)
     points = Points()
     if len(samples):
@@ -145,7 +150,10 @@ def _by_sentinel(samples: pl.DataFrame, points: Points) -> pl.DataFrame:
         for name, part in parts.items()
     }
     points.regime = max(covered, key=covered.__getitem__)
-    return parts[points.regime]
+    own = parts.pop(points.regime)
+    # Points that were only timed in the other regime say more than none: without them there might be no fit.
+    (other,) = parts.values()
+    return pl.concat([own, other.join(own, on=["test", "bytes"], how="anti")])
 
 
 def _regimes_matter(faster: pl.DataFrame, slower: pl.DataFrame) -> bool:

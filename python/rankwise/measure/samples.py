@@ -19,7 +19,8 @@ from rankwise.whole_files import replacing
 
 MARK = "@rankwise "
 
-# As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, three values.
+# As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, five values,
+# setting, rotate_bytes.
 SCHEMA = {
     "launch": pl.Int32,
     "step": pl.Int32,
@@ -37,6 +38,10 @@ SCHEMA = {
     "value1": pl.Float64,
     "value2": pl.Float64,
     "value3": pl.Float64,
+    "value4": pl.Float64,
+    "value5": pl.Float64,
+    "setting": pl.Int64,
+    "rotate_bytes": pl.Int64,
     "context": pl.String,
 }
 
@@ -97,7 +102,9 @@ class Launch:
             (
                 *(int(w[0]), w[1], int(w[2]), int(w[3]), int(w[4]), int(w[5]), int(w[6]), int(w[7])),
                 sentinel * 1e-9 if sentinel >= 0 else None,
-                *(int(w[9]), int(w[10]), float(w[11]), float(w[12]), float(w[13])),
+                *(int(w[9]), int(w[10])),
+                *map(float, w[11:16]),
+                *(int(w[16]), int(w[17])),
             )
         )
 
@@ -153,14 +160,15 @@ def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 def undisturbed(samples: pl.DataFrame, least: int = 3, least_share: float = 0.2) -> pl.DataFrame:
     """Leave out samples during which the kernel took a rank off its core, and say where that was not possible.
 
-    Each point (test, pairs, size) is judged by itself: where fewer than `least` samples or less than `least_share` of
-    them would be left, all are kept. Ranks that share a core, or whose core also serves the network, are interrupted in
-    every sample that lasts long enough (above all in tests that compute), and that is then what is measured.
+    Each point (test, pairs, size, setting, buffers) is judged by itself: where fewer than `least` samples or less than
+    `least_share` of them would be left, all are kept. Ranks that share a core, or whose core also serves the network,
+    are interrupted in every sample that lasts long enough (above all in tests that compute), and that is then what is
+    measured.
 
     Returns:
         The samples that are left with a further column `interrupted`: whether they are of a point that was kept whole.
     """
-    point = ["test", "pairs", "bytes"]
+    point = ["test", "pairs", "bytes", "setting", "rotate_bytes"]
     quiet = pl.col("switches") == 0
     enough = (quiet.sum() >= pl.max_horizontal(least, least_share * pl.len())).over(point)
     few = ~enough & (~quiet).any().over(point)

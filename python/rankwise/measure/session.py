@@ -99,7 +99,7 @@ class Session:
             # On a busy machine a launch takes longer than its points ask for.
             if number and (time.monotonic() - start) * (number + 1) / number > PATIENCE * self.effort.seconds:
                 return
-            steps = steps_for(self.plan, self.effort, around)
+            steps = steps_for(self.plan, self.effort, around, number)
             launch = Launch(number, channels=steps.channels)
             launch.context = self._context(launch)
             self.launches.append(launch)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankwise.machine.channels import NETWORK
-from rankwise.measure.plan import Pair, Plan
+from rankwise.measure.plan import End, Pair, Plan
+from rankwise.measure.questions import add_steps
 
 CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
@@ -29,6 +30,8 @@ class Effort:
         eager: Sizes of the first launch; the later ones close in on the limit.
         share_s: Length of one window of the sharing sweep, if that leaves most of the time to the other tests.
         share_windows: Windows for each count of pairs, in each launch.
+        questions: Share of the time that is for the further questions (rankwise.measure.questions).
+        quick: Whether only the questions of `--quick` are asked.
     """
 
     seconds: float
@@ -40,6 +43,8 @@ class Effort:
     eager: tuple[int, ...]
     share_s: float
     share_windows: int
+    questions: float
+    quick: bool
 
 
 def _powers(last: int, between: bool = False) -> tuple[int, ...]:
@@ -59,6 +64,8 @@ QUICK = Effort(
     eager=_powers(18),
     share_s=0.2,
     share_windows=2,
+    questions=0.25,
+    quick=True,
 )
 FULL = Effort(
     seconds=300.0,
@@ -70,6 +77,8 @@ FULL = Effort(
     eager=_powers(20, between=True),
     share_s=0.5,
     share_windows=5,
+    questions=0.4,
+    quick=False,
 )
 
 
@@ -93,12 +102,31 @@ class Steps:
         self, test: str, channel: str, pairs: list[Pair], sizes: tuple[int, ...], **numbers: float
     ) -> None:
         """Add one step."""
-        words = [
-            test,
+        who = [
             "pairs=" + ",".join(f"{p.source.rank}-{p.destination.rank}" for p in pairs),
             "cores=" + ",".join(f"{p.source.pu}-{p.destination.pu}" for p in pairs),
+        ]
+        self._add(test, channel, who, sizes, numbers)
+
+    def add_group(
+        self, test: str, group: Sequence[End], sizes: tuple[int, ...], channel: str = "", **numbers: float
+    ) -> None:
+        """Add one step of a group of ranks; `channel` is `group NODES x RANKS` if left out."""
+        nodes = len({end.host for end in group})
+        who = [
+            "ranks=" + ",".join(str(end.rank) for end in group),
+            "on=" + ",".join(str(end.pu) for end in group),
+        ]
+        self._add(test, channel or f"group {nodes} x {len(group) // nodes}", who, sizes, numbers)
+
+    def _add(
+        self, test: str, channel: str, who: list[str], sizes: tuple[int, ...], numbers: Mapping[str, float]
+    ) -> None:
+        words = [
+            test,
+            *who,
             "sizes=" + ",".join(map(str, sizes)),
-            *(f"{key}={value:g}" for key, value in numbers.items()),
+            *(f"{key}={value:.12g}" for key, value in numbers.items()),
         ]
         self.arguments.append(":".join(words))
         self.channels[len(self.arguments)] = channel
@@ -107,13 +135,14 @@ class Steps:
         self.seconds += each * len(sizes)
 
 
-def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]]) -> Steps:
+def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]], number: int = 0) -> Steps:
     """Steps of one launch.
 
     Args:
         plan: Who measures.
         effort: How much.
         around: By channel, sizes just below and above its eager limit as far as known from the launches before.
+        number: Of the launch; some questions are asked by the first ones only.
     """
     steps = Steps()
     each = _budget(plan, effort)
@@ -136,6 +165,7 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]])
         numbers = {"batch_s": _window(plan, effort), "most": effort.share_windows}
         steps.add("share", NETWORK, plan.sharing[:count], (65536,), messages=16, **numbers)
         steps.add("share", NETWORK, plan.sharing[:count], (8,), messages=160, **numbers)
+    add_steps(steps, plan, effort.seconds / effort.launches * effort.questions, effort.quick, number)
     return steps
 
 
@@ -158,7 +188,9 @@ def _window(plan: Plan, effort: Effort) -> float:
 def _budget(plan: Plan, effort: Effort) -> float:
     """Seconds for each point, so that all launches together take about what was asked for."""
     points = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
-    left = effort.seconds / effort.launches - _windows(plan, effort) * 1.5 * _window(plan, effort)
+    left = effort.seconds * (1 - effort.questions) / effort.launches - _windows(plan, effort) * 1.5 * _window(
+        plan, effort
+    )
     return max(0.02, left / points / max(1, len(plan.pairs)))
 
 
