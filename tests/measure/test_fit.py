@@ -156,7 +156,7 @@ def test_ranks_that_are_always_interrupted_keep_their_samples():
 
 
 def test_too_little_is_said():
-    table = samples(Truth(), Noise(), 1, each=9).filter(pl.col("test") == "pingpong")
+    table = samples(Truth(), Noise(), 1, each=9).filter(pl.col("test") != "pingpong")
     with pytest.raises(RankwiseError, match="too few points"):
         fit_channel(collect(table))
 
@@ -197,3 +197,31 @@ def test_the_regime_that_tells_of_all_points_is_taken_though_the_other_lasted_lo
     points = collect(pl.concat([fast, slow]))
     assert points.regime == "faster"
     assert near(fit_channel(points).segments[0].o_receive_s, Truth().o_receive, 0.05)
+
+
+@pytest.mark.parametrize(
+    "lacking", [["send_overhead"], ["receive_overhead"], ["send_overhead", "receive_overhead"]]
+)
+@pytest.mark.parametrize("sizes", [[1], [1, 1024], [1, 64, 1024, 65536, 262144]])
+def test_what_was_not_timed_is_assumed_and_the_rest_still_measured(lacking, sizes):
+    # GIVEN a launch that ended before it came to the overheads, or to more than one size
+    truth = Truth(limit=None)
+    table = samples(truth, Noise(slow_share=0.0), seed=2, sizes=sizes).filter(~pl.col("test").is_in(lacking))
+    fit = fit_channel(collect(table), replicates=20)
+    eager = fit.segments[0]
+    # THEN the curve is that of the ping-pong
+    total = eager.L_s.value + eager.o_s.value + eager.o_receive_s.value
+    assert total == pytest.approx(truth.pingpong(1), rel=0.05)
+    assert eager.L_s.obtained == "measured"
+    # THEN what was not timed says so
+    assert eager.o_s.obtained == ("assumed" if "send_overhead" in lacking else "measured")
+    if "receive_overhead" in lacking:
+        assert eager.o_receive_s.obtained == "assumed"
+    assert eager.G_s_per_byte.obtained == ("assumed" if len(sizes) == 1 else "measured")
+
+
+def test_the_error_on_sizes_that_were_left_out_is_told():
+    fit = fit_channel(collect(samples(Truth(), Noise(), seed=7)), replicates=10)
+    assert 0 <= fit.held_out_error < 0.05
+    few = fit_channel(collect(samples(Truth(limit=None), Noise(), 3, sizes=[1, 1024, 65536])), replicates=10)
+    assert few.held_out_error is None or few.held_out_error < 0.2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.measure.segments import fit_line, segment
+from rankwise.measure.segments import fit_line, held_out, segment
 
 SIZES = np.array(sorted({1, *(2**k for k in range(23)), *(3 * 2**k for k in range(21))}), dtype=float)
 
@@ -75,3 +75,17 @@ def test_dynamic_programming_finds_what_trying_all_divisions_finds():
         # WHEN three segments are forced by a tiny noise, THEN their borders are the same
         found = segment(x, y, most=3, least_points=2, errors=1e-9)
         assert tuple(line.first for line in found[1:]) == best[1]
+
+
+def test_left_out_points_are_judged_by_lines_that_do_not_know_them():
+    x = np.array([2.0**k for k in range(16)])
+    y = 1e-6 + 1e-9 * x
+    # GIVEN a line, THEN the error is nothing; with a turn that nobody told of it is not
+    assert held_out(x, y).max() < 1e-9
+    assert len(held_out(x, y)) == 14
+    bumpy = y.copy()
+    bumpy[7] *= 1.5
+    assert held_out(x, bumpy).max() > 0.3
+    # THEN points at a border stay, and a few points tell nothing
+    assert len(held_out(x, y, borders=[7])) == 12
+    assert len(held_out(x[:3], y[:3])) == 0

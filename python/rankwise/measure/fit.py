@@ -21,7 +21,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, Segment
 from rankwise.measure.points import QUANTITIES, Points
-from rankwise.measure.segments import fit_line, scatter, segment
+from rankwise.measure.segments import fit_line, held_out, scatter, segment
 
 REPLICATES = 200
 _SIDES = ("send_busy", "receive_busy")
@@ -39,6 +39,7 @@ class ChannelFit:
         segments: As in the machine file.
         eager_limit: Largest size that is sent before its receive is posted; assumed if it is the largest tried.
         worst_error: Largest relative distance of a ping-pong median from its line.
+        held_out_error: Median distance of sizes from lines that were fitted without them; `None` of a few sizes.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
         core_share: Share of the ping-pong time that a sender's core is busy at the largest eager size.
     """
@@ -46,6 +47,7 @@ class ChannelFit:
     segments: list[Segment]
     eager_limit: Estimate | None
     worst_error: float
+    held_out_error: float | None
     progress: str
     core_share: float
 
@@ -112,15 +114,15 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     """Fit a channel.
 
     Args:
-        points: Its points: ping-pong at three sizes or more, both overheads at one or more.
+        points: Its points: ping-pong at one size or more; what else there is tells the other parameters.
         replicates: Bootstrap replicates for the intervals.
         seed: Of the bootstrap.
 
     Raises:
-        RankwiseError: Too little was measured.
+        RankwiseError: No ping-pong was timed.
     """
     sizes = points.sizes("pingpong")
-    if len(sizes) < 3 or not points.sizes("send_busy") or not points.sizes("receive_busy"):
+    if not sizes:
         raise RankwiseError(
             "too few points for a fit", "give it more time: leave out `--quick`, or raise `--budget`"
         )
@@ -138,6 +140,7 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         errors["pingpong", s] = max(errors["pingpong", s], drift)
     known = np.array([errors["pingpong", s] for s in sizes])
     found = segment(x, y, borders=border, floor=o + o_receive, errors=known)
+    off = held_out(x, y, borders=border, floor=o + o_receive, errors=known)
     shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
     best = _parameters(shape, medians)
     drawn = [_parameters(shape, t) for t in points.replicates(replicates, np.random.default_rng(seed))]
@@ -148,6 +151,7 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
         eager_limit=_limit(points, below, above),
         worst_error=float(np.abs(fitted / y - 1)[known <= max(WELL_KNOWN, known.min())].max()),
+        held_out_error=float(np.median(off)) if len(off) else None,
         progress=_progress(shape, medians),
         core_share=_core_share(shape, medians),
     )
@@ -165,9 +169,13 @@ def _overheads(shape: _Shape, table: Table) -> tuple[float, float, float, float]
     """Overheads o, o_receive and O, and the o_receive that was timed.
 
     Both overheads are part of the shortest message's way, so they cannot be longer than it. Where waiting sleeps, or a
-    message is late, the receiver's wait holds more than its overhead.
+    message is late, the receiver's wait holds more than its overhead. A side that was not timed is taken to be as the
+    other; without both, they stay part of the latency.
     """
-    (o, slope), (timed, slope_receive) = (_line(shape, table, side, shape.eager(side)) for side in _SIDES)
+    sides = [_line(shape, table, side, shape.eager(side)) for side in _SIDES if shape.sizes[side]]
+    if not sides:
+        return 0.0, 0.0, 0.0, 0.0
+    (o, slope), (timed, slope_receive) = sides[0], sides[-1]
     trip = table["pingpong", shape.sizes["pingpong"][0]]
     o = min(o, trip)
     return o, min(timed, trip - o), (slope + slope_receive) / 2, timed
@@ -212,13 +220,22 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
     if best.o_receive < best.o_receive_timed:
         source = f"what the ping-pong leaves: a receive was timed at {best.o_receive_timed:.3g} s, longer than the way"
         o_receive = Estimate(best.o_receive, "assumed", source=source)
+    if not sends:
+        o = Estimate(o.value, "assumed", source=_untimed(receives))
+    if not receives:
+        o_receive = Estimate(o_receive.value, "assumed", source=_untimed(sends))
+    if not sends + receives:
+        per_byte = Estimate(0.0, "assumed", source=_untimed(0))
     if not points.sizes("gap"):
         g = Estimate(0.0, "assumed", source="no bursts were timed, so only o bounds the rate")
     gap_per_byte = _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips)
-    if at and shape.cuts[at][0] == shape.cuts[at][1]:
-        gap_per_byte = Estimate(
-            gap_per_byte.value, "assumed", source="as for smaller messages: one size was timed"
+    if shape.cuts[at][0] == shape.cuts[at][1]:
+        source = (
+            "as for smaller messages: one size was timed"
+            if at
+            else "one size was timed, which tells no slope"
         )
+        gap_per_byte = Estimate(gap_per_byte.value, "assumed", source=source)
     if not shape.is_eager(at):
         reason = "as for eager messages: beyond the eager limit waiting cannot be told from the transfer"
         o_receive, g, per_byte = (
@@ -237,6 +254,10 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         up_to_bytes=shape.up_to(at),
         o_receive_s=o_receive,
     )
+
+
+def _untimed(other: int) -> str:
+    return "not timed; taken to be as at the other end" if other else "not timed; it is part of the latency"
 
 
 def _limit(points: Points, below: int | None, above: int | None) -> Estimate | None:

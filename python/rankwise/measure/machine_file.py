@@ -184,6 +184,8 @@ def _told(findings: Findings) -> dict[str, str | int | float | bool]:
     told: dict[str, str | int | float | bool] = {}
     for name, found in findings.channels.items():
         told[f"{name}_worst_fit_error"] = round(found.fit.worst_error, 4)
+        if found.fit.held_out_error is not None:
+            told[f"{name}_held_out_error"] = round(found.fit.held_out_error, 4)
         told[f"{name}_interrupted_share"] = round(found.points.interrupted, 4)
         told[f"{name}_interrupted_kept_share"] = round(found.points.kept_interrupted, 4)
         told[f"{name}_other_regime_share"] = round(found.points.other_regime, 4)

@@ -133,3 +133,36 @@ def segment(
         found.append(Line(first, last, *lines[first, last][:2]))
         last, k = first - 1, k - 1
     return found[::-1]
+
+
+def held_out(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    borders: Collection[int] = (),
+    floor: float = 0.0,
+    errors: np.ndarray | float = RELATIVE_NOISE,
+    folds: int = 4,
+) -> np.ndarray:
+    """How far lines are from points that they were not fitted to: every `folds`-th is left out in turn.
+
+    The first and the last point and those at a border are never left out, as nothing else tells of what is beyond.
+
+    Returns:
+        Relative distances, one for each point that was left out once; empty for a few points.
+    """
+    count = len(x)
+    known = np.broadcast_to(np.asarray(errors, dtype=float), count)
+    fixed = {0, count - 1} | {b for b in borders} | {b + 1 for b in borders}
+    off = []
+    for fold in range(folds):
+        out = [i for i in range(count) if i % folds == fold and i not in fixed]
+        kept = np.array([i for i in range(count) if i not in out], dtype=int)
+        if not out or len(kept) < 3:
+            continue
+        stops = [int(np.searchsorted(kept, b)) for b in borders]
+        lines = segment(x[kept], y[kept], borders=stops, floor=floor, errors=known[kept])
+        for i in out:
+            line = next(each for each in lines if i < kept[each.last])
+            off.append(abs((line.intercept + line.slope * x[i]) / y[i] - 1))
+    return np.array(off)
