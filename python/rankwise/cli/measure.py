@@ -19,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget", type=duration, metavar="TIME", help="aim at this much time, for example 2min"
     )
     parser.add_argument(
+        "--resume", action="store_true", help="go on with the interrupted measurement of this machine file"
+    )
+    parser.add_argument(
         "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"
     )
     instead = parser.add_argument_group("instead of measuring")
@@ -47,16 +50,22 @@ def run(args: argparse.Namespace) -> int:
         return measure_show.run(args, _site(args) if args.command or args.lab else None)
     from rankwise.cli import measure_end
     from rankwise.cli.terminal import Terminal
-    from rankwise.measure import outcome
+    from rankwise.measure import outcome, resume
+    from rankwise.measure import samples as sample_files
     from rankwise.measure.session import Session
     from rankwise.measure.steps import effort
 
     terminal = Terminal(args)
     site = _site(args)
     default = f"{args.lab}{outcome.SUFFIX}" if args.lab else None
-    output = outcome.output_path(args.output or default, args.force)
+    output = outcome.output_path(args.output or default, args.force, args.resume)
+    kept = outcome.samples_path(output)
     session = Session(site, effort(args.quick, args.budget))
+    if args.resume:
+        session.before = resume.load(kept)
     session.prepare()
+    resume.check(session.before, session.context())
+    session.kept = lambda samples: sample_files.save(samples, kept) if len(samples) else None
     measure_end.announce(terminal, session)
     parts = 1000
     with terminal.progress("measuring", parts) as update:

@@ -34,8 +34,13 @@ class Written:
     sha256: str
 
 
-def output_path(asked: str | None, force: bool) -> Path:
+def output_path(asked: str | None, force: bool, resume: bool = False) -> Path:
     """Where the machine file will be, made sure of before anything is measured.
+
+    Args:
+        asked: By the user.
+        force: Files that exist may be replaced.
+        resume: Likewise, by a measurement that goes on with them.
 
     Raises:
         RankwiseError: It exists, or its directory cannot be written.
@@ -47,9 +52,10 @@ def output_path(asked: str | None, force: bool) -> Path:
             f"`{path}` is a directory", f"name a file, for example `-o {path / ('site' + SUFFIX)}`"
         )
     for each in (path, samples_path(path)):
-        if each.exists() and not force:
+        if each.exists() and not force and not resume:
             raise RankwiseError(
-                f"`{each}` exists", f"use `--force` to replace it, or another name than `{option}`"
+                f"`{each}` exists",
+                f"`--resume` goes on with what was interrupted, `--force` replaces it; or another name than `{option}`",
             )
     if not os.access(path.parent, os.W_OK):
         reason = "cannot be written" if path.parent.is_dir() else "does not exist"
@@ -71,6 +77,7 @@ def write(session: Session, path: Path) -> Written:
     table = session.samples()
     if not len(table):
         raise RankwiseError("interrupted before anything was measured", status=130)
+    launches = table["launch"].n_unique()
     kept = samples_path(path)
     sample_files.save(table, kept)
     findings = find(table, session.plan.missing)
@@ -80,7 +87,7 @@ def write(session: Session, path: Path) -> Written:
         findings,
         name=path.name.removesuffix(SUFFIX),
         node=_node(session, path),
-        context={**_context(session), "samples": kept.name},
+        context={**_context(session), "launches": launches, "samples": kept.name},
         network_protocol=network_protocol(),
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
@@ -126,7 +133,6 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
         "hosts": ", ".join(session.topologies),
         "processor": about["processor"],
         "ranks": session.census.world,
-        "launches": len(session.launches),
         "load_before": session.census.ranks.get(0, {}).get("load", ""),
         "overheads": "post-work-wait (measure/overhead.c)",
         "gap": "PRTT(n,s), n = 40 (measure/stream.c)",

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -17,15 +17,18 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
+from rankwise.measure.bends import bends
 from rankwise.measure.fit import eager_limit
 from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
-from rankwise.measure.samples import Launch, concatenate
+from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.site import Site
 from rankwise.measure.steps import Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
 PATIENCE = 1.5  # of the time aimed at
+KEEP_EVERY_S = 20.0
+MOST_BENDS = 4  # sizes added for each channel and launch
 
 
 @dataclass
@@ -41,6 +44,8 @@ class Session:
         topologies: By host.
         assumed_hosts: Hosts whose topology was not seen but assumed to be that of this machine.
         interrupted: Whether the user stopped it.
+        before: Samples of an interrupted measurement that this one goes on with.
+        kept: Called with all samples now and then, so that what was measured outlives this process.
     """
 
     site: Site
@@ -52,6 +57,8 @@ class Session:
     assumed_hosts: list[str] = field(default_factory=list)
     unbound: list[int] = field(default_factory=list)
     interrupted: bool = False
+    before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
+    kept: Callable[[pl.DataFrame], None] = lambda samples: None
 
     def prepare(self) -> None:
         """Compile, ask the ranks where they are, and choose who measures.
@@ -92,23 +99,22 @@ class Session:
         Args:
             said: Called as points end, with their number, the number there will be, and the launch under way.
         """
-        around: dict[str, tuple[int, int]] = {}
-        done = 0
-        start = time.monotonic()
-        for number in range(self.effort.launches):
+        around = self._limits()
+        effort = replace(self.effort, pingpong=self._sizes())
+        done, start = 0, time.monotonic()
+        first = self.next_launch()
+        left = max(1, self.effort.launches - first)
+        for number in range(first, first + left):
             # On a busy machine a launch takes longer than its points ask for.
-            if number and (time.monotonic() - start) * (number + 1) / number > PATIENCE * self.effort.seconds:
+            ran = number - first
+            aim = self.effort.seconds * left / self.effort.launches
+            if ran and (time.monotonic() - start) * (ran + 1) / ran > PATIENCE * aim:
                 return
-            steps = steps_for(self.plan, self.effort, around, number)
+            steps = steps_for(self.plan, effort, around, number)
             launch = Launch(number, channels=steps.channels)
-            launch.context = self._context(launch)
+            launch.context = self.context() | {"launch": number}
             self.launches.append(launch)
-            total = steps.points * self.effort.launches
-            finished = done
-
-            def heard(launch: Launch = launch, finished: int = finished, total: int = total) -> None:
-                said(finished + len(launch.points), total, launch)
-
+            heard = self._hearer(launch, done, steps.points * left, said)
             patience = 5 * steps.seconds + CENSUS_PATIENCE_S
             try:
                 with self.site.command(steps.arguments) as command:
@@ -116,12 +122,42 @@ class Session:
             except launching.Interrupted:
                 self.interrupted = True
                 return
+            finally:
+                self.kept(self.samples())
             done += steps.points
             around |= self._limits()
+            effort = replace(self.effort, pingpong=self._sizes())
+
+    def next_launch(self) -> int:
+        """Number of the first launch: after those of the measurement that this one goes on with."""
+        return 0 if self.before.is_empty() else 1 + int(self.before["launch"].max())
+
+    def _hearer(
+        self, launch: Launch, done: int, total: int, said: Callable[[int, int, Launch], None]
+    ) -> Callable[[], None]:
+        saved = time.monotonic()
+
+        def heard() -> None:
+            nonlocal saved
+            said(done + len(launch.points), total, launch)
+            if time.monotonic() - saved > KEEP_EVERY_S:
+                self.kept(self.samples())
+                saved = time.monotonic()
+
+        return heard
+
+    def _sizes(self) -> tuple[int, ...]:
+        """Sizes of the ping-pong: those of the effort, and more where the curves seen so far bend."""
+        trips = self.samples().filter(pl.col("test") == "pingpong")
+        more: set[int] = set()
+        for _, of_channel in trips.group_by("channel"):
+            medians = of_channel.group_by("bytes").agg(pl.col("value1").median()).sort("bytes")
+            more |= set(bends(medians["bytes"].to_list(), medians["value1"].to_list(), MOST_BENDS))
+        return tuple(sorted({*self.effort.pingpong, *more}))
 
     def samples(self) -> pl.DataFrame:
         """All samples so far."""
-        return concatenate(self.launches)
+        return pl.concat([self.before, concatenate(self.launches)], how="diagonal_relaxed")
 
     def _limits(self) -> dict[str, tuple[int, int]]:
         samples = self.samples().filter(pl.col("test") == "eager")
@@ -132,7 +168,8 @@ class Session:
                 limits[channel] = (below, above)
         return limits
 
-    def _context(self, launch: Launch) -> dict:
+    def context(self) -> dict:
+        """What the samples of a launch that starts now are of."""
         cores = {
             channel: {
                 side: {"rank": end.rank, "host": end.host, "core": end.core, "os_index": end.pu}
@@ -152,7 +189,6 @@ class Session:
             "ranks": self.census.ranks,
             "pairs": cores,
             "environment": {k: v for k, v in os.environ.items() if k.startswith(_TELLING)},
-            "launch": launch.number,
         }
 
 
