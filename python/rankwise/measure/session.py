@@ -148,7 +148,7 @@ class Session:
 
     def _sizes(self) -> tuple[int, ...]:
         """Sizes of the ping-pong: those of the effort, and more where the curves seen so far bend."""
-        trips = self.samples().filter(pl.col("test") == "pingpong")
+        trips = self.samples().filter((pl.col("test") == "pingpong") & (pl.col("rotate_bytes") == 0))
         more: set[int] = set()
         for _, of_channel in trips.group_by("channel"):
             medians = of_channel.group_by("bytes").agg(pl.col("value1").median()).sort("bytes")
