@@ -129,7 +129,9 @@ def test_sizes_are_added_where_the_curve_bends_and_only_there():
     assert any(8192 < size < 16384 for size in found)
     # THEN they are new, few and never closer than a tenth
     assert not set(found) & set(sizes)
-    assert bends([64, 66, 68], [1e-6, 5e-6, 1e-6], 4) == []
+    assert bends([64, 66, 68, 70], [1e-6, 1e-6, 5e-6, 5e-6], 4) == []
+    # THEN one point that is off by itself is no bend
+    assert bends(sizes, [3 * t if s == 4 else t for s, t in zip(sizes, straight, strict=True)], 4) == []
     assert bends([], [], 4) == bends([1], [1.0], 4) == []
 
 

@@ -22,6 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="go on with the interrupted measurement of this machine file"
     )
     parser.add_argument(
+        "--plot",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="draw every curve with its fit: FILE.svg, .pdf or .png; FILE.html is a page with all answers",
+    )
+    parser.add_argument(
         "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"
     )
     instead = parser.add_argument_group("instead of measuring")
@@ -48,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         from rankwise.cli import measure_show
 
         return measure_show.run(args, _site(args) if args.command or args.lab else None)
-    from rankwise.cli import measure_end
+    from rankwise.cli import measure_end, measure_plot
     from rankwise.cli.terminal import Terminal
     from rankwise.measure import outcome, resume
     from rankwise.measure import samples as sample_files
@@ -60,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     default = f"{args.lab}{outcome.SUFFIX}" if args.lab else None
     output = outcome.output_path(args.output or default, args.force, args.resume)
     kept = outcome.samples_path(output)
+    measure_plot.check(args.plot, args.force or args.resume)
     session = Session(site, effort(args.quick, args.budget))
     if args.resume:
         session.before = resume.load(kept)
@@ -71,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
     with terminal.progress("measuring", parts) as update:
         session.measure(lambda done, total, now: update(parts * done // total, measure_end.best(now)))
     written = outcome.write(session, output)
-    measure_end.tell(terminal, session, written)
+    measure_plot.write(args.plot, written)
+    measure_end.tell(terminal, session, written, args.plot)
     return 130 if session.interrupted else 0
 
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from shlex import quote
 
 from rankwise.cli.terminal import Terminal
 from rankwise.quantities import bytes_text, seconds_text
+
+MOST_ROWS = 24
 
 
 def announce(terminal: Terminal, session) -> None:
@@ -24,6 +27,7 @@ def announce(terminal: Terminal, session) -> None:
         count = len(session.unbound)
         who = f"rank {session.unbound[0]} is" if count == 1 else f"{count} ranks are"
         terminal.warning(f"{who} not bound to one core; each is bound while it measures", "unbound-ranks")
+    terminal.note(f"measuring for about {seconds_text(session.effort.seconds)}")
     if session.assumed_hosts:
         hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)
         terminal.warning(
@@ -39,7 +43,7 @@ def best(launch) -> str:
     return ""
 
 
-def tell(terminal: Terminal, session, written) -> None:
+def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     """The result: a table of channels, or JSON; then what was written and what to do next."""
     if terminal.as_json:
         terminal.json(_document(session, written))
@@ -49,6 +53,7 @@ def tell(terminal: Terminal, session, written) -> None:
     if rows:
         terminal.table(columns, rows)
     _capacities(terminal, written.findings)
+    _answers(terminal, written.answers)
     for found in written.findings.channels.values():
         _doubts(terminal, found)
     for channel, reason in written.findings.missing.items():
@@ -56,6 +61,8 @@ def tell(terminal: Terminal, session, written) -> None:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
     terminal.wrote(written.samples)
     terminal.wrote(written.path)
+    for path in plots:
+        terminal.wrote(path)
     terminal.next(f"rankwise predict app.rw --machine {quote(str(written.path))}")
 
 
@@ -84,6 +91,24 @@ def _capacities(terminal: Terminal, findings) -> None:
     terminal.result(f"\ninterface by pairs  {rates}; {reached}")
 
 
+def _answers(terminal: Terminal, answers) -> None:
+    from rankwise.measure.answer_table import text
+
+    for answer in answers:
+        terminal.result("")
+        for line in textwrap.wrap(f"{answer.title}: {answer.sentence}", 80):
+            terminal.result(line)
+        if answer.rows:
+            rows = [[text(v, c) for v, c in zip(row, answer.columns, strict=True)] for row in answer.rows]
+            if len(rows) > MOST_ROWS:
+                terminal.note(
+                    f"{len(rows) - MOST_ROWS} more lines: in the page of `--plot NAME.html`, or `--json`"
+                )
+            terminal.table([column.name for column in answer.columns], rows[:MOST_ROWS])
+        for doubt in answer.doubts:
+            terminal.warning(doubt.text, doubt.code)
+
+
 def _doubts(terminal: Terminal, found) -> None:
     points = found.points
     if points.other_regime > 0.01:
@@ -108,12 +133,15 @@ def _doubts(terminal: Terminal, found) -> None:
 def _document(session, written) -> dict:
     import msgspec
 
+    from rankwise.measure.answer_table import document
+
     channels = {}
     for name, found in written.findings.channels.items():
         channels[name] = {
             "latency_s": {"value": found.latency.value, "low": found.latency.low, "high": found.latency.high},
             "bandwidth_bytes_per_s": {str(size): rate for size, rate in found.bandwidths.items()},
             "worst_fit_error": found.fit.worst_error,
+            "held_out_error": found.fit.held_out_error,
             "interrupted_share": found.points.interrupted,
             "interrupted_kept_share": found.points.kept_interrupted,
             "other_regime_share": found.points.other_regime,
@@ -126,6 +154,7 @@ def _document(session, written) -> dict:
         "samples_file": str(written.samples),
         "complete": not session.interrupted,
         "channels": channels,
+        "answers": document(written.answers),
         "not_measured": written.findings.missing,
         "machine": msgspec.to_builtins(written.machine),
         "context": session.launches[0].context,

@@ -214,6 +214,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         network: How the switches between the nodes are connected.
         context: What the numbers were obtained with: MPI library, hosts, date, command, versions.
         capabilities: What the network interface can do.
+        answers: What else was measured, by question: a sentence, numbers, words.
     """
 
     schema: Literal["rankwise.machine/1"]
@@ -226,6 +227,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     network: FatTree | Torus | Dragonfly | None = None
     context: dict[str, str | int | float | bool] = {}
     capabilities: Capabilities | None = None
+    answers: dict[str, dict[str, str | int | float | bool | Estimate]] = {}
 
     def __post_init__(self) -> None:
         for what, names in (
@@ -350,6 +352,7 @@ def dumps(machine: Machine) -> str:
     plain["schema"] = SCHEMA
     links = plain.pop("link_classes", [])
     resources = plain.pop("resources", [])
+    answers = plain.pop("answers", {})
     tables = {key: plain.pop(key) for key in ("node", "network", "context", "capabilities") if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
@@ -358,6 +361,8 @@ def dumps(machine: Machine) -> str:
         out.append(f"\n[{key}]\n{_table(table)}")
         if key == "node" and host_cores is not None:
             out.append("host_cores = [\n" + "".join(f"    {cores},\n" for cores in host_cores) + "]\n")
+    for name, answer in answers.items():
+        out.append(f"\n[{tomli_w.dumps({'answers': {name: {}}}).strip().strip('[]')}]\n{_table(answer)}")
     for resource in resources:
         out.append("\n[[resources]]\n" + _table(resource))
     for link in links:

@@ -19,9 +19,14 @@ def bends(sizes: Sequence[int], times: Sequence[float], most: int) -> list[int]:
         times: The median at each.
         most: How many sizes to return at most.
     """
+    # A single point that is off is noise, a jump stays: the median of three keeps what a neighbour confirms.
+    smooth = [
+        sorted(times[max(0, at - 1) : at + 2])[1] if 0 < at < len(times) - 1 else t
+        for at, t in enumerate(times)
+    ]
     off = []
     for at in range(1, len(sizes) - 1):
-        (x0, x1, x2), (y0, y1, y2) = sizes[at - 1 : at + 2], times[at - 1 : at + 2]
+        (x0, x1, x2), (y0, y1, y2) = sizes[at - 1 : at + 2], smooth[at - 1 : at + 2]
         between = y0 + (y2 - y0) * (x1 - x0) / (x2 - x0)
         if y1 > 0 and abs(between / y1 - 1) > BENT:
             off.append((abs(between / y1 - 1), at))

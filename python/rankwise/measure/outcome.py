@@ -8,14 +8,18 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc
 from rankwise.machine.file import Machine, Node, save
 from rankwise.measure import samples as sample_files
+from rankwise.measure.answer_table import entries
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.node_text import synthetic_of
+from rankwise.measure.questions import answers as ask
+from rankwise.measure.questions.answer import Answer
 from rankwise.measure.session import Session
 
 SUFFIX = ".machine.toml"
@@ -31,6 +35,7 @@ class Written:
     path: Path
     machine: Machine
     findings: Findings
+    answers: list[Answer]
     sha256: str
 
 
@@ -83,6 +88,7 @@ def write(session: Session, path: Path) -> Written:
     findings = find(table, session.plan.missing)
     if not findings.channels:
         raise _nothing(findings, table, kept)
+    answers = ask(table, session.plan, session.effort.quick)
     built = machine(
         findings,
         name=path.name.removesuffix(SUFFIX),
@@ -92,7 +98,8 @@ def write(session: Session, path: Path) -> Written:
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
     )
-    return Written(kept, path, built, findings, save(built, path))
+    built = msgspec.structs.replace(built, answers=entries(answers))
+    return Written(kept, path, built, findings, answers, save(built, path))
 
 
 def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseError:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What people and files get to see of a measurement: answers, the page, the figure."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import msgspec
+import numpy as np
+import pytest
+from made_samples import Noise, Truth, samples
+
+from rankwise.cli import measure_plot
+from rankwise.errors import RankwiseError
+from rankwise.machine.file import Node, dumps, loads
+from rankwise.measure import figure, page
+from rankwise.measure.answer_table import document, entries, text
+from rankwise.measure.curves import curves
+from rankwise.measure.machine_file import find, machine
+from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot
+from rankwise.measure.statistics import Median
+
+KNOWN = Median(2e-6, 1e-6, 3e-6, 9)
+MINUS = Median(-1, -2, 0, 3)
+ANSWER = Answer(
+    "rate",
+    "How many",
+    "up to <2> & more",
+    (
+        Column("who"),
+        Column("size", "bytes"),
+        Column("time", "s"),
+        Column("share", "share"),
+        Column("n", "count"),
+    ),
+    (("a", 8, KNOWN, 0.5, 3), ("a", 64, 4e-6, None, 12000), ("b", 8, float("nan"), 1.0, 1)),
+    doubts=(Doubt("few samples", "few"),),
+    values={
+        "t_s": KNOWN,
+        "word": "yes",
+        "count": 3,
+        "none_s": None,
+        "bad_s": float("nan"),
+        "minus_s": Median(-1, -2, 0, 3),
+    },
+    reasons={"none_s": "no counters here"},
+    plot=Plot("size", "time", "who"),
+)
+MISSING = Answer("other", "Something else", "not measured: one node", missing="one node")
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return find(samples(Truth(), Noise(), seed=3), {"network": "one node"})
+
+
+@pytest.fixture(scope="module")
+def built(findings):
+    made = machine(findings, "test", Node(1, topology="core:2"), {"mpi": "<MPI>"}, "offloaded", "spin", True)
+    return msgspec.structs.replace(made, answers=entries([ANSWER, MISSING]))
+
+
+def test_values_are_shown_with_their_units():
+    shown = [[text(v, c) for v, c in zip(row, ANSWER.columns, strict=True)] for row in ANSWER.rows]
+    assert shown == [
+        ["a", "8 B", "2 us", "50 %", "3"],
+        ["a", "64 B", "4 us", "-", "12 k"],
+        ["b", "8 B", "-", "100 %", "1"],
+    ]
+
+
+def test_the_machine_file_says_of_every_number_how_it_was_obtained_or_why_it_is_not_there(built):
+    again = loads(dumps(built))
+    assert again == built
+    rate = again.answers["rate"]
+    assert rate["t_s"].obtained == "measured"
+    assert (rate["t_s"].low, rate["t_s"].high, rate["t_s"].samples) == (1e-6, 3e-6, 9)
+    assert rate["word"] == "yes"
+    assert rate["none_s_unknown"] == "no counters here"
+    assert "bad_s" not in rate and "minus_s" not in rate
+    assert again.answers["other"]["sentence"] == "not measured: one node"
+
+
+def test_json_has_tables_and_no_nan():
+    told = json.loads(json.dumps(document([ANSWER, MISSING]), allow_nan=False))
+    assert told["rate"]["rows"][2][2] is None
+    assert told["rate"]["rows"][0][2]["low"] == 1e-6
+    assert told["rate"]["doubts"] == [{"text": "few samples", "code": "few"}]
+    assert told["other"]["missing"] == "one node"
+
+
+def test_curves_lie_on_their_fits(findings):
+    (curve,) = curves(findings.channels.values())
+    assert curve.limit == 8192
+    x = np.concatenate([line[0] for line in curve.lines])
+    y = np.concatenate([line[1] for line in curve.lines])
+    assert (np.diff(x) > 0).all()
+    assert np.abs(np.interp(curve.sizes, x, y) / curve.times_s - 1).max() < 0.1
+    assert (curve.low_s <= curve.times_s).all() and (curve.times_s <= curve.high_s).all()
+
+
+def test_the_page_needs_no_network_and_shows_curves_answers_and_doubts(findings, built):
+    html = page.render(built, curves(findings.channels.values()), [ANSWER, MISSING])
+    for word in (
+        "Channel package",
+        "up to &lt;2&gt; &amp; more",
+        "few samples",
+        "not measured: one node",
+        "12 k",
+    ):
+        assert word in html, word
+    assert "&lt;MPI&gt;" in html
+    assert "<script src=" not in html and "<link" not in html
+    assert html.count('data-root-id="') == 2
+    # THEN a page without anything is a page
+    assert "<h1>test</h1>" in page.render(built, [], [])
+
+
+def test_the_figure_is_an_svg_and_the_same_each_time(findings, tmp_path):
+    drawn = curves(findings.channels.values())
+    paths = [tmp_path / name for name in ("a.svg", "b.svg")]
+    for path in paths:
+        figure.draw(drawn, path)
+    assert ElementTree.parse(paths[0]).getroot().tag.endswith("svg")
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("x.txt", "ends in none of"), ("there.svg", "exists"), ("no/where.html", "does not exist")],
+)
+def test_plots_that_cannot_be_written_are_refused_before_anything_is_measured(
+    tmp_path, monkeypatch, name, said
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.svg").touch()
+    with pytest.raises(RankwiseError, match=said) as caught:
+        measure_plot.check([name], force=False)
+    assert caught.value.hint
+    measure_plot.check(["there.svg", "new.html"], force=True)
