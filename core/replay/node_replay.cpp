@@ -254,6 +254,7 @@ class NodeReplay {
     void start(Rank &r, std::uint32_t op, Job job) {
         r.running = op;
         progress_.prefetch_released(op);
+        progress_.prefetch_ahead(op);
         nexts_[r.slot].job_end = now_ + start_job(op, job, r);
     }
 
@@ -507,10 +508,16 @@ class NodeReplay {
             } else {
                 if (!std::is_sorted(releasing_.begin(), releasing_.end()))
                     std::sort(releasing_.begin(), releasing_.end());
-                for (const Kind kind : {Kind::send, Kind::receive, Kind::calc})
+                // Sends at once, of the others those of the kind that comes next.
+                for (const Kind kind : {Kind::send, Kind::receive, Kind::calc}) {
+                    std::size_t others = 0;
                     for (const std::uint32_t op : releasing_)
                         if (steps_[op].kind() == kind)
                             go_on(rank, op, kind);
+                        else
+                            releasing_[others++] = op;
+                    releasing_.resize(others);
+                }
             }
             releasing_.clear();
         }

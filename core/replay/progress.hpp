@@ -98,6 +98,13 @@ class Progress {
             __builtin_prefetch(states_.data() + target);
     }
 
+    /// @brief Fetch what the rank of an operation that begins comes to some time later.
+    void prefetch_ahead(std::uint32_t op) const noexcept {
+        constexpr std::uint32_t distance = 16; // half a KiB: little enough for thousands of ranks
+        __builtin_prefetch(steps_ + op + distance);
+        __builtin_prefetch(states_.data() + op + distance);
+    }
+
     std::vector<std::uint32_t> freed; ///< operations that became ready, in the order in which they did
 
   private:
