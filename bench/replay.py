@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise import _core
+from rankwise.replay.decision import decide, kendall
 
 SEND, RECEIVE, CALC = 1, 2, 3
 SIZE = 8192
@@ -243,7 +244,7 @@ def loggopsim(binary: Path, schedule) -> tuple[float, dict[int, int]]:
 
 
 def measure_placements(schedule, arguments: dict, count: int) -> dict:
-    """Random placements of the same schedule on one core: replayed, and screened."""
+    """Random placements of the same schedule on one core: replayed, screened, and screened with a tenth replayed."""
     rng = np.random.default_rng(1)
     layouts = [arguments["layout"]]
     for _ in range(count - 1):
@@ -251,11 +252,25 @@ def measure_placements(schedule, arguments: dict, count: int) -> dict:
         layouts.append(layouts[0] | {"node": places // RANKS_PER_NODE, "place": places % RANKS_PER_NODE})
     model = {key: value for key, value in arguments.items() if key != "layout"}
     replay_s, replayed = best(1, lambda: schedule.makespans_s(**model, layouts=layouts, threads=1))
-    screen_s, screened = best(1, lambda: schedule.screen_s(**model, layouts=layouts, threads=1))
+
+    def screen(some: list[dict]) -> np.ndarray:
+        return schedule.screen_s(**model, layouts=some, threads=1)
+
+    def replay(some: list[dict]) -> np.ndarray:
+        return schedule.makespans_s(**model, layouts=some, threads=1)
+
+    first_s, _ = best(1, lambda: screen(layouts))  # and works out the order of the first
+    screen_s, screened = best(1, lambda: screen(layouts))
+    decide_s, decision = best(1, lambda: decide(screen, replay, layouts))
     return {
         "placements_per_minute": 60 * count / replay_s,
+        "first_screened_per_minute": 60 * count / first_s,
         "screened_per_minute": 60 * count / screen_s,
+        "decided_per_minute": 60 * count / decide_s,
+        "decided_is_best": bool(replayed[decision.best] == replayed.min()),
+        "decided_above_best": float(replayed[decision.best] / replayed.min() - 1),
         "gap": float(np.mean(np.abs(screened / replayed - 1))),
+        "tau": kendall(screened, replayed),
     }
 
 
@@ -308,7 +323,11 @@ def line(row: dict) -> str:
         )
     if "gap" in row:
         text += f"   placements a minute: {row['placements_per_minute']:.0f} replayed,"
-        text += f" {row['screened_per_minute']:.0f} screened, {100 * row['gap']:.1f} % apart"
+        text += (
+            f" {row['screened_per_minute']:.0f} screened ({row['first_screened_per_minute']:.0f} at first),"
+        )
+        text += f" {row['decided_per_minute']:.0f} decided ({100 * row['decided_above_best']:.2f} % above the best);"
+        text += f" screened and replayed {100 * row['gap']:.1f} % apart, Kendall's tau {row['tau']:.2f}"
     return text
 
 
@@ -336,7 +355,7 @@ def main() -> None:
             if not args.json:
                 print(line(rows[-1]), flush=True)
     if args.json:
-        print(json.dumps({"schema": "rankwise.bench.replay/2", "rows": rows}, indent=2))
+        print(json.dumps({"schema": "rankwise.bench.replay/3", "rows": rows}, indent=2))
 
 
 if __name__ == "__main__":

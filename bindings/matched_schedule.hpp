@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "replay/many_placements.hpp"
 #include "replay/matching.hpp"
 #include "replay/schedule.hpp"
 
@@ -14,4 +15,5 @@ struct MatchedSchedule {
         : schedule(std::move(both.first)), matching(std::move(both.second)) {}
     rankwise::replay::Schedule schedule;
     rankwise::replay::Matching matching;
+    mutable rankwise::replay::Screen screen; ///< of this schedule
 };

@@ -183,10 +183,10 @@ rankwise::machine::Layout layout_from(std::size_t ranks, const rankwise::machine
 }
 
 /// Replay or screen many layouts: one makespan in seconds each.
-template <auto function>
-nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-                    const std::string &core_sharing, bool progress, bool handshake, const nb::list &layouts,
-                    unsigned threads, const nb::dict &resources) {
+template <class Judge>
+nb::object for_many(const Judge &judge, const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
+                    const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
+                    const nb::list &layouts, unsigned threads, const nb::dict &resources) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
     std::vector<rankwise::machine::Layout> where;
     for (const nb::handle each : layouts)
@@ -194,10 +194,24 @@ nb::object for_many(const MatchedSchedule &s, const nb::list &links, const nb::d
     std::vector<double> out;
     {
         nb::gil_scoped_release unlocked;
-        for (const Picoseconds time : function(s.schedule, s.matching, machine, where, threads))
+        for (const Picoseconds time : judge(s.schedule, s.matching, machine, where, threads))
             out.push_back(static_cast<double>(time) / 1e12);
     }
     return to_numpy(std::move(out));
+}
+
+nb::object replay_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
+                       const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
+                       const nb::list &layouts, unsigned threads, const nb::dict &resources) {
+    return for_many(makespans, s, links, tx, rx, core_sharing, progress, handshake, layouts, threads,
+                    resources);
+}
+
+nb::object screen_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
+                       const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
+                       const nb::list &layouts, unsigned threads, const nb::dict &resources) {
+    const auto judge = [&s](const auto &...arguments) { return s.screen(arguments...); };
+    return for_many(judge, s, links, tx, rx, core_sharing, progress, handshake, layouts, threads, resources);
 }
 
 /// Everything that happened in one replay, for Python.
@@ -542,8 +556,8 @@ void bind_replay(nb::module_ &module) {
                 return s.schedule.describe(op);
             },
             "operation"_a)
-        .def("makespans_s", &for_many<makespans>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+        .def("makespans_s", &replay_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
              "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
-        .def("screen_s", &for_many<screen_by_first>, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a,
-             "progress"_a, "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
+        .def("screen_s", &screen_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }

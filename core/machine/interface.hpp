@@ -28,6 +28,7 @@ struct Interface {
         return per_message + time_of_bytes(static_cast<double>(bytes), per_byte);
     }
     bool free_of_cost() const { return per_message == 0 && per_byte == 0; }
+    bool operator==(const Interface &) const = default;
 };
 
 } // namespace rankwise::machine

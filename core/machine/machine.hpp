@@ -26,6 +26,8 @@ struct Segment {
     double G = 0;
     double O = 0;
 
+    bool operator==(const Segment &) const = default;
+
     /// (s - 1) times a cost per byte; a message of 0 bytes costs what one of 1 byte does.
     static Picoseconds per_byte(std::uint64_t bytes, double cost) {
         return bytes == 0 ? 0 : time_of_bytes(static_cast<double>(bytes - 1), cost);
@@ -55,6 +57,7 @@ struct LinkClass {
     double core_per_byte(const Segment &segment) const {
         return overlap ? segment.O : std::max(segment.O, segment.G);
     }
+    bool operator==(const LinkClass &) const = default;
 };
 
 /// What the ranks of one core do while they wait inside MPI.
@@ -85,6 +88,7 @@ struct Machine {
                    return link.in_call && link.socket_buffer != LinkClass::unlimited;
                });
     }
+    bool operator==(const Machine &) const = default;
 };
 
 /// Where the ranks are, and which link class connects two places.
@@ -116,6 +120,7 @@ struct Layout {
         return place_link[place[a] * places + place[b]];
     }
     std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
+    bool operator==(const Layout &) const = default;
 };
 
 } // namespace rankwise::machine

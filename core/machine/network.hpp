@@ -54,6 +54,8 @@ class Network {
     /// 3"
     std::string describe(std::uint32_t port) const;
 
+    bool operator==(const Network &) const = default;
+
     std::vector<std::uint32_t> slot_of; ///< of each node; empty: node n is in slot n
     Picoseconds hop = 0;                ///< latency of each switch after the first
     std::vector<Interface> cost;        ///< of each kind of cable
@@ -77,6 +79,7 @@ class Network {
         std::uint32_t twins;                ///< switches with the same nodes below
         std::uint32_t switches;
         std::uint32_t first_up, first_down; ///< ports: of all switches, of the cables above this level
+        bool operator==(const Level &) const = default;
     };
     std::vector<Level> levels_;
     std::vector<std::uint32_t> dimensions_;

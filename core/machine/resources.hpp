@@ -35,6 +35,7 @@ struct Bandwidth {
         const double part = cores - static_cast<double>(below);
         return slowdown[below - 1] + part * (slowdown[below] - slowdown[below - 1]);
     }
+    bool operator==(const Bandwidth &) const = default;
 };
 
 /// The part of a host-processed protocol that one core of a node does for all of its ranks.
@@ -43,6 +44,8 @@ struct InterruptCore {
     std::int64_t per_message = 0; ///< picoseconds
     double per_byte = 0;
     double far_factor = 1; ///< what a receiver's own part costs more if it is far from this core
+
+    bool operator==(const InterruptCore &) const = default;
 };
 
 } // namespace rankwise::machine

@@ -39,12 +39,25 @@ std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Mac
     return out;
 }
 
-std::vector<Picoseconds> screen_by_first(const Schedule &schedule, const Matching &matching,
-                                         const machine::Machine &machine,
-                                         std::span<const machine::Layout> layouts, unsigned threads) {
+std::shared_ptr<const Screen::Kept> Screen::program_of(const Schedule &schedule, const Matching &matching,
+                                                       const machine::Machine &machine,
+                                                       const machine::Layout &first) {
+    const std::lock_guard one_at_a_time(mutex_);
+    if (!kept_ || !(kept_->first == first) || !(kept_->machine == machine)) {
+        kept_.reset(); // not both at once
+        kept_ = std::make_shared<const Kept>(
+            Kept{machine, first, screen_program_of(schedule, matching, machine, first)});
+    }
+    return kept_;
+}
+
+std::vector<Picoseconds> Screen::operator()(const Schedule &schedule, const Matching &matching,
+                                            const machine::Machine &machine,
+                                            std::span<const machine::Layout> layouts, unsigned threads) {
     if (layouts.empty())
         return {};
-    return screen(screen_program_of(schedule, matching, machine, layouts.front()), machine, layouts, threads);
+    return screen(program_of(schedule, matching, machine, layouts.front())->program, machine, layouts,
+                  threads);
 }
 
 } // namespace rankwise::replay

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -29,12 +31,28 @@ ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matchi
 std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Machine &machine,
                                 std::span<const machine::Layout> layouts, unsigned threads);
 
-/// @brief About the makespan of each placement, by static passes in the order that the first one's replay
-/// has.
-/// @param[in] threads as `makespans`
-/// @throws Error as `replay_on_machine`, of the first placement
-std::vector<Picoseconds> screen_by_first(const Schedule &schedule, const Matching &matching,
-                                         const machine::Machine &machine,
-                                         std::span<const machine::Layout> layouts, unsigned threads);
+/// @brief Screens placements in the order that the first one's replay has, and keeps what it worked out for
+/// that: calls that begin with the same placement on the same machine go straight to the static passes.
+class Screen {
+  public:
+    /// @param[in] schedule, matching the same at all calls
+    /// @param[in] threads as `makespans`
+    /// @throws Error as `replay_on_machine`, of the first placement
+    std::vector<Picoseconds> operator()(const Schedule &schedule, const Matching &matching,
+                                        const machine::Machine &machine,
+                                        std::span<const machine::Layout> layouts, unsigned threads);
+
+  private:
+    struct Kept {
+        machine::Machine machine;
+        machine::Layout first;
+        ScreenProgram program;
+    };
+    std::shared_ptr<const Kept> program_of(const Schedule &schedule, const Matching &matching,
+                                           const machine::Machine &machine, const machine::Layout &first);
+
+    std::mutex mutex_;
+    std::shared_ptr<const Kept> kept_; ///< of the last call
+};
 
 } // namespace rankwise::replay

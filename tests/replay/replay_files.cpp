@@ -112,7 +112,7 @@ bool replay_all(const replay::Schedule &schedule) {
                         return;
                     }
                     const std::vector<machine::Layout> layouts(3, layout);
-                    replay::screen_by_first(schedule, matching, machine, layouts, 2);
+                    replay::Screen()(schedule, matching, machine, layouts, 2);
                     replay::makespans(schedule, matching, machine, layouts, 2);
                 });
     }

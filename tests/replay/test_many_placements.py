@@ -9,6 +9,7 @@ from replaying import schedule_of
 
 from rankwise.errors import RankwiseError
 from rankwise.placement.placement import Placement
+from rankwise.replay.decision import kendall
 from rankwise.replay.predict import Predictor
 
 RANKS = 8
@@ -114,3 +115,34 @@ def test_an_error_of_one_placement_is_raised():
 
 def test_no_placement_has_no_makespan():
     assert predictor().makespans_s([]).tolist() == predictor().screen_s([]).tolist() == []
+
+
+def test_a_screen_that_is_kept_gives_what_a_new_one_does():
+    p, placements = predictor(), shuffled(predictor(), 12)
+    some, others = placements[:6], placements[6:]
+    fresh = [predictor().screen_s(each).tolist() for each in (some, others)]
+    # WHEN one schedule is screened from one placement, again, from another one, on another machine, and as at first
+    kept = [p.screen_s(each).tolist() for each in (some, some, others)]
+    slower = p.variant(machine(LINK | {"L_s": 1e-3}, LINK | {"L_s": 1e-3}), p.switches)
+    assert (slower.screen_s(some) > np.array(fresh[0])).all()
+    kept.append(p.screen_s(some).tolist())
+    # THEN the first placement and the machine decide, and nothing else
+    assert kept == [fresh[0], fresh[0], fresh[1], fresh[0]]
+
+
+def test_the_best_of_the_screened_placements_are_replayed():
+    p = predictor()
+    placements = [placed(p, [0, 2, 4, 6, 1, 3, 5, 7]), *shuffled(p, 28), placed(p, range(RANKS))]
+    decision = p.decide(placements, part=0.2)
+    # THEN the best is found, every sixth or so was replayed besides the first, and both orders are compared
+    assert decision.best == 29
+    assert len(decision.replayed) in {6, 7} and {0, 29} <= set(decision.replayed.tolist())
+    assert decision.replayed_s.tolist() == p.makespans_s([placements[k] for k in decision.replayed]).tolist()
+    assert 0 <= decision.gap < 0.5 and -1 <= decision.tau <= 1
+
+
+def test_kendalls_tau_is_one_for_the_same_order_and_counts_ties():
+    one = np.array([1.0, 2.0, 3.0, 4.0])
+    assert kendall(one, 10 * one) == 1 and kendall(one, -one) == -1
+    assert kendall(one, np.array([1.0, 2.0, 2.0, 3.0])) == pytest.approx(5 / np.sqrt(6 * 5))
+    assert np.isnan(kendall(one, np.ones(4)))

@@ -17,6 +17,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
+from rankwise.replay.decision import Decision, decide
 from rankwise.replay.expansions import Expansions, partition
 from rankwise.replay.layout import layout, links, reordered, topology_of, without_buffers
 from rankwise.replay.ports import PortLoads, network_of, passing
@@ -210,6 +211,15 @@ class Predictor:
         """
         layouts = [self._layout(each) for each in placements]
         return self.schedule.screen_s(**self._model(), layouts=layouts, threads=threads)
+
+    def decide(self, placements: Sequence[Placement], part: float = 0.1, threads: int = 0) -> Decision:
+        """The best of many placements: all screened, a part of them replayed."""
+        return decide(
+            lambda some: self.screen_s(some, threads),
+            lambda some: self.makespans_s(some, threads),
+            placements,
+            part,
+        )
 
     def _model(self) -> dict:
         """The arguments of all replays that do not depend on the placement."""
