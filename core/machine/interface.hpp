@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
+
+#include "error.hpp"
 
 namespace rankwise::machine {
 
@@ -14,9 +16,15 @@ using Picoseconds = std::int64_t;
 /// The most that anything takes: 13 days. Replays stop at twice as much, so that no sum overflows.
 inline constexpr Picoseconds longest = Picoseconds{1} << 60;
 
-/// Bytes times a cost of each; what takes very long is cut to `longest`.
+/// @brief Bytes times a cost of each.
+/// @throws Error that is longer than `longest`
 inline Picoseconds time_of_bytes(double bytes, double per_byte) {
-    return std::llround(std::min(bytes * per_byte, static_cast<double>(longest)));
+    const double time = bytes * per_byte;
+    if (time > static_cast<double>(longest)) [[unlikely]]
+        throw Error("a message of about `" + std::to_string(std::llround(bytes)) +
+                        "` bytes takes longer than 13 days",
+                    "look for a wrong unit: the message's bytes, or a cost of each byte");
+    return std::llround(time);
 }
 
 /// What messages pass one after the other: one direction of a node's network interface, or a switch port.

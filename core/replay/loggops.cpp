@@ -115,6 +115,11 @@ class Engine {
     }
 
   private:
+    void begin(std::uint32_t op) {
+        progress_.begin(op);
+        progress_.prefetch_ahead(op);
+    }
+
     std::uint32_t order(std::uint32_t op) const { return progress_.bits(op) >> order_shift; }
     /// @brief The next number, kept above the operation's bits.
     void give_order(std::uint32_t op) {
@@ -203,7 +208,7 @@ class Engine {
             return;
         cpu(rank, lane) = now_ + steps_[op].time();
         wake_next(list, cpu(rank, lane), 0);
-        progress_.begin(op);
+        begin(op);
         progress_.end(op);
     }
 
@@ -217,7 +222,7 @@ class Engine {
         cpu(rank, lane) = after(cost.sender);
         tx(rank, lane) = after(cost.tx);
         wake_next(list, std::max(cpu(rank, lane), tx(rank, lane)), 0);
-        progress_.begin(op);
+        begin(op);
         give_order(op);
         queue_.push({now_ + p_.o + p_.L, order(op), op | message_flag});
         if (steps_[op].eager(p_.S))
@@ -254,7 +259,7 @@ class Engine {
     }
 
     void post(std::uint32_t op) {
-        progress_.begin(op);
+        begin(op);
         const std::uint32_t message = schedule_.wildcards ? take_unexpected(op) : find_unexpected(op);
         if (message == any)
             return;
@@ -301,7 +306,7 @@ class Engine {
             slot.latest_post = slot.cpu;
             slot.first_post = order(op);
         }
-        progress_.begin(op);
+        begin(op);
         stream.holds_messages = false;
         stream.list.append(progress_, op);
     }

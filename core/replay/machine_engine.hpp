@@ -470,6 +470,7 @@ template <class Recorder, class More> class Engine {
     void begin(std::uint32_t op) {
         const std::size_t freed = progress_.freed.size();
         progress_.begin(op);
+        progress_.prefetch_ahead(op);
         recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
     }
 

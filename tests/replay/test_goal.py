@@ -251,5 +251,21 @@ def test_what_takes_longer_than_is_replayed_is_said_and_does_not_overflow(text):
     ]
     # THEN both say so
     for replay in replays:
-        with pytest.raises(RankwiseError, match="longer than 26 days"):
+        with pytest.raises(RankwiseError, match="longer than (26|13) days"):
+            replay()
+
+
+def test_one_message_longer_than_is_replayed_is_refused_and_not_cut():
+    # GIVEN a message that takes 20 days, which is less than a program may take
+    size = 20 * 86400 * 10**9
+    text = f"num_ranks 2\nrank 0 {{\nsend {size}b to 1\n}}\nrank 1 {{\nrecv {size}b from 0\n}}\n"
+    schedule = Schedule.read_goal(text, "a.goal")
+    place = Place([0, 0], *[Link(G=1, S=2**62) for _ in range(3)])
+    for replay in (
+        lambda: schedule.replay_loggops(
+            L_s=0, o_s=0, g_s=0, G_s_per_byte=1e-9, O_s_per_byte=0, S_bytes=2**62
+        ),
+        lambda: schedule.replay_on_machine(**model(place, [0, 1])),
+    ):
+        with pytest.raises(RankwiseError, match=r"about `172\d{13}` bytes takes longer than 13 days"):
             replay()
