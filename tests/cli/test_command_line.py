@@ -232,3 +232,18 @@ def test_a_result_that_cannot_be_written_is_an_error_and_no_bug():
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     expected = "error: the result could not be written to stdout: no space left on device\n"
     assert (done.returncode, done.stderr) == (1, expected)
+
+
+def test_a_command_to_type_next_is_wrapped_where_its_options_begin():
+    from rankwise.cli.terminal import in_lines
+
+    command = "rankwise place app.rw --machine m.machine.toml --nodes 4x16 --output place.toml --seed 1"
+    assert in_lines(command, 200) == [command]
+    lines = in_lines(command, 45)
+    assert lines == [
+        "rankwise place app.rw \\",
+        "  --machine m.machine.toml --nodes 4x16 \\",
+        "  --output place.toml --seed 1",
+    ]
+    # what is too long stays as it is
+    assert in_lines("rankwise report /a/very/long/path.rw", 10) == ["rankwise report /a/very/long/path.rw"]

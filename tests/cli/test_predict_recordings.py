@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
 
@@ -32,6 +32,24 @@ def test_a_deadlock_names_ranks_and_calls(tmp_path, capsys):
     assert f"error: `{recording}`: deadlock: rank 0, event 0 (MPI_Send): `send 100000b to 1" in error
     assert "waits for rank 1, event 0 (MPI_Send): `send 100000b to 0" in error
     assert "hint:" in error
+
+
+def test_parts_of_a_trace_that_do_not_fit_together_are_said_to_be_parts(tmp_path, capsys):
+    # GIVEN a recording of some calls of each rank, in which one has received what the other sent before its part
+    for calls in (["MPI_Recv"], ["MPI_Send", "MPI_Recv", "MPI_Send"]):
+        ranks = [Rank(me, 2, flags=FINALIZED | TRACED | CUT) for me in range(2)]
+        for call in calls:
+            message(ranks[0], call, 1, 100)
+        message(ranks[1], "MPI_Recv", 0, 100)
+        recording = write_recording(tmp_path / f"{len(calls)}.rw", ranks)
+        assert main(["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1"]) == 1
+        # THEN that is what the error says, once, and what to record instead
+        error = capsys.readouterr().err
+        assert error.startswith(
+            f"error: `{recording}`: only a part of the calls was traced, and its messages do not"
+        )
+        assert error.count(str(recording)) == 1 and "event " in error
+        assert "between two barriers" in error
 
 
 def test_without_trace_there_is_a_coarse_estimate_and_it_says_so(tmp_path, capsys):

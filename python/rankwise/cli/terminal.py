@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +31,20 @@ def painter(stream: TextIO, choice: str = "auto") -> Callable[[str, str], str]:
     if not wants_colour(stream, choice):
         return lambda style, text: text
     return lambda style, text: f"\033[{_STYLES[style]}m{text}\033[0m"
+
+
+def in_lines(command: str, width: int) -> list[str]:
+    """A command in lines of at most a width where its words allow that; all but the last end in a backslash.
+
+    An option and what follows it stay together.
+    """
+    lines: list[str] = []
+    for part in re.split(r" (?=-)", command):
+        if lines and len(lines[-1]) + 1 + len(part) + len(" \\") <= width:
+            lines[-1] += " " + part
+        else:
+            lines.append(part if not lines else "  " + part)
+    return [line + " \\" for line in lines[:-1]] + lines[-1:]
 
 
 class Terminal:
@@ -76,8 +92,11 @@ class Terminal:
         self.note(f"Wrote {self.paint('path', os.fspath(path))}")
 
     def next(self, command: str) -> None:
-        """Name the command to type next."""
-        self.note(f"next: {self.paint('command', command)}")
+        """Name the command to type next; on a terminal in lines that fit, which still are one command."""
+        lines = [command]
+        if sys.stderr.isatty():
+            lines = in_lines(command, shutil.get_terminal_size().columns - len("next: "))
+        self.note("next: " + "\n      ".join(self.paint("command", line) for line in lines))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None):
         """A plain table of the result on stdout: first column left, numbers (all others) right.

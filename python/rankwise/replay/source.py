@@ -31,6 +31,8 @@ MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
 
 _RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
+_UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
+_PART = "only a part of the calls was traced, and its messages do not fit together"
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
 
 
@@ -182,19 +184,36 @@ def named(path: Path):
 
 @contextmanager
 def calls_named(source_path: str | os.PathLike[str]):
-    """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too."""
+    """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too.
+
+    Where only a part of the calls was traced, that is the reason.
+    """
     try:
         yield
     except RankwiseError as error:
         path = Path(source_path)
-        message = error.message
+        message, hint = error.message, error.hint
         if message.startswith("deadlock") and str(path) not in message:
             message = f"`{path}`: {message}"
         if path.is_dir():
             message = _EVENT.sub(lambda found: _with_call(path, found), message)
+            if _UNMATCHED.search(message) and _PART not in message and _is_part(path):
+                message = f"`{path}`: {_PART}: {message.removeprefix(f'`{path}`: ')}"
+                hint = (
+                    "record with `--trace`, or a part that begins and ends where all ranks have received what was "
+                    "sent to them, such as between two barriers (`--trace-calls`, `--phase`)"
+                )
         if message == error.message:
             raise
-        raise RankwiseError(message, error.hint, status=error.status) from None
+        raise RankwiseError(message, hint, status=error.status) from None
+
+
+def _is_part(path: Path) -> bool:
+    """Whether only a part of the calls of a recording was traced."""
+    from rankwise.recording.job import choose_job
+    from rankwise.recording.raw import TRACE_CUT, read
+
+    return any(thread.has(TRACE_CUT) for thread in choose_job(read(path)).first_threads)
 
 
 def _with_call(path: Path, found: re.Match) -> str:
