@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
 
-.PHONY: bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
+.PHONY: accuracy bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,12 @@ bench-replay: $(VENV)/.installed
 
 bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
+
+# Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
+# do, half an hour; what was interrupted goes on from build/validation.
+accuracy: $(VENV)/.test $(VENV)/.demo
+	@bash tests/install_mpis.sh $(BIN)
+	@bash docs/write_accuracy.sh $(BIN)
 
 lint: $(VENV)/.test
 	$(BIN)/python -m ruff check

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Agreement of predicted and measured times, on numbers whose answer is known."""
 
+import contextlib
 import os
 import time
 
@@ -12,7 +13,7 @@ from rankwise.lab.validation import session
 from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
-from rankwise.lab.validation.result import bytes_only_s, evaluate
+from rankwise.lab.validation.result import bytes_only_s, evaluate, scaled_by_traced_run_s
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.measure.statistics import confidence_of, median
@@ -105,6 +106,15 @@ def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():
     # THEN these take 400 / 200 s more
     assert bytes_only_s(case, case.predicted[0], 2, 100.0) == 3.0
     assert bytes_only_s(case, case.predicted[1], 2, 100.0) == 5.0
+
+
+def test_predictions_scaled_by_the_traced_run_keep_their_order():
+    # GIVEN a traced run of 3 s, predicted at 1 s
+    case = CasePlan(
+        ONE, "One", 3.0, predicted=[predicted("blocked", 1.0, 1000), predicted("cyclic", 2.0, 1400)]
+    )
+    # THEN every prediction is three times as long
+    assert [scaled_by_traced_run_s(case, each) for each in case.predicted] == [3.0, 6.0]
 
 
 @pytest.fixture
@@ -216,7 +226,9 @@ def run_all(state, monkeypatch, run_case) -> bool:
     renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
     state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
     case = Case("one", "One", ("./one",))
-    return session.Validation(state, print)._run_all(100.0, None, {"one": case}, lambda done, total: None)
+    monkeypatch.setattr(session.Validation, "programs", lambda self: {"one": case})
+    monkeypatch.setattr(session.Validation, "_lab", lambda self, rate: contextlib.nullcontext())
+    return session.Validation(state, print).go_on()
 
 
 def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monkeypatch):

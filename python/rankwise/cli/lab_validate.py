@@ -222,7 +222,11 @@ def _tell(terminal: Terminal, document: Document) -> None:
         terminal.result(f"{case.name}: {case.title}")
         terminal.table(("placement", "measured", "interval", "predicted", "interval", "error"), _rows(case))
         terminal.result("")
-    rows = [_summary("predicted", document.predicted), _summary("network bytes only", document.bytes_only)]
+    rows = [
+        _summary("predicted", document.predicted),
+        _summary("scaled by traced run", document.scaled),
+        _summary("network bytes only", document.bytes_only),
+    ]
     terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
     for failure in document.failures:
         terminal.result(f"failed: {failure}")

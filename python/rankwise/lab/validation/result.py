@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Sent, Setting, State
+from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
 from rankwise.lab.validation.statistics import Agreement, Compared, agreement
 from rankwise.machine.file import load
 from rankwise.measure.statistics import Median, median
@@ -34,6 +34,7 @@ class PlacementResult(msgspec.Struct, frozen=True):
     low_s: float
     high_s: float
     error: float | None
+    scaled_s: float
     bytes_only_s: float
     network_bytes: int
     network_share: float
@@ -63,8 +64,10 @@ class CaseResult(msgspec.Struct, frozen=True):
     omitted: dict[str, int]
     failure: str
     sent: list[Sent]
+    monitored: Monitored | None
     placements: list[PlacementResult]
     predicted: Summary
+    scaled: Summary
     bytes_only: Summary
 
     def gain(self, over: str) -> tuple[float, float] | None:
@@ -93,6 +96,7 @@ class Document(msgspec.Struct, frozen=True):
     machine_sha256: dict[str, str]
     cases: list[CaseResult]
     predicted: Summary
+    scaled: Summary
     bytes_only: Summary
     failures: list[str]
     disturbed: int
@@ -104,22 +108,25 @@ def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     runs = [run for run in state.runs() if not state.disturbed(run)]
     loads = [run.other_load for run in runs if run.other_load is not None]
-    results, ours, theirs = [], [], []
+    results, ours, scaled, theirs = [], [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
         rate = _interface_rate(state, case.setting.rate_bytes_per_s)
-        placements, compared = [], ([], [])
+        placements, compared = [], ([], [], [])
         for each in case.predicted:
             of_placement = [run for run in own if run.placement == each.name]
             times = [run.time_s for run in of_placement if run.time_s is not None]
             found = median(np.array(times)) if times else None
             bytes_s = bytes_only_s(case, each, state.plan.options.nodes, rate)
             compared[0].append(Compared(found, each.makespan_s, each.low_s, each.high_s))
-            compared[1].append(Compared(found, bytes_s, bytes_s, bytes_s))
+            scaled_s = scaled_by_traced_run_s(case, each)
+            compared[1].append(Compared(found, scaled_s, scaled_s, scaled_s))
+            compared[2].append(Compared(found, bytes_s, bytes_s, bytes_s))
             failures = [f"repetition {run.repetition}: {run.failure}" for run in of_placement if run.failure]
-            placements.append(_placement(each, found, times, compared[0][-1].error, bytes_s, failures))
+            placements.append(_placement(each, found, times, compared, failures))
         ours.append(compared[0])
-        theirs.append(compared[1])
+        scaled.append(compared[1])
+        theirs.append(compared[2])
         results.append(
             CaseResult(
                 name=case.name,
@@ -129,9 +136,11 @@ def evaluate(state: State) -> Document:
                 omitted=case.omitted,
                 failure=case.failure,
                 sent=case.sent,
+                monitored=case.monitored,
                 placements=placements,
                 predicted=_summary(agreement([compared[0]]), True),
-                bytes_only=_summary(agreement([compared[1]]), False),
+                scaled=_summary(agreement([compared[1]]), False),
+                bytes_only=_summary(agreement([compared[2]]), False),
             )
         )
     return Document(
@@ -142,6 +151,7 @@ def evaluate(state: State) -> Document:
         machine_sha256=state.plan.machine_sha256,
         cases=results,
         predicted=_summary(agreement(ours), True),
+        scaled=_summary(agreement(scaled), False),
         bytes_only=_summary(agreement(theirs), False),
         failures=_failures(state.plan.cases, runs),
         disturbed=len(state.runs()) - len(runs),
@@ -153,6 +163,17 @@ def evaluate(state: State) -> Document:
 def json_schema() -> dict:
     """JSON schema of the document."""
     return msgspec.json.schema(Document)
+
+
+def scaled_by_traced_run_s(case: CasePlan, each: Predicted) -> float:
+    """The prediction, times what the traced run took over what is predicted of it.
+
+    What the predictor of bytes gets to know too; the order of placements is that of the predictions.
+    """
+    recorded = next(other for other in case.predicted if other.name == "blocked")
+    if not recorded.makespan_s or not case.recorded_s:
+        return each.makespan_s
+    return each.makespan_s * case.recorded_s / recorded.makespan_s
 
 
 def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:
@@ -175,8 +196,13 @@ def _interface_rate(state: State, set_bytes_per_s: float) -> float:
 
 
 def _placement(
-    each: Predicted, found: Median | None, times: list[float], error: float | None, bytes_s: float, failures: list[str]
-) -> PlacementResult:  # fmt: skip
+    each: Predicted,
+    found: Median | None,
+    times: list[float],
+    compared: tuple[list[Compared], ...],
+    failures: list[str],
+) -> PlacementResult:
+    ours, scaled, theirs = (predictor[-1] for predictor in compared)
     measured = Measured(found.value, found.low, found.high, times) if found else None
     return PlacementResult(
         name=each.name,
@@ -184,8 +210,9 @@ def _placement(
         predicted_s=each.makespan_s,
         low_s=each.low_s,
         high_s=each.high_s,
-        error=error,
-        bytes_only_s=bytes_s,
+        error=ours.error,
+        scaled_s=scaled.predicted_s,
+        bytes_only_s=theirs.predicted_s,
         network_bytes=each.network_bytes,
         network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
         failures=failures,

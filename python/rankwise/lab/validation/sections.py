@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
-from rankwise.lab.validation.result import CaseResult, Document, PlacementResult, Summary
+from rankwise.lab.validation.result import CaseResult, Document, PlacementResult
 from rankwise.measure.statistics import confidence_of
 
 LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
@@ -40,6 +40,7 @@ def section(document: Document, plots: Sequence[str]) -> str:
     lines += [*_summaries(document), ""]
     lines += [*_gains(document), ""]
     lines += [*_sent(document), ""]
+    lines += [*_monitored(document), ""]
     lines += [f"![measured and predicted times]({plot})" for plot in plots]
     lines.append("")
     for case in document.cases:
@@ -85,11 +86,11 @@ def _summaries(document: Document) -> list[str]:
             str(case.setting.ranks),
             show_rate(case.setting.rate_bytes_per_s),
             _recorded_share(case),
-            *_agreement(case.predicted, case.bytes_only),
+            *_agreement(case),
         )
         for case in document.cases
     ]
-    rows.append(("all", "", "", "", *_agreement(document.predicted, document.bytes_only)))
+    rows.append(("all", "", "", "", *_agreement(document)))
     heads = (
         "program",
         "ranks",
@@ -100,17 +101,22 @@ def _summaries(document: Document) -> list[str]:
         "median error",
         "worst",
         "covered",
+        "scaled",
+        "bytes",
     )
     return _table(heads, rows)
 
 
-def _agreement(found: Summary, bytes_only: Summary) -> tuple[str, ...]:
+def _agreement(of: CaseResult | Document) -> tuple[str, ...]:
+    found, bytes_only = of.predicted, of.bytes_only
     return (
         f"{found.ordered} of {found.pairs}",
         f"{bytes_only.ordered} of {bytes_only.pairs}",
         share(found.median_error),
         share(found.worst_error, "+"),
         f"{found.covered} of {found.times}",
+        share(of.scaled.median_error),
+        share(bytes_only.median_error),
     )
 
 
@@ -167,6 +173,32 @@ def _sent(document: Document) -> list[str]:
         "is more are headers (66 of 1514 bytes), acknowledgements, the library's own headers, and connections:",
         "",
         *_table(("case", "recorded", "counted", "frames", "more"), rows),
+    ]
+
+
+def _monitored(document: Document) -> list[str]:
+    """Messages as the recorder and as Open MPI's monitoring component count them."""
+    rows = []
+    for case in document.cases:
+        found = case.monitored
+        if found is not None:
+            messages = f"{found.recorded_messages:,} ({found.counted_messages:,})"
+            sent = f"{found.recorded_bytes:,} ({found.counted_bytes:,})"
+            rows.append(
+                (
+                    f"{case.setting.program}.{case.setting.ranks}",
+                    f"{found.equal} of {found.pairs}",
+                    messages,
+                    sent,
+                )
+            )
+    if not rows:
+        return []
+    return [
+        "Messages between ranks, those of collectives included, as the recorder has them and (in brackets) as Open MPI"
+        "'s monitoring component counts them in the same run. Making a communicator takes messages that are no call's:",
+        "",
+        *_table(("case", "pairs that are equal", "messages", "bytes"), rows),
     ]
 
 

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
+import signal
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,10 +24,11 @@ from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.state import Lab
 from rankwise.lab.up import bring_up, plan_lab, take_down
+from rankwise.lab.validation import monitored
 from rankwise.lab.validation.cases import Case, make_case
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
 from rankwise.lab.validation.prediction import predict_case
-from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State
+from rankwise.lab.validation.state import CasePlan, Monitored, Options, Run, Setting, State
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -37,7 +42,8 @@ from rankwise.placement.file import PlacementFile
 from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
-LAB_NAME = "validate"
+# Of this process: what an ended one may have left up is not in the way.
+LAB_NAME = f"validate-{os.getpid()}"
 MEASURE_S, QUICK_MEASURE_S = 60.0, 15.0
 TRACED_LIMIT_S = 60.0
 # A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
@@ -135,27 +141,41 @@ class Validation:
         self._freeze(rate)
 
     def go_on(self, progress: Progress = lambda done, total: None) -> bool:
-        """Do what is still to be done, as far as the window allows; returns whether all is done."""
-        programs = self.programs()
-        for rate in self.options.rates_bytes_per_s:
-            if not self._time_left() or not self._finish_rate(rate, programs, progress):
-                return False
-        return True
+        """Do what is still to be done, as far as the window allows; returns whether all is done.
 
-    def _finish_rate(self, rate: float, programs: dict[str, Case], progress: Progress) -> bool:
-        """All that is to be done in the lab of one rate."""
+        All is measured, recorded and predicted first. Runs go round by round, so that a window that ends early leaves
+        as many of each placement.
+        """
+        programs = self.programs()
+        rates = self.options.rates_bytes_per_s
+        if not all([self._plan_rate(rate, programs) for rate in rates]):
+            return False
+        for _ in range(ROUNDS):
+            for repetition in range(self.options.repetitions):
+                for rate in rates:
+                    if self._time_left() and self.state.missing(rate, repetition):
+                        with self._lab(rate) as lab:
+                            self._run_missing(rate, repetition, lab, programs, progress)
+            left = len(self.state.missing())
+            if not left or not self._time_left():
+                break
+            self.say(f"{left} runs shared the machine with others")
+        return not self.state.missing()
+
+    def _plan_rate(self, rate: float, programs: dict[str, Case]) -> bool:
+        """Measure the lab of one rate, record and predict all in it; returns whether there was time for all."""
         settings = [each for each in self.options.settings() if each.rate_bytes_per_s == rate]
-        if all(map(self.state.plan.case, settings)) and not self.state.missing(rate):
-            return True
+        left = [each for each in settings if self.state.plan.case(each) is None]
+        if not left or not self._time_left():
+            return not left
         with self._lab(rate) as lab:
             if show_rate(rate) not in self.state.plan.machine_sha256:
                 self._measure(rate, lab)
-            for setting in settings:
-                if self.state.plan.case(setting) is None:
-                    if not self._time_left():
-                        return False
-                    self._record_and_predict(lab, setting, programs[setting.program])
-            return self._run_all(rate, lab, programs, progress)
+            for setting in left:
+                if not self._time_left():
+                    return False
+                self._record_and_predict(lab, setting, programs[setting.program])
+        return True
 
     def _time_left(self) -> bool:
         return time.monotonic() < self._end
@@ -163,10 +183,13 @@ class Validation:
     @contextmanager
     def _lab(self, rate: float) -> Iterator[Lab]:
         lab = bring_up(plan_lab(LAB_NAME, self.options.nodes, self.options.cores, rate))
+        # A batch system's or `timeout`'s end takes the lab along, as Ctrl-C does.
+        before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
         try:
             yield lab
         finally:
             take_down(LAB_NAME)
+            signal.signal(signal.SIGTERM, before)
 
     def _measure(self, rate: float, lab: Lab) -> None:
         """Measure the lab and freeze the machine file."""
@@ -193,6 +216,7 @@ class Validation:
             made, counted = self._record(lab, setting, case, path)
             known = msgspec.structs.replace(known, recorded_s=made.time_s, launch_s=made.launch_s)
             known = predict_case(self.state, known, counted, lambda where: self._can_run(lab, case, where))
+            known = msgspec.structs.replace(known, monitored=self._monitor(lab, setting, case))
             self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
             known = msgspec.structs.replace(known, failure=str(error))
@@ -214,6 +238,26 @@ class Validation:
             self.say(f"{setting.key}: others used {made.others:.0%} of this machine while it was recorded")
         return made, counted
 
+    def _monitor(self, lab: Lab, setting: Setting, case: Case) -> Monitored | None:
+        """One more run that Open MPI counts too; messages are the same at each rate."""
+        if self.options.mpi != "openmpi" or setting.rate_bytes_per_s != self.options.rates_bytes_per_s[0]:
+            return None
+        path = (self.state.directory / "monitored.rw").resolve()
+        with tempfile.TemporaryDirectory(
+            prefix="monitored-", dir=self.state.directory.resolve()
+        ) as directory:
+            prepared = self._prepare(lab, case, setting.ranks)
+            variables = dict(case.environment) | monitored.variables(Path(directory))
+            try:
+                run_case(prepared, variables, path, False, TRACED_LIMIT_S)
+                found = monitored.compare(path, Path(directory))
+            except RunFailedError as error:
+                # The component itself can fail; the case is run without it.
+                self.say(f"{setting.key}: with Open MPI's monitoring component: {error}")
+                found = None
+        shutil.rmtree(path, ignore_errors=True)
+        return found
+
     def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
         """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""
         try:
@@ -233,42 +277,36 @@ class Validation:
         prepared = prepare(lab, list(case.words), placement, self.options.mpi)
         return replace(prepared, launcher=self._launcher)
 
-    def _run_all(self, rate: float, lab: Lab, programs: dict[str, Case], progress: Progress) -> bool:
-        """Make the missing runs, those that others disturbed again; returns whether none is missing then."""
-        for _ in range(ROUNDS):
-            if self._run_missing(rate, lab, programs, progress):
-                return True
-            if not self._time_left():
-                break
-            self.say(f"{len(self.state.missing(rate))} runs shared the machine with others")
-        return False
-
-    def _run_missing(self, rate: float, lab: Lab, programs: dict[str, Case], progress: Progress) -> bool:
-        missing = self.state.missing(rate)
-        total = len(missing) + len([run for run in self.state.runs() if not self.state.disturbed(run)])
+    def _run_missing(
+        self, rate: float, repetition: int, lab: Lab, programs: dict[str, Case], progress: Progress
+    ) -> None:
+        """Make the runs of a repetition that are missing, as far as time is left."""
+        missing = self.state.missing(rate, repetition)
+        made = len([run for run in self.state.runs() if not self.state.disturbed(run)])
+        total = len(self.state.missing()) + made
         plans = {case.name: case for case in self.state.plan.cases}
         path = self.state.directory / "run.rw"
         failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
-        for done, (repetition, name, placement) in enumerate(missing, total - len(missing)):
+        for done, (_, name, placement) in enumerate(missing, made):
             progress(done, total)
             if (name, placement) in failed:
                 self.state.add(Run(name, placement, repetition, failure="not tried, as it failed before"))
                 continue
             if not self._time_left():
-                return False
+                return
             plan = plans[name]
             case = programs[plan.setting.program]
             where = next(each.placement for each in plan.predicted if each.name == placement)
             try:
                 prepared = self._prepare(lab, case, where)
-                made = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
-                self.state.add(Run(name, placement, repetition, time_s=made.time_s, other_load=made.others))
+                found = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
+                run = Run(name, placement, repetition, time_s=found.time_s, other_load=found.others)
+                self.state.add(run)
             except (RunFailedError, RankwiseError) as error:
                 failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
-        progress(total, total)
-        return not self.state.missing(rate)
+        progress(made + len(missing), total)
 
 
 def _limit_s(case: CasePlan) -> float:

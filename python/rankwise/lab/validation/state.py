@@ -93,6 +93,20 @@ class Sent(msgspec.Struct, frozen=True):
     counted_packets: int
 
 
+class Monitored(msgspec.Struct, frozen=True):
+    """Messages between pairs of ranks in one more run: as recorded, and as Open MPI's component counted them.
+
+    `equal` of `pairs` have the same number of messages and of bytes.
+    """
+
+    pairs: int
+    equal: int
+    recorded_messages: int
+    counted_messages: int
+    recorded_bytes: int
+    counted_bytes: int
+
+
 class Predicted(msgspec.Struct, frozen=True):
     """A placement with what was predicted of it before its first run.
 
@@ -127,6 +141,7 @@ class CasePlan(msgspec.Struct, frozen=True):
         omitted: What the schedule leaves out of the trace: sentence -> how often.
         predicted: All placements.
         failure: Why there is no trace or no prediction; empty if there is.
+        monitored: What Open MPI's monitoring component says of its messages.
     """
 
     setting: Setting
@@ -137,6 +152,7 @@ class CasePlan(msgspec.Struct, frozen=True):
     omitted: dict[str, int] = {}
     predicted: list[Predicted] = []
     failure: str = ""
+    monitored: Monitored | None = None
 
     @property
     def name(self) -> str:
@@ -279,7 +295,9 @@ class State:
         with open(self.directory / "runs.jsonl", "ab") as file:
             file.write(msgspec.json.encode(run) + b"\n")
 
-    def missing(self, rate_bytes_per_s: float | None = None) -> list[tuple[int, str, str]]:
+    def missing(
+        self, rate_bytes_per_s: float | None = None, repetition: int | None = None
+    ) -> list[tuple[int, str, str]]:
         """(repetition, case, placement) of the runs that are still to be made, in their order.
 
         Placements take turns, and each round begins with another one, so that slow changes of the machine and
@@ -287,16 +305,19 @@ class State:
 
         Args:
             rate_bytes_per_s: Those in the lab of this rate only.
+            repetition: Those of this one only.
         """
         done = {(run.repetition, run.case, run.placement) for run in self.runs() if not self.disturbed(run)}
         order = []
-        for repetition in range(self.plan.options.repetitions):
+        for at_repetition in range(self.plan.options.repetitions):
+            if repetition not in (None, at_repetition):
+                continue
             for case in self.plan.cases:
                 if rate_bytes_per_s not in (None, case.setting.rate_bytes_per_s):
                     continue
                 names = [each.name for each in case.predicted]
-                at = repetition % max(len(names), 1)
-                order += [(repetition, case.name, name) for name in [*names[at:], *names[:at]]]
+                at = at_repetition % max(len(names), 1)
+                order += [(at_repetition, case.name, name) for name in [*names[at:], *names[:at]]]
         return [each for each in order if each not in done]
 
 

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Put the sentences of docs/accuracy.md into README.md, between its two marks; a test keeps both the same."""
+
+from pathlib import Path
+
+TOP = Path(__file__).parent.parent
+BEGIN, END = "<!-- accuracy: docs/accuracy_in_readme.py -->\n", "<!-- /accuracy -->\n"
+
+
+def sentences(page: str) -> str:
+    """The list at the beginning of the page on accuracy."""
+    lines = page.split("One sentence each:\n", 1)[1].split("\n## ", 1)[0].splitlines()
+    return "".join(line + "\n" for line in lines if line.strip())
+
+
+def with_sentences(readme: str, page: str) -> str:
+    """README with what the page says."""
+    before, rest = readme.split(BEGIN, 1)
+    return before + BEGIN + sentences(page) + END + rest.split(END, 1)[1]
+
+
+if __name__ == "__main__":
+    path = TOP / "README.md"
+    path.write_text(with_sentences(path.read_text(), (TOP / "docs" / "accuracy.md").read_text()))
