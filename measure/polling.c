@@ -10,8 +10,8 @@
 
 #define QUEUE 4
 #define TAG_STOP 80
-#define LEAST_POLLS 20
-#define TRANSFERS 20 /* so many messages fit into the computation, if it is as long as was asked for */
+#define LEAST_POLLS 8 /* a longer window would hardly ever be left alone by other programs */
+#define TRANSFERS 8   /* so many messages fit into the computation, if it is as long as was asked for */
 
 static void answer(struct measure_pair *pair, int slot, MPI_Request *send) {
     MPI_Isend(pair->send + slot * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG,

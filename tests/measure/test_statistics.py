@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from rankwise.measure.statistics import find_modes, interval_ranks, median
+from rankwise.measure.statistics import confidence_of, find_modes, interval_ranks, median
 
 
 def test_interval_ranks_are_those_of_the_tables():
@@ -49,3 +49,11 @@ def test_a_tail_is_no_regime():
 
 def test_a_few_outliers_are_no_regime():
     assert math.isinf(find_modes(np.array([1.0] * 99 + [100.0])).border)
+
+
+def test_many_timings_have_an_interval_that_goes_on_from_that_of_few():
+    few, many = interval_ranks(500), interval_ranks(501)
+    assert abs(few[0] - many[0]) <= 2
+    low, high = interval_ranks(100_000)
+    assert 49_600 < low < 50_000 < high < 50_400
+    assert 0.94 < confidence_of(100_000) < 1

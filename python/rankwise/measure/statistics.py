@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 CONFIDENCE = 0.95
+EXACT = 500  # counts up to here are treated exactly
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ def interval_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int
 
     The whole range where no interval of `count` values is that sure.
     """
+    if count > EXACT:
+        # The binomial is close to normal, and its numbers are too large for floating point.
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        rank = int((count - z * math.sqrt(count)) / 2) - 1
+        return rank, count - 1 - rank
     below = 0.0
     rank = 0
     for k in range((count + 1) // 2):
@@ -55,6 +62,8 @@ def interval_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int
 
 def confidence_of(count: int) -> float:
     """Probability with which the interval of `interval_ranks` encloses the median of `count` values."""
+    if count > EXACT:
+        return CONFIDENCE
     rank, _ = interval_ranks(count)
     return 1 - 2 * sum(math.comb(count, k) for k in range(rank + 1)) * 0.5**count
 

@@ -7,10 +7,18 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions import (
+    availability,
     bidirectional,
+    buffers,
     collectives,
+    cores,
     interface,
+    memory,
+    peers,
+    progress,
     rate,
+    registration,
+    tiling,
 )
 from rankwise.measure.questions.answer import Answer, Question, Task
 
@@ -18,7 +26,15 @@ QUESTIONS: tuple[Question, ...] = (
     rate.QUESTION,
     bidirectional.QUESTION,
     collectives.QUESTION,
+    progress.QUESTION,
+    availability.QUESTION,
+    buffers.QUESTION,
+    registration.QUESTION,
     interface.QUESTION,
+    memory.QUESTION,
+    cores.QUESTION,
+    tiling.QUESTION,
+    peers.QUESTION,
 )
 
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much memory does the MPI library commit for each rank that one talks to?"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rankwise.measure.plan import End, Pair, Plan, Rank
+from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
+from rankwise.measure.questions.settled import slope
+from rankwise.measure.statistics import Median, median
+from rankwise.quantities import bytes_text
+
+SIZES = (65536,)
+MOST_PEERS = 128
+LEAST_PEERS = 3  # with fewer a slope has no interval
+NEAR, FAR = "same node", "other nodes"
+
+
+def steps(steps, task: Task) -> None:
+    """The first rank talks to the others of its node, then to those of other nodes, for the first time."""
+    hosts = list(task.plan.by_host.values())
+    first = hosts[0][0]
+    groups = {NEAR: hosts[0][1:], FAR: [rank for ranks in hosts[1:] for rank in ranks]}
+    for channel, ranks in groups.items():
+        pairs = [Pair(_end(first), _end(rank)) for rank in ranks[:MOST_PEERS]]
+        if pairs:
+            steps.add("peers", channel, pairs, SIZES)
+
+
+def _end(rank: Rank) -> End:
+    return End(rank.number, rank.host, rank.cores[0], rank.pu[0])
+
+
+def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
+    """Resident memory by number of peers, and its slope."""
+    rows: list[tuple[Value, ...]] = []
+    values: dict[str, Value] = {}
+    reasons, said = {}, []
+    start = samples.filter(pl.col("value3") > 0)
+    if len(start):
+        values["init_bytes"] = median((start["value2"] - start["value3"]).to_numpy())
+    for (channel,), group in samples.group_by(["channel"], maintain_order=True):
+        grown = group.with_columns(grown=pl.col("value1") - pl.col("value2")).sort("setting")
+        for (count,), some in grown.group_by(["setting"], maintain_order=True):
+            rows.append((channel, count, median(some["value1"].to_numpy()), median(some["grown"].to_numpy())))
+        key = f"{channel.replace(' ', '_')}_bytes_per_peer"
+        most = int(grown["setting"].max())
+        values[key] = _slope(grown) if most >= LEAST_PEERS else None
+        if values[key] is None:
+            reasons[key] = f"{most} peer{'s' if most > 1 else ''} only, at least {LEAST_PEERS} are needed"
+            said.append(f"{channel}: {reasons[key]}")
+        else:
+            said.append(f"{channel}: {bytes_text(max(0.0, values[key].value))} for each of {most}")
+    return Answer(
+        name="peers",
+        title="Memory for each peer",
+        sentence="resident memory for a peer that a rank talks to: " + "; ".join(said),
+        columns=(
+            Column("peers on"),
+            Column("peers", "count"),
+            Column("resident", "bytes"),
+            Column("grown", "bytes"),
+        ),
+        rows=tuple(rows),
+        values=values,
+        reasons=reasons,
+        plot=Plot("peers", "grown", "peers on", log_x=False, log_y=False),
+    )
+
+
+def _slope(grown: pl.DataFrame) -> Median | None:
+    # A line for each launch: what one has more than another at its start is no matter of peers.
+    lines = [slope(one["setting"].to_list(), one["grown"].to_list()) for _, one in grown.group_by("launch")]
+    known = [line for line in lines if line is not None]
+    if not known:
+        return None
+    middle = sorted(known, key=lambda line: line.value)[len(known) // 2]
+    low, high = min(line.low for line in known), max(line.high for line in known)
+    return Median(middle.value, low, high, len(grown))
+
+
+QUESTION = Question(
+    name="peers",
+    title="Memory for each peer",
+    tests=("peers",),
+    steps=steps,
+    answer=answer,
+    why_not=lambda plan: "" if plan.by_host else "nobody knows where the ranks are",
+    quick=True,
+    weight=0.0,
+)
