@@ -52,6 +52,19 @@ def test_a_group_has_cores_of_its_own_where_there_are_enough():
     assert (1, 6) not in shapes(crowded, False) and (1, 4) in shapes(crowded, False)
 
 
+def test_unequal_nodes_give_groups_that_fit_the_smaller_one():
+    # GIVEN a node with four cores and four ranks, another with two
+    small = from_synthetic("package:1 core:2 pu:1")
+    bound = [("a", 0), ("a", 1), ("a", 2), ("a", 3), ("b", 0), ("b", 1)]
+    ranks = [Rank(n, host, (core,), (core,)) for n, (host, core) in enumerate(bound)]
+    plan = choose(ranks, {"a": NODE, "b": small}, lambda one, other: False)
+    # THEN each channel is that of its own node, and groups over both have two ranks on each
+    assert set(plan.pairs) == {"package", "node", "network"}
+    assert len(plan.sharing) == 2
+    assert shapes(plan, False) == [(1, 2), (1, 4), (2, 1), (2, 2)]
+    assert [end.rank for end in members(plan, 2, 2)] == [0, 1, 4, 5]
+
+
 def test_every_question_adds_steps_or_says_why_not():
     for plan in (plan_of("aabb"), plan_of("aa"), plan_of("ab", bound=False)):
         for effort in (QUICK, FULL):
