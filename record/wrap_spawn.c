@@ -1,122 +1,168 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_spawn. What it starts is recorded as well: Hydra gives it the variables that `rankwise record` has given to
- * the ranks, Open MPI starts it with those of its daemons only, so there they go with an info key.
+ * MPI_Comm_spawn. What it starts is recorded as well: Hydra gives it the variables that `rankwise record` has
+ * given to the ranks, Open MPI starts it with those of its daemons only, so there env(1) starts it with ours.
+ * (Values of an info, the other way, end at 255 bytes, and longer ones end the program.)
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "communicators.h"
 #include "trace.h"
 #include "wrap.h"
 
+/* What is started instead of the program's commands: arrays of `count`, or NULL. */
+struct commands {
+    int count;
+    char **commands;
+    char ***arguments;
+    char **found; /* as env(1) is told it; NULL where a command is as the program gave it */
+};
+static const struct commands unchanged = {0, NULL, NULL, NULL};
+
 #if defined(OPEN_MPI)
-#define ENVIRONMENT_BYTES 16384
-
 extern char **environ;
-
-/* Open MPI 5, which has sessions, takes the older key too, and complains of it. */
-static const char *key(void) { return RW_HAS(Session_init) ? "PMIX_ENVAR" : "env"; }
+static char env_command[] = "/usr/bin/env";
 
 static int is_ours(const char *variable) {
     return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "RANKWISE_", 9) == 0;
 }
 
-/* NAME=value lines, the program's own first; 0 if they do not fit. */
-static int put_environment(MPI_Info info, char text[ENVIRONMENT_BYTES]) {
+static int has_info(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1]) {
     int given = 0;
-    size_t used = 0;
-    text[0] = 0;
     if (info != MPI_INFO_NULL)
-        RW_PMPI_CALL(Info_get, MPI_Info, const char *, int, char *, int *)
-    (info, key(), ENVIRONMENT_BYTES - 1, text, &given);
-    if (given)
-        used = strlen(text);
-    for (char **variable = environ; *variable; variable++) {
-        size_t length = strlen(*variable);
-        if (!is_ours(*variable))
-            continue;
-        if (used + length + 2 > ENVIRONMENT_BYTES)
-            return 0;
-        if (used)
-            text[used++] = '\n';
-        memcpy(text + used, *variable, length + 1);
-        used += length;
-    }
-    return used > 0;
+        RW_PMPI_CALL(Info_get, MPI_Info, const char *, int, char *, int *)(info, key, MPI_MAX_INFO_VAL, value,
+                                                                           &given);
+    return given;
 }
 
-/* The program's info and our variables, to be freed; MPI_INFO_NULL if nothing is to be added. */
-static MPI_Info with_environment(MPI_Info info) {
-    char *text = malloc(ENVIRONMENT_BYTES);
-    MPI_Info more = MPI_INFO_NULL;
-    if (text && put_environment(info, text)) {
-        int result = info == MPI_INFO_NULL ? RW_PMPI_CALL(Info_create, MPI_Info *)(&more)
-                                           : RW_PMPI_CALL(Info_dup, MPI_Info, MPI_Info *)(info, &more);
-        if (result == MPI_SUCCESS)
-            RW_PMPI_CALL(Info_set, MPI_Info, const char *, const char *)(more, key(), text);
-        else
-            more = MPI_INFO_NULL;
+static int in_path(const char *command) {
+    const char *path = getenv("PATH");
+    char file[4096];
+    while (path && *path) {
+        const int length = (int)strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%s", length, path, command);
+        if (access(file, X_OK) == 0)
+            return 1;
+        path += length + (path[length] == ':');
     }
-    free(text);
-    return more;
+    return 0;
 }
 
-/* Infos to use instead of `count` of the program's; NULL: use those. Only what the root gives is looked at. */
-static MPI_Info *infos_for(int count, const MPI_Info *infos, int root, MPI_Comm comm) {
+/*
+ * The command as env(1) would find what Open MPI finds: a file, or a name in PATH or else in the working
+ * directory. NULL if it is neither, or an info says how to find it: then that Open MPI cannot start it stays
+ * for it to say.
+ */
+static char *findable(const char *command, MPI_Info info) {
+    char value[MPI_MAX_INFO_VAL + 1], file[4096];
+    if (strchr(command, '=') || has_info(info, "path", value) || has_info(info, "ompi_preload_binary", value))
+        return NULL;
+    if (!strchr(command, '/') && in_path(command))
+        return strdup(command);
+    const char *directory = has_info(info, "wdir", value) ? value : ".";
+    snprintf(file, sizeof file, "%s/%s", command[0] == '/' ? "" : directory, command);
+    if (access(file, X_OK) != 0)
+        return NULL;
+    snprintf(file, sizeof file, "%s%s", strchr(command, '/') ? "" : "./", command);
+    return strdup(file);
+}
+
+/* Arguments of env(1): our variables, the command, its own arguments. */
+static char **arguments_of_env(char *command, char **arguments) {
+    size_t words = 2, used = 0;
+    for (char **variable = environ; *variable; variable++)
+        words += (size_t)is_ours(*variable);
+    for (char **word = arguments; word && *word; word++)
+        words++;
+    char **all = malloc(words * sizeof *all);
+    if (!all)
+        return NULL;
+    for (char **variable = environ; *variable; variable++)
+        if (is_ours(*variable))
+            all[used++] = *variable;
+    all[used++] = command;
+    for (char **word = arguments; word && *word; word++)
+        all[used++] = *word;
+    all[used] = NULL;
+    return all;
+}
+
+static void free_commands(struct commands *through) {
+    for (int i = 0; through->found && through->arguments && i < through->count; i++)
+        if (through->found[i])
+            free(through->arguments[i]);
+    for (int i = 0; through->found && i < through->count; i++)
+        free(through->found[i]);
+    free(through->commands);
+    free(through->arguments);
+    free(through->found);
+}
+
+/* Only what the root gives is looked at. */
+static struct commands through_env(int count, const char *const *commands, char **const *arguments,
+                                   const MPI_Info *infos, int root, MPI_Comm comm) {
     int rank = -1;
     RW_PMPI_CALL(Comm_rank, MPI_Comm, int *)(comm, &rank);
-    MPI_Info *more = rank == root && count > 0 ? malloc((size_t)count * sizeof *more) : NULL;
-    for (int i = 0; more && i < count; i++) {
-        more[i] = with_environment(infos[i]);
-        if (more[i] == MPI_INFO_NULL && infos[i] != MPI_INFO_NULL)
-            RW_PMPI_CALL(Info_dup, MPI_Info, MPI_Info *)(infos[i], &more[i]);
+    if (rank != root || count <= 0 || access(env_command, X_OK) != 0)
+        return unchanged;
+    struct commands through = {count, calloc((size_t)count, sizeof(char *)),
+                               calloc((size_t)count, sizeof(char **)), calloc((size_t)count, sizeof(char *))};
+    int failed = !through.commands || !through.arguments || !through.found;
+    for (int i = 0; !failed && i < count; i++) {
+        through.commands[i] = (char *)commands[i];
+        through.arguments[i] = arguments ? arguments[i] : NULL;
+        char *found = findable(commands[i], infos ? infos[i] : MPI_INFO_NULL);
+        char **words = found ? arguments_of_env(found, through.arguments[i]) : NULL;
+        if (!words) {
+            free(found);
+            continue;
+        }
+        through.commands[i] = env_command;
+        through.arguments[i] = words;
+        through.found[i] = found;
     }
-    return more;
-}
-
-static void free_infos(MPI_Info *infos, int count) {
-    for (int i = 0; infos && i < count; i++)
-        if (infos[i] != MPI_INFO_NULL)
-            RW_PMPI_CALL(Info_free, MPI_Info *)(&infos[i]);
-    free(infos);
+    if (failed) {
+        free_commands(&through);
+        return unchanged;
+    }
+    return through;
 }
 #else
-static MPI_Info *infos_for(int count, const MPI_Info *infos, int root, MPI_Comm comm) {
-    (void)count;
-    (void)infos;
-    (void)root;
-    (void)comm;
-    return NULL;
+static struct commands through_env(int count, const char *const *commands, char **const *arguments,
+                                   const MPI_Info *infos, int root, MPI_Comm comm) {
+    (void)count, (void)commands, (void)arguments, (void)infos, (void)root, (void)comm;
+    return unchanged;
 }
-static void free_infos(MPI_Info *infos, int count) {
-    (void)infos;
-    (void)count;
+static void free_commands(struct commands *through) {
+    (void)through;
 }
 #endif
 
-#define INFOS_Comm_spawn 1, &info
-#define INFOS_Comm_spawn_multiple count, array_of_info
-#define COUNT_Comm_spawn 1
-#define COUNT_Comm_spawn_multiple count
-#define USE_Comm_spawn info = infos[0]
-#define USE_Comm_spawn_multiple array_of_info = infos
+#define GIVEN_Comm_spawn 1, &command, &argv, &info
+#define GIVEN_Comm_spawn_multiple count, (const char *const *)array_of_commands, array_of_argv, array_of_info
+#define USE_Comm_spawn command = through.commands[0], argv = through.arguments[0]
+#define USE_Comm_spawn_multiple array_of_commands = through.commands, array_of_argv = through.arguments
 
-#define SPAWN(entry, name)                                                                                            \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        MPI_Info *const infos = rw_process.ready ? infos_for(INFOS_##name, root, comm) : NULL;                        \
-        if (infos)                                                                                                    \
-            USE_##name;                                                                                               \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        free_infos(infos, COUNT_##name);                                                                              \
-        if (result == MPI_SUCCESS)                                                                                    \
-            rw_register(thread, *intercomm);                                                                          \
-        if (RW_UNLIKELY(thread->traced))                                                                              \
-            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                                       \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define SPAWN(entry, name)                                                                                   \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        struct commands through = unchanged;                                                                 \
+        if (rw_process.ready)                                                                                \
+            through = through_env(GIVEN_##name, root, comm);                                                 \
+        if (through.count)                                                                                   \
+            USE_##name;                                                                                      \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        free_commands(&through);                                                                             \
+        if (result == MPI_SUCCESS)                                                                           \
+            rw_register(thread, *intercomm);                                                                 \
+        if (RW_UNLIKELY(thread->traced))                                                                     \
+            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 SPAWN(mpi, Comm_spawn)
 SPAWN(pmpi, Comm_spawn)

@@ -277,7 +277,8 @@ def test_programs_of_two_mpis_in_one_recording_are_told_apart(compiled, tmp_path
 
 
 @pytest.mark.mpi
-def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monkeypatch):
+@pytest.mark.parametrize("call", ["one", pytest.param("multiple", marks=pytest.mark.slow)])
+def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monkeypatch, call):
     # GIVEN 3 processes that start 2 more: r sends 10 (r + 1) bytes to each child, child c 100 (c + 1) to each parent
     if mpi.name == "debian-mpich":
         pytest.skip(
@@ -286,13 +287,15 @@ def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monke
     # MPICH over UCX hangs every other time, with and without the recorder: one process waits in MPI_Finalize while
     # messages between the two worlds are still under way. Over libfabric it does not.
     monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ofi")
-    line = mpi.launch(3, compiled(mpi, "calls/spawn.c"))
-    command = [sys.executable, "-m", "rankwise", "record", "-o", tmp_path / "spawn.rw", "--", *line]
+    line = mpi.launch(3, compiled(mpi, "calls/spawn.c"), call)
+    # Values of an info, which could hand the variables on, end at 255 bytes.
+    directory = tmp_path / ("long" * 50) / "spawn.rw"
+    directory.parent.mkdir()
+    command = [sys.executable, "-m", "rankwise", "record", "-o", directory, "--", *line]
     # WHEN the three are recorded
     subprocess.run(
         list(map(str, command)), env=mpi.environment(), check=True, timeout=120, capture_output=True
     )
-    directory = tmp_path / "spawn.rw"
     threads = raw_reader.read(directory)
     # THEN both worlds are there, and messages between them have no world rank
     parents, children = (
