@@ -9,5 +9,5 @@
 /// @throws rankwise::Error there is no such operation
 rankwise::collectives::Collective collective_of(const std::string &name);
 
-/// @throws rankwise::Error it is neither `mpich` nor `openmpi`
+/// @throws rankwise::Error it is none of `mpich`, `openmpi`, `openmpi-4`
 rankwise::collectives::Library library_of(const std::string &name);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "arrays.hpp"
@@ -28,11 +29,17 @@ coll::Collective collective_of(const std::string &name) {
 }
 
 coll::Library library_of(const std::string &name) {
-    if (name != "mpich" && name != "openmpi") {
-        throw rankwise::Error("no collective algorithms known of `" + name + "`",
-                              "known are `mpich` and `openmpi`");
+    if (name == "mpich") {
+        return coll::Library::mpich;
     }
-    return name == "mpich" ? coll::Library::mpich : coll::Library::openmpi;
+    if (name == "openmpi") {
+        return coll::Library::openmpi;
+    }
+    if (name == "openmpi-4") {
+        return coll::Library::openmpi_4;
+    }
+    throw rankwise::Error("no collective algorithms known of `" + name + "`",
+                          "known are `mpich`, `openmpi` and `openmpi-4`");
 }
 
 namespace {
@@ -92,7 +99,7 @@ nb::dict count_messages(const std::string &library, const Column<std::uint32_t> 
                         const Column<std::uint32_t> &datatype_bytes, const Column<std::uint64_t> &bytes,
                         const Column<std::uint64_t> &total_bytes, const Column<std::uint64_t> &count,
                         const Column<std::uint64_t> &group_offsets,
-                        const Column<std::uint32_t> &group_members) {
+                        const Column<std::uint32_t> &group_members, const Column<std::uint32_t> &node) {
     std::vector<coll::CollectiveCalls> calls;
     calls.reserve(rank.size());
     for (std::size_t i = 0; i < rank.size(); ++i) {
@@ -102,10 +109,16 @@ nb::dict count_messages(const std::string &library, const Column<std::uint32_t> 
         calls.push_back({rank.data()[i], group.data()[i], call.data()[i], flags.data()[i], root.data()[i],
                          datatype_bytes.data()[i], bytes.data()[i], total_bytes.data()[i], count.data()[i]});
     }
+    const auto members = view(group_members);
+    if (node.size() > 0 &&
+        std::any_of(members.begin(), members.end(), [&](auto member) { return member >= node.size(); })) {
+        throw std::out_of_range("node");
+    }
     coll::MessageRows rows;
     {
         nb::gil_scoped_release release;
-        rows = coll::count_messages(library_of(library), calls, {view(group_offsets), view(group_members)});
+        rows = coll::count_messages(library_of(library), calls, {view(group_offsets), view(group_members)},
+                                    view(node));
     }
     nb::dict dict;
     dict["source"] = to_numpy(std::move(rows.source));
@@ -157,6 +170,6 @@ void bind_collectives(nb::module_ &module) {
         "nodes"_a = std::vector<std::uint32_t>{}, "Name of the algorithm the library takes by default.");
     room.def("count_messages", &count_messages, "library"_a, nb::kw_only(), "rank"_a, "group"_a, "call"_a,
              "flags"_a, "root"_a, "datatype_bytes"_a, "bytes"_a, "total_bytes"_a, "count"_a,
-             "group_offsets"_a, "group_members"_a,
+             "group_offsets"_a, "group_members"_a, "node"_a,
              "Messages of collective calls by source, destination, call, algorithm and size bin.");
 }

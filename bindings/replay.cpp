@@ -13,6 +13,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "collective_names.hpp"
 #include "error.hpp"
 #include "machine/machine.hpp"
 #include "matched_schedule.hpp"
@@ -332,11 +333,6 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     return std::make_shared<MatchedSchedule>(builder.finish());
 }
 
-rankwise::collectives::Library library_of(const std::string &name) {
-    return name == "openmpi" ? rankwise::collectives::Library::openmpi
-                             : rankwise::collectives::Library::mpich;
-}
-
 /// Replay many layouts in windows: one makespan in seconds each.
 nb::object streamed_makespans(const StreamedTrace &s, const nb::list &links, const nb::dict &tx,
                               const nb::dict &rx, const std::string &core_sharing, bool progress,
@@ -366,11 +362,7 @@ void bind_traced_run(nb::module_ &room) {
             },
             "ranks"_a, "library"_a, nb::keep_alive<0, 1>())
         .def_prop_ro("operations_about", [](const TracedRun &run) { return run.surveyed.operations; })
-        .def_prop_ro("goes_by_nodes",
-                     [](const TracedRun &run) {
-                         return run.surveyed.goes_by_nodes &&
-                                run.library == rankwise::collectives::Library::mpich;
-                     })
+        .def_prop_ro("goes_by_nodes", [](const TracedRun &run) { return run.surveyed.goes_by_nodes; })
         .def(
             "schedule",
             [](const TracedRun &run, const std::vector<std::uint32_t> &node) {

@@ -35,6 +35,15 @@ void allreduce_nonoverlapping(const Operation &operation, Writer &writer);
 void allgatherv_gather_bcast(const Operation &operation, Writer &writer);
 void reduce_scatter_nonoverlapping(const Operation &operation, Writer &writer);
 
+// Open MPI 5's `han`, where ranks of several nodes take part.
+void bcast_han(const Operation &operation, Writer &writer);
+void reduce_han(const Operation &operation, Writer &writer);
+void allreduce_han(const Operation &operation, Writer &writer);
+void gather_han(const Operation &operation, Writer &writer);
+void scatter_han(const Operation &operation, Writer &writer);
+void allgather_han(const Operation &operation, Writer &writer);
+void barrier_han(const Operation &operation, Writer &writer);
+
 // MPICH's compositions of what is done within nodes and between them.
 void bcast_composition_alpha(const Operation &operation, Writer &writer);
 void bcast_composition_beta(const Operation &operation, Writer &writer);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "collectives/node_partition.hpp"
 #include "collectives/registry.hpp"
 #include "recording.h"
 #include "trace/size_bins.hpp"
@@ -95,6 +96,33 @@ class BlockSizes {
     std::map<Call, Sizes> found_;
 };
 
+/// Which members of each communicator share a node, found when it is asked for.
+class NodesOfGroups {
+  public:
+    NodesOfGroups(const Groups &groups, std::span<const std::uint32_t> node) : groups_(groups), node_(node) {}
+
+    /// @return null if it is not known
+    const NodePartition *of(std::uint32_t group) {
+        if (node_.empty()) {
+            return nullptr;
+        }
+        const auto found = partitions_.find(group);
+        if (found != partitions_.end()) {
+            return &found->second;
+        }
+        std::vector<std::uint32_t> of_members;
+        for (const std::uint32_t member : groups_[group]) {
+            of_members.push_back(node_[member]);
+        }
+        return &partitions_.emplace(group, NodePartition(of_members)).first->second;
+    }
+
+  private:
+    const Groups &groups_;
+    std::span<const std::uint32_t> node_;
+    std::map<std::uint32_t, NodePartition> partitions_;
+};
+
 } // namespace
 
 Operation to_operation(const CollectiveCalls &calls, std::uint32_t size) {
@@ -115,12 +143,14 @@ Operation to_operation(const CollectiveCalls &calls, std::uint32_t size) {
     return operation;
 }
 
-MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups) {
+MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups,
+                           std::span<const std::uint32_t> node) {
     MessageRows rows;
     std::unordered_map<Key, std::size_t, KeyHash> row_of;
     std::vector<Step> steps;
     const Algorithm *const first = algorithms().data();
     const BlockSizes block_sizes(calls, groups);
+    NodesOfGroups nodes(groups, node);
     for (const auto &each : calls) {
         const auto members = groups[each.group];
         Operation operation = to_operation(each, static_cast<std::uint32_t>(members.size()));
@@ -130,6 +160,9 @@ MessageRows count_messages(Library library, std::span<const CollectiveCalls> cal
         if (!can_be_expanded(each, operation)) {
             rows.chosen.push_back(-1);
             continue;
+        }
+        if (goes_by_nodes(library, operation.collective)) {
+            operation.nodes = nodes.of(each.group);
         }
         const Algorithm &algorithm = select(library, operation);
         const auto index = static_cast<std::int32_t>(&algorithm - first);

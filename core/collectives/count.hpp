@@ -50,6 +50,9 @@ Operation to_operation(const CollectiveCalls &calls, std::uint32_t size);
 ///
 /// Not expanded are intercommunicators, and the calls whose messages only their caller knows and records one
 /// by one (gatherv, scatterv, alltoallv, alltoallw, neighbourhood collectives).
-MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups);
+/// @param[in] node of each world rank, only which are equal matters; empty: not known
+/// @pre node is empty or has all members of the groups
+MessageRows count_messages(Library library, std::span<const CollectiveCalls> calls, const Groups &groups,
+                           std::span<const std::uint32_t> node = {});
 
 } // namespace rankwise::collectives

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/node_partition.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace rankwise::collectives {
@@ -17,6 +18,11 @@ NodePartition::NodePartition(std::span<const std::uint32_t> node) {
         number_.push_back(found->second);
         members_[found->second].push_back(rank);
     }
+}
+
+bool NodePartition::is_even() const {
+    return std::all_of(members_.begin(), members_.end(),
+                       [&](const auto &node) { return node.size() == members_.front().size(); });
 }
 
 } // namespace rankwise::collectives

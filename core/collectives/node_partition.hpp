@@ -19,6 +19,8 @@ class NodePartition {
     std::uint32_t leader(std::uint32_t rank) const { return neighbours(rank).front(); }
     /// @return the first rank of each node, in order
     const std::vector<std::uint32_t> &leaders() const { return leaders_; }
+    /// @return whether all nodes have equally many ranks
+    bool is_even() const;
     /// @return whether there is more than one node, and more than one rank on some node
     bool has_levels() const { return leaders_.size() > 1 && leaders_.size() < number_.size(); }
 

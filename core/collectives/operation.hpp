@@ -89,6 +89,21 @@ class Writer {
         next();
     }
 
+    /// @brief Steps that are taken beside one another, round by round; their peers are ranks already.
+    void include_together(std::span<const Step> one, std::span<const Step> other) {
+        next();
+        const std::uint32_t first = round_;
+        auto mine = one.begin();
+        auto theirs = other.begin();
+        while (mine != one.end() || theirs != other.end()) {
+            const bool is_mine = theirs == other.end() || (mine != one.end() && mine->round <= theirs->round);
+            const Step &step = is_mine ? *mine++ : *theirs++;
+            round_ = first + step.round;
+            steps_.push_back({step.kind, step.peer, round_, step.bytes, step.offset});
+        }
+        next();
+    }
+
     /// @brief Begin the next round, unless this one is empty.
     void next() {
         if (!steps_.empty() && steps_.back().round == round_) {

@@ -103,6 +103,13 @@ constexpr Algorithm table[] = {
     {"composition_beta", reduce, &reduce_composition_beta},
     {"composition_alpha", allreduce, &allreduce_composition_alpha},
     {"composition_alpha", barrier, &barrier_composition_alpha},
+    {"han", bcast, &bcast_han},
+    {"han", reduce, &reduce_han},
+    {"han", allreduce, &allreduce_han},
+    {"han", gather, &gather_han},
+    {"han", scatter, &scatter_han},
+    {"han", allgather, &allgather_han},
+    {"han", barrier, &barrier_han},
 };
 
 } // namespace

@@ -6,7 +6,34 @@
 namespace rankwise::collectives {
 
 const Algorithm &select(Library library, const Operation &operation) {
-    return library == Library::mpich ? select_mpich(operation) : select_openmpi(operation);
+    if (library == Library::mpich) {
+        return select_mpich(operation);
+    }
+    Operation asked = operation;
+    if (library == Library::openmpi_4) {
+        asked.nodes = nullptr;
+    }
+    return select_openmpi(asked);
+}
+
+bool goes_by_nodes(Library library, Collective collective) {
+    switch (collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::allreduce:
+        return library != Library::openmpi_4;
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::allgather:
+    // Some of their algorithms are made of the others.
+    case Collective::allgatherv:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+        return library == Library::openmpi;
+    default:
+        return false;
+    }
 }
 
 std::string_view decide(std::span<const Rule> rules, std::uint32_t size, std::uint64_t bytes) {

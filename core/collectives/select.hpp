@@ -9,7 +9,11 @@
 
 namespace rankwise::collectives {
 
-enum class Library : std::uint8_t { mpich, openmpi };
+enum class Library : std::uint8_t {
+    mpich,
+    openmpi,  ///< 5.0
+    openmpi_4 ///< 4.1, which does not look at nodes
+};
 
 /// @brief The algorithm a library takes by default for an operation of these sizes.
 ///
@@ -20,9 +24,12 @@ const Algorithm &select(Library library, const Operation &operation);
 /// @brief MPICH 4 and 5, generic rules of its collective selection.
 const Algorithm &select_mpich(const Operation &operation);
 
-/// @brief Open MPI 4.1 and 5.0: fixed decisions of the `tuned` component; `libnbc` for nonblocking
-/// operations.
+/// @brief Open MPI: fixed decisions of the `tuned` component (4.1 and 5.0), `libnbc` for nonblocking
+/// operations; `han` (5.0) where nodes are given, of which several have a part.
 const Algorithm &select_openmpi(const Operation &operation);
+
+/// @brief Whether a library's choice or messages depend on which ranks share a node.
+bool goes_by_nodes(Library library, Collective collective);
 
 /// @brief One line of a decision table: taken if the communicator and the bytes are both below its limits.
 struct Rule {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/node_partition.hpp"
 #include "collectives/openmpi_rules.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/select.hpp"
@@ -80,6 +81,28 @@ std::string_view blocking(const Operation &operation) {
     }
 }
 
+// Whether `han` is asked before `tuned`, and does it.
+bool by_han(const Operation &operation) {
+    if (operation.nonblocking || operation.nodes == nullptr || !operation.nodes->has_levels()) {
+        return false;
+    }
+    switch (operation.collective) {
+    case Collective::barrier:
+        return true;
+    case Collective::allreduce:
+        return operation.commutative;
+    case Collective::reduce:
+        return operation.commutative && operation.nodes->is_even();
+    case Collective::bcast:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::allgather:
+        return operation.nodes->is_even();
+    default:
+        return false;
+    }
+}
+
 // The rules of `libnbc`, in bytes.
 std::string_view nonblocking(const Operation &operation) {
     constexpr std::uint64_t long_message = 65536;
@@ -115,6 +138,9 @@ std::string_view nonblocking(const Operation &operation) {
 } // namespace
 
 const Algorithm &select_openmpi(const Operation &operation) {
+    if (by_han(operation)) {
+        return find_algorithm(operation.collective, "han");
+    }
     return find_algorithm(operation.collective,
                           operation.nonblocking ? nonblocking(operation) : blocking(operation));
 }

@@ -63,7 +63,7 @@ bool has_root(Collective collective) {
 
 TracedRun::TracedRun(std::span<const trace::ThreadRecord *const> of, collectives::Library follow)
     : ranks(of.begin(), of.end()), library(follow), communicators(checked(of)),
-      surveyed(survey(of, communicators)) {}
+      surveyed(survey(of, communicators, follow)) {}
 
 RankReader::RankReader(const TracedRun &run, const CommunicatorNodes &nodes, std::uint32_t rank, Tags &tags,
                        ScheduleBuilder &builder, Omissions &omitted)
@@ -325,7 +325,8 @@ std::vector<std::uint32_t> RankReader::collective(const Request &request) {
     collectives::Operation operation = operation_of(request);
     operation.rank = c->rank_of(rank_);
     operation.size = static_cast<std::uint32_t>(c->members.size());
-    operation.nodes = nodes_.find(*c);
+    if (collectives::goes_by_nodes(run_.library, operation.collective))
+        operation.nodes = nodes_.find(*c);
     if (request.sizes.size() == operation.size)
         operation.sizes = request.sizes;
     std::vector<std::uint64_t> incoming;

@@ -66,16 +66,9 @@ bool posts_unknown(const Event &event) {
     }
 }
 
-bool goes_by_nodes(const Event &event) {
-    switch (event.call_class == CallClass::collective ? collective_of(event.kind) : trace::Collective::none) {
-    case trace::Collective::barrier:
-    case trace::Collective::bcast:
-    case trace::Collective::reduce:
-    case trace::Collective::allreduce:
-        return true;
-    default:
-        return false;
-    }
+bool goes_by_nodes(collectives::Library library, const Event &event) {
+    return event.call_class == CallClass::collective &&
+           collectives::goes_by_nodes(library, collective_of(event.kind));
 }
 
 /// About how many operations an event becomes: of a collective, a message a neighbour or two a doubling.
@@ -119,7 +112,8 @@ bool is_long(const Event &event, double gap_s) {
     return gap_s >= shortest_interruption_s && event.call_class != CallClass::poll;
 }
 
-Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators) {
+Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators,
+              collectives::Library library) {
     Survey out;
     out.on_core.resize(ranks.size());
     out.from_neighbours.resize(ranks.size());
@@ -139,7 +133,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
                 continue;
             }
             out.posts_unknown[rank] = out.posts_unknown[rank] || posts_unknown(event);
-            out.goes_by_nodes = out.goes_by_nodes || goes_by_nodes(event);
+            out.goes_by_nodes = out.goes_by_nodes || goes_by_nodes(library, event);
             out.operations += operations_of(event, rank, communicators);
             const double gap = static_cast<double>(event.gap_ticks) * seconds_per_tick;
             (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collectives/select.hpp"
 #include "replay/communicators.hpp"
 #include "trace/event.hpp"
 #include "trace/node_file.hpp"
@@ -27,7 +28,7 @@ struct Survey {
     std::vector<std::unordered_map<std::uint64_t, std::vector<Incoming>>> from_neighbours;
     /// By world rank: whether it posts receives of which only their end says what they took.
     std::vector<bool> posts_unknown;
-    bool goes_by_nodes = false;   ///< some collective of MPICH goes by who shares a node
+    bool goes_by_nodes = false;   ///< some collective goes by who shares a node
     std::uint64_t operations = 0; ///< about how many a schedule would have
 
     static std::uint64_t key(std::uint32_t communicator, std::uint32_t k) {
@@ -37,7 +38,8 @@ struct Survey {
 
 /// @brief Read all ranks once.
 /// @param[in] ranks the first thread of each world rank, in order
-Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators);
+Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communicators &communicators,
+              collectives::Library library);
 
 /// @return whether a computation may have been interrupted: the gaps between failed tests, summed up, are
 /// many short ones

@@ -13,15 +13,18 @@ NODES = {
     "uneven": [0, 0, 0, 1, 2, 2, 2, 2, 2, 3],
     "alone": [0, 1, 2, 3, 4],
     "together": [5, 5, 5, 5, 5, 5],
+    "dealt": [0, 1, 2] * 4,
     "random": [random.Random(3).randrange(6) for _ in range(33)],
 }
 
 
-def composed(collective):
+def composed(collective, nodes):
+    """What goes by nodes: MPICH's compositions, and Open MPI's `han` where nodes have equally many ranks."""
+    even = len({nodes.count(node) for node in nodes}) == 1
     return [
         name
         for operation, name in collectives.algorithms()
-        if operation == collective and "composition" in name
+        if operation == collective and ("composition" in name or (even and name == "han"))
     ]
 
 
@@ -40,7 +43,7 @@ def crossing(steps, nodes):
 @pytest.mark.parametrize("units", [1, 3, 100])
 def test_broadcast_reaches_everyone_from_any_root(nodes, units):
     size = len(nodes)
-    for algorithm in composed("bcast"):
+    for algorithm in composed("bcast", nodes):
         for root in range(size):
             length = units * size  # pieces of a scattered buffer are whole units
             steps = steps_of_all("bcast", algorithm, size, root=root, bytes=length * UNIT, nodes=nodes)
@@ -57,7 +60,7 @@ def test_broadcast_reaches_everyone_from_any_root(nodes, units):
 @pytest.mark.parametrize("units", [1, 40])
 def test_reduce_adds_everyone_once_at_any_root(nodes, units):
     size = len(nodes)
-    for algorithm in composed("reduce"):
+    for algorithm in composed("reduce", nodes):
         for root in range(size):
             buffers = [[16**rank] * units for rank in range(size)]
             steps = steps_of_all("reduce", algorithm, size, root=root, bytes=units * UNIT, nodes=nodes)
@@ -68,7 +71,7 @@ def test_reduce_adds_everyone_once_at_any_root(nodes, units):
 @pytest.mark.parametrize("units", [1, 40, 1000])
 def test_allreduce_adds_everyone_once_for_everyone(nodes, units):
     size = len(nodes)
-    for algorithm in composed("allreduce"):
+    for algorithm in composed("allreduce", nodes):
         buffers = [[16**rank] * units for rank in range(size)]
         run_on_buffers(steps_of_all("allreduce", algorithm, size, bytes=units * UNIT, nodes=nodes), buffers)
         assert buffers == [[sum(16**rank for rank in range(size))] * units] * size
@@ -76,7 +79,7 @@ def test_allreduce_adds_everyone_once_for_everyone(nodes, units):
 
 def test_nobody_leaves_a_barrier_before_all_have_come(nodes):
     size = len(nodes)
-    for algorithm in composed("barrier"):
+    for algorithm in composed("barrier", nodes):
         came = [{rank} for rank in range(size)]
 
         def take(rank, step, data, came=came):
@@ -108,12 +111,11 @@ def test_mpich_composes_where_there_are_several_nodes_with_several_ranks(operati
     by_nodes = [rank // 4 for rank in range(16)]
     flat = collectives.select("mpich", operation, **choose)
     assert collectives.select("mpich", operation, **choose, nodes=by_nodes) == expected
-    # AND not where there is one node, or one rank a node, or the call is nonblocking, nor in Open MPI's `tuned`
+    # AND not where there is one node, or one rank a node, or the call is nonblocking
     for nodes in ([0] * 16, list(range(16))):
         assert collectives.select("mpich", operation, **choose, nodes=nodes) == flat
     beside = collectives.select("mpich", operation, **choose, nodes=by_nodes, nonblocking=True)
     assert "composition" not in beside
-    assert "composition" not in collectives.select("openmpi", operation, **choose, nodes=by_nodes)
 
 
 def test_operations_that_do_not_commute_keep_the_order_of_ranks():
@@ -128,3 +130,42 @@ def test_operations_that_do_not_commute_keep_the_order_of_ranks():
             nodes=[0, 0, 0, 0, 1, 1, 1, 1],
         )
         assert "composition" not in name
+
+
+BY_NODES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather")
+
+
+@pytest.mark.parametrize("operation", BY_NODES)
+def test_open_mpi_5_goes_by_nodes_where_these_are_even(operation):
+    def chosen(nodes, **more):
+        choose = {"size": len(nodes), "bytes": 0 if operation == "barrier" else 100_000, "element_bytes": 8}
+        return collectives.select(more.pop("library", "openmpi"), operation, **choose, nodes=nodes, **more)
+
+    even, uneven, alone = [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 1, 2, 3]
+    assert chosen(even) == "han"
+    assert (chosen(uneven) == "han") == (operation in ("barrier", "allreduce"))
+    # AND not where no node has several ranks, or there is one node, or in 4.1, or in nonblocking calls
+    others = [
+        chosen(alone),
+        chosen([7] * 6),
+        chosen(even, library="openmpi-4"),
+        chosen(even, nonblocking=True),
+    ]
+    assert "han" not in others
+    if "reduce" in operation:
+        assert chosen(even, commutative=False) != "han"
+
+
+@pytest.mark.parametrize(
+    ("operation", "size"), [("bcast", 300_000), ("reduce", 200_008), ("allreduce", 131_080)]
+)
+def test_pieces_travel_between_nodes_while_others_are_within_them(operation, size):
+    # GIVEN a buffer of three to five pieces, the last of them shorter
+    steps = collectives.steps(
+        operation, "han", rank=0, size=4, root=0, bytes=size, element_bytes=8, nodes=[0, 0, 1, 1]
+    )
+    rounds = {}
+    for _, peer, number, _, _ in steps:
+        rounds.setdefault(number, set()).add(peer)
+    # THEN in some rounds rank 0 has to do with its neighbour and with the other node
+    assert {1, 2} in rounds.values()

@@ -107,7 +107,8 @@ def test_reduce_scatter_follows_unequal_blocks(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_allgather_gives_everyone_all_blocks(operation, size):
     for algorithm in names(operation):
-        if size in ONLY.get(algorithm, SIZES):
+        # Blocks of `han` lie in the order of nodes, which this model of buffers cannot say.
+        if size in ONLY.get(algorithm, SIZES) and algorithm != "han":
             whole = [rank for rank in range(size) for _ in range(3)]
             buffers = [[value if value == rank else None for value in whole] for rank in range(size)]
             run_on_buffers(steps_of_all(operation, algorithm, size, bytes=3 * UNIT), buffers)

@@ -92,8 +92,8 @@ def test_totals_are_those_of_the_closed_forms(size):
         assert sent("gather", "binomial", p, b) == (p - 1, p * rounds // 2 * b)
 
 
-def count(library, call, members, length, times=1, root=-1, flags=0):
-    """All ranks of one communicator make the same calls."""
+def count(library, call, members, length, times=1, root=-1, flags=0, nodes=()):
+    """All ranks of one communicator make the same calls; `nodes` are those of all world ranks."""
     p = len(members)
 
     def same(value, kind):
@@ -112,7 +112,26 @@ def count(library, call, members, length, times=1, root=-1, flags=0):
         count=same(times, np.uint64),
         group_offsets=np.array([0, p], np.uint64),
         group_members=np.array(members, np.uint32),
+        node=np.array(nodes, np.uint32),
     )
+
+
+@pytest.mark.parametrize(
+    ("library", "algorithm"),
+    [("mpich", "composition_alpha"), ("openmpi", "han"), ("openmpi-4", "recursive_doubling")],
+)
+def test_messages_are_counted_by_the_nodes_of_a_communicators_members(library, algorithm):
+    # GIVEN an allreduce of one double by 1, 3, 5 and 7, two of which share a node
+    rows = count(library, "MPI_Allreduce", [1, 3, 5, 7], 8, nodes=[9, 0, 9, 1, 9, 0, 9, 1])
+    # THEN nodes are looked at by those who do, and only one rank of each talks to the other
+    assert {collectives.algorithms()[i] for i in rows["chosen"]} == {("allreduce", algorithm)}
+    crossing = {
+        (source, destination)
+        for source, destination in zip(rows["source"].tolist(), rows["destination"].tolist(), strict=True)
+        if (source in (1, 5)) != (destination in (1, 5))
+    }
+    by_nodes = {(1, 3), (3, 1)}
+    assert crossing == (by_nodes if library != "openmpi-4" else by_nodes | {(5, 7), (7, 5)})
 
 
 def test_messages_are_counted_between_world_ranks():

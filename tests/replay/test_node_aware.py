@@ -60,12 +60,18 @@ def test_broadcasts_and_barriers_do_so_too(source_of):
     assert crossing(source_of(["MPI_Bcast"]), CYCLIC) == 3
 
 
-def test_nothing_changes_on_one_node_and_with_open_mpi(source_of):
+def test_open_mpi_5_reduces_between_nodes_and_broadcasts_back(source_of):
+    # GIVEN four nodes: three messages to the first of them, and three back
+    assert crossing(source_of(["MPI_Allreduce"], "openmpi"), BLOCKED) == 6
+    assert crossing(source_of(["MPI_Allgather"], "openmpi"), CYCLIC) == 8
+
+
+def test_nothing_changes_on_one_node_and_with_open_mpi_4(source_of):
     source = source_of(["MPI_Allreduce"])
     flat = source.schedule.messages
     assert source.expand is not None
     assert source.expand(np.zeros(8, dtype=np.uint32)).messages == flat
-    tuned = source_of(["MPI_Allreduce"], "openmpi")
+    tuned = source_of(["MPI_Allreduce"], "openmpi-4")
     assert tuned.expand is None
     # recursive doubling of eight ranks in three rounds, two of which cross
     assert crossing(tuned, BLOCKED) == 16

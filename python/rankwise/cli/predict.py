@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bound = "part of computation that waits for memory, 0 to 1, for example 0.3 or 0.3,4-7=0.9"
     parser.add_argument("--memory-bound", metavar="F,R=F", help=bound)
     add_replays(parser)
-    library = "whose collective algorithms: mpich or openmpi; default that of the recording"
-    parser.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
+    library = "whose collective algorithms: mpich, openmpi or openmpi-4; default that of the recording"
+    parser.add_argument("--library", choices=("mpich", "openmpi", "openmpi-4"), metavar="MPI", help=library)
     flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
     memory = "replay larger schedules in windows, without timeline and critical path (default 2GiB)"

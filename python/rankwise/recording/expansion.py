@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,23 @@ INTERCOMM = 8  # rw_collective_flag
 
 
 def library_of(rank: dict) -> str:
-    """Whose collective algorithms a process used: `mpich` (and what derives from it) or `openmpi`."""
+    """Whose library a process used: `mpich` (and what derives from it) or `openmpi`."""
     return "openmpi" if rank["flavour"] == 2 or "Open MPI" in rank["mpi_version"] else "mpich"
+
+
+def algorithms_of(rank: dict) -> str:
+    """Whose collective algorithms a process used: `mpich`, `openmpi` (from 5.0 on) or `openmpi-4`."""
+    library = library_of(rank)
+    before_han = library == "openmpi" and re.match(r"Open MPI v[1-4]\.", rank["mpi_version"])
+    return "openmpi-4" if before_han else library
+
+
+def nodes_of(job: Job) -> np.ndarray:
+    """The node of each world rank as a number, empty where some rank is missing."""
+    if job.missing_ranks:
+        return np.empty(0, np.uint32)
+    hosts = [thread.rank["host"] for thread in job.first_threads]
+    return np.unique(hosts, return_inverse=True)[1].astype(np.uint32)
 
 
 @dataclass
@@ -60,7 +76,7 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
     usable = number >= 0
     usable[usable] = listed[number[usable]]
 
-    library = library_of(job.threads[0].rank)
+    library = algorithms_of(job.threads[0].rank)
     columns = {
         "rank": np.where(usable, rank, 0).astype(np.uint32),
         "group": np.where(usable, number, 0).astype(np.uint32),
@@ -76,7 +92,9 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
     contiguous = {name: np.ascontiguousarray(column) for name, column in columns.items()}
     if len(listed) == 0:
         offsets = np.zeros(2, np.uint64)
-    rows = core.count_messages(library, **contiguous, group_offsets=offsets, group_members=members)
+    rows = core.count_messages(
+        library, **contiguous, group_offsets=offsets, group_members=members, node=nodes_of(job)
+    )
     return Expansion(
         rows, number, _world_roots(entries, number, usable, offsets, members), _missing(entries, usable, rows)
     )

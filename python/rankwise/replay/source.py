@@ -259,7 +259,7 @@ def check_complete(path: Path, missing_ranks: list[int], problems: list[str]) ->
 
 
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
-    from rankwise.recording.expansion import library_of
+    from rankwise.recording.expansion import algorithms_of
     from rankwise.recording.job import choose_job
     from rankwise.recording.raw import TRACE_CUT, read
     from rankwise.recording.recording import Recording
@@ -268,7 +268,7 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     raw = read(path)
     job = choose_job(raw)
     check_complete(path, job.missing_ranks, raw.problems)
-    library = library or library_of(job.threads[0].rank)
+    library = library or algorithms_of(job.threads[0].rank)
     with calls_named(path), named(path):
         run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
         if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
