@@ -32,6 +32,11 @@ def test_a_trace_that_was_asked_for_and_is_empty_is_said(line):
     assert found == ["the trace is empty: the calls or the phase asked for did not occur"]
 
 
+def test_other_jobs_are_named_with_the_option_that_shows_them(line):
+    found = flaws(context(other_jobs=[{"number": 2, "job": "x", "world_size": 2, "ranks": 2}]), line)
+    assert found == ["other MPI jobs of this run are left out; `rankwise report` shows them with `--job 2`"]
+
+
 def test_ranks_that_did_not_come_to_an_end_are_counted_with_the_reason(line):
     partial = [{"rank": rank, "why": "MPI_Finalize was not reached"} for rank in (3, 4)]
     found = flaws(context(partial_ranks=partial), line)

@@ -311,6 +311,8 @@ def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monke
         assert thread.sent_bytes == {(1 - rank, "MPI_Sendrecv"): 7} | to_parents
         assert thread.received[other, "MPI_Recv"] == 3
     assert len(parents) == 3 and len(children) == 2
-    # AND the children are the second job of the recording
-    assert Recording.open(directory).world_size == 3
+    # AND the children are the second job of the recording, as whose processes the first one's peers are named
+    recording = Recording.open(directory)
+    assert recording.world_size == 3
+    assert any("processes of another MPI job" in each["why"] for each in recording.context["not_recorded"])
     assert Recording.open(directory, "2").world_size == 2

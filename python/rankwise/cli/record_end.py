@@ -103,8 +103,9 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
             f"{line.ranks} times one rank: {launcher} is not the launcher of the program's {library}"
         )
     elif context["other_jobs"]:
-        others = len(context["other_jobs"])
-        found.append(f"other MPI jobs of this run, smaller ones, are left out: {others}")
+        others = context["other_jobs"]
+        named = ", ".join(f"`--job {job['number']}`" for job in others[:3]) + (", ..." if others[3:] else "")
+        found.append(f"other MPI jobs of this run are left out; `rankwise report` shows them with {named}")
     if context["trace"]["ranks"] and not context["trace"]["bytes"]:
         found.append("the trace is empty: the calls or the phase asked for did not occur")
     missing = len(context["missing_ranks"])

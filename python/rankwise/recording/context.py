@@ -204,6 +204,8 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
     ):
         flagged = [thread for thread in job.threads if thread.has(flag)]
         ranks = len({thread.rank["world_rank"] for thread in flagged})
+        if flag == UNCLASSIFIED and job.left_out:
+            why = "processes of another MPI job, or of an unknown handle; those messages have no destination"
         if flag == TRACE_CUT and not any(thread.record.trace_bytes for thread in flagged):
             why = "the calls or the phase asked for did not occur: it is empty"
         if ranks:

@@ -2,7 +2,11 @@
 ! Known answers, as tests/programs/expect.h: rank r writes what must be recorded of it into the file r of $EXPECT.
   subroutine begin()
     character(len=4096) :: directory
+#if defined(LEVEL)
+    call MPI_Init_thread(LEVEL, rank, ierror)
+#else
     call MPI_Init(ierror)
+#endif
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
     call MPI_Comm_size(MPI_COMM_WORLD, size, ierror)
     next = mod(rank + 1, size)
