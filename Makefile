@@ -5,7 +5,9 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
 
-.PHONY: accuracy bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
+PEERS ?=
+
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +44,10 @@ test-all: $(VENV)/.test
 bench-record: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
 	$(BIN)/python bench/record_overhead.py
+
+# PEERS="--imb PATH/IMB-MPI1 --osu-latency PATH/osu_latency --osu-rate PATH/osu_mbw_mr -- mpiexec -n 2"
+bench-measure: $(VENV)/.installed
+	$(BIN)/python bench/measure.py $(PEERS)
 
 bench-replay: $(VENV)/.installed
 	$(BIN)/python bench/replay.py
