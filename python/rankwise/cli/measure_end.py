@@ -56,6 +56,7 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     _answers(terminal, written.answers)
     for found in written.findings.channels.values():
         _doubts(terminal, found)
+        _declared(terminal, session, found)
     for channel, reason in written.findings.missing.items():
         if channel not in session.plan.missing:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
@@ -127,6 +128,23 @@ def _doubts(terminal: Terminal, found) -> None:
         terminal.warning(
             f"`{found.channel}`: {share} of samples were interrupted and kept, as were nearly all of the same size",
             "kept-interrupted",
+        )
+
+
+def _declared(terminal: Terminal, session, found) -> None:
+    from rankwise.measure.declared import declared, differs
+
+    limit, said = found.fit.eager_limit, declared(session.census.variables, found.channel)
+    if (
+        limit is not None
+        and said is not None
+        and limit.obtained == "measured"
+        and differs(limit.value, said[1])
+    ):
+        terminal.warning(
+            f"`{found.channel}`: sends end early up to {bytes_text(limit.value)}, the library declares "
+            f"{bytes_text(said[1])} ({said[0]})",
+            "eager-limit",
         )
 
 

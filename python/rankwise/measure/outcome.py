@@ -16,6 +16,7 @@ from rankwise.machine import hwloc
 from rankwise.machine.file import Machine, Node, save
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
+from rankwise.measure.declared import declared
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.questions import answers as ask
@@ -154,6 +155,8 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
     if session.assumed_hosts:
         told["topology_assumed_for"] = ", ".join(session.assumed_hosts)
     for channel, pair in session.plan.pairs.items():
+        if limit := declared(session.census.variables, channel):
+            told[f"{channel}_eager_limit_declared"] = f"{limit[1]} bytes ({limit[0]})"
         ends = [
             f"rank {e.rank} on {e.host} core {e.core} (OS {e.pu})" for e in (pair.source, pair.destination)
         ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from rankwise.measure.regimes import borrowed
 from rankwise.measure.samples import undisturbed
 from rankwise.measure.segments import RELATIVE_NOISE
 from rankwise.measure.statistics import Median, Modes, find_modes, median
@@ -153,7 +154,7 @@ def _by_sentinel(samples: pl.DataFrame, points: Points) -> pl.DataFrame:
     own = parts.pop(points.regime)
     # Points that were only timed in the other regime say more than none: without them there might be no fit.
     (other,) = parts.values()
-    return pl.concat([own, other.join(own, on=["test", "bytes"], how="anti")])
+    return pl.concat([own, borrowed(own, other)])
 
 
 def _regimes_matter(faster: pl.DataFrame, slower: pl.DataFrame) -> bool:

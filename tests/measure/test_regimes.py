@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two regimes of virtual cores that split the samples between them still give one curve."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_samples import Noise, Truth, samples
+
+from rankwise.measure.declared import declared, differs
+from rankwise.measure.fit import fit_channel
+from rankwise.measure.points import collect
+from rankwise.measure.regimes import borrowed
+
+TRUTH = Truth(limit=None)
+
+
+def table(seed=4):
+    return samples(TRUTH, Noise(interrupted=0.0), seed=seed)
+
+
+def test_points_of_the_other_regime_are_scaled_by_what_their_neighbours_differ():
+    # GIVEN sizes 32 and 64 in the slower regime only, which is three times slower
+    of_seed = table().filter(pl.col("test") == "pingpong")
+    slow = pl.col("sentinel_s") > 60e-9
+    own = of_seed.filter(~slow & ~pl.col("bytes").is_in([32, 64]))
+    lent = borrowed(own, of_seed.filter(slow))
+    assert sorted(lent["bytes"].unique()) == [32, 64]
+    medians = dict(lent.group_by("bytes").agg(pl.col("value1").median()).iter_rows())
+    assert medians[32] == pytest.approx(TRUTH.pingpong(32), rel=0.1)
+    # THEN nothing is borrowed where nothing lacks, and all where there is nothing to compare with
+    assert borrowed(of_seed, of_seed).is_empty()
+    alone = borrowed(of_seed.clear(), of_seed)
+    assert alone["value1"].sort().equals(of_seed["value1"].sort())
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_any_split_of_sizes_and_tests_over_regimes_gives_a_fit_near_one_of_them(data):
+    # GIVEN each point timed in one regime only, or in both
+    made = table()
+    fast = pl.col("sentinel_s") <= 60e-9
+    kept = []
+    for _, group in made.group_by(["test", "bytes"], maintain_order=True):
+        which = data.draw(st.sampled_from([fast, ~fast, pl.lit(True)]))
+        kept.append(group.filter(which))
+    # THEN there is a fit, whose time of a byte is that of one regime or between them
+    fit = fit_channel(collect(pl.concat(kept)), replicates=5)
+    eager = fit.segments[0]
+    total = eager.L_s.value + eager.o_s.value + eager.o_receive_s.value
+    assert 0.3 * TRUTH.pingpong(1) < total < 10 * TRUTH.pingpong(1)
+
+
+def test_declared_eager_limits_are_compared_with_those_found():
+    said = {"btl_vader_eager_limit": 4096, "btl_tcp_eager_limit": 65536, "MPIR_CVAR_CTXID_EAGER_SIZE": 2}
+    assert declared(said, "package") == ("btl_vader_eager_limit", 4096)
+    assert declared(said, "network") == ("btl_tcp_eager_limit", 65536)
+    assert declared({"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": -1}, "network") is None
+    assert differs(256, 4096)
+    assert differs(0, 4096)
+    assert not differs(4000, 4096)
