@@ -141,6 +141,9 @@ def test_a_verdict_on_progress_needs_an_interval_on_one_side_of_half():
     # THEN what lies on both sides is not decided, and what there is is said
     assert verdict(0.3, 0.6, 0.9) == (None, verdict(0.3, 0.6, 0.9)[1])
     assert "60 % of the wait is left at 1.05 MB, 30 to 90 %" in verdict(0.3, 0.6, 0.9)[1]
+    # THEN few samples decide nothing, whatever they say
+    few = progress.judge({(1 << 20, 400): Median(0.1, 0.1, 0.1, 3)})
+    assert few[0] is None and "3 samples only" in few[1]
     # THEN small messages say nothing
     assert progress.judge({(1024, 400): Median(0, 0, 0, 9)})[0] is None
 

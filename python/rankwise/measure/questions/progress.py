@@ -16,6 +16,7 @@ QUICK_SIZES = (65536, 1048576)
 LARGE = 65536  # smaller messages may be on their way before the post returns, whoever moves them
 WORK = (50, 100, 200, 400)  # computation, in per cent of what the exchange takes alone
 HALF = 0.5
+LEAST = 6  # samples that a verdict needs: fewer have no interval of 95 %
 
 _TOGETHER = pl.col("value1") + pl.col("value2") + pl.col("value3")
 # What of the wait is left after the computation. A wait of nothing leaves nothing to tell.
@@ -80,6 +81,8 @@ def judge(left: dict[tuple[int, int], Median]) -> tuple[str | None, str]:
         f"after {most / 100:g} times as much work as the exchange takes, {100 * share.value:.0f} % of the wait is left "
         f"at {bytes_text(size)}, {100 * share.low:.0f} to {100 * share.high:.0f} %"
     )
+    if share.count < LEAST:
+        return None, f"{evidence}, of {share.count} samples only"
     if share.high < HALF:
         return "independent", evidence
     return ("in-call" if share.low > HALF else None), evidence
