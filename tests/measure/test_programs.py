@@ -37,6 +37,7 @@ STEPS = [
     "host_send:pairs=0-1:sizes=1000:most=3:budget_s=0.1",
     "host_receive:pairs=0-1:sizes=1000:most=3:budget_s=0.1",
     "registration:pairs=0-1:sizes=100000:most=3:budget_s=0.1",
+    "registration:pairs=2-1:sizes=20000:most=3:budget_s=0.1",
     "core_scan:pairs=0-1:cores=0--1:sizes=8:most=1:batch_s=0.02",
 ]
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
+from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.progress import AVAILABLE
 from rankwise.measure.questions.settled import medians, per
 from rankwise.measure.statistics import Median
@@ -14,6 +15,7 @@ from rankwise.measure.statistics import Median
 SIZES = (1024, 10_000, 100_000, 1_000_000)  # 100 KB is that of the paper on InfiniPath and XD1
 HOST_SIZES = (8, 1024, 65536, 1048576)
 INTERVALS_NS = (1_000, 10_000, 100_000)
+LAB_MOST = 100_000
 HOST = {"host_send": "send", "host_receive": "receive"}
 
 _V1, _V2, _V3 = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -24,13 +26,14 @@ _KEYS = ("test", "channel", "bytes", "setting")
 
 def steps(steps, task: Task) -> None:
     """Every channel's pair: polling by size and interval, Sandia's method by size; post-work-wait is `progress`'s."""
-    points = len(SIZES) * len(INTERVALS_NS) + 2 * len(HOST_SIZES)
+    polled, others = (sizes_for(task.plan, sizes, LAB_MOST) for sizes in (SIZES, HOST_SIZES))
+    points = len(polled) * len(INTERVALS_NS) + 2 * len(others)
     each = task.seconds / max(1, points * len(task.plan.pairs))
     for channel, pair in task.plan.pairs.items():
         for interval in INTERVALS_NS:
-            steps.add("polling", channel, [pair], SIZES, budget_s=each, setting=interval)
+            steps.add("polling", channel, [pair], polled, budget_s=each, setting=interval)
         for test in HOST:
-            steps.add(test, channel, [pair], HOST_SIZES, budget_s=each)
+            steps.add(test, channel, [pair], others, budget_s=each)
 
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:

@@ -7,17 +7,18 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
-from rankwise.measure.questions.groups import members, shapes
+from rankwise.measure.questions.groups import members, shapes, sizes_for
 from rankwise.measure.questions.settled import medians, per
 from rankwise.quantities import bytes_text
 
 SIZES = tuple(4**k for k in range(13))  # to 16 MiB
 QUICK_SIZES = (8, 4096, 65536, 1048576)
+LAB_MOST = 262144
 
 
 def steps(steps, task: Task) -> None:
     """Every channel's pair; rings of all ranks."""
-    sizes = QUICK_SIZES if task.quick else SIZES
+    sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)
     rings = [] if task.quick else shapes(task.plan, False)
     each = task.seconds / max(1, len(sizes) * (len(task.plan.pairs) + len(rings)))
     for channel, pair in task.plan.pairs.items():

@@ -7,20 +7,21 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
-from rankwise.measure.questions.groups import members, no_group, shapes
+from rankwise.measure.questions.groups import members, no_group, shapes, sizes_for
 from rankwise.measure.questions.settled import medians
 from rankwise.quantities import seconds_text
 
 TESTS = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
 SIZES = (8, 64, 1024, 8192, 65536, 1048576)
 QUICK_SIZES = (8, 16384)
+LAB_MOST = 16384
 MOST_BYTES = 1 << 27  # of a rank's buffer in an all-to-all
 
 
 def steps(steps, task: Task) -> None:
     """All of them on every group."""
     groups = [members(task.plan, *shape) for shape in shapes(task.plan, task.quick)]
-    sizes = QUICK_SIZES if task.quick else SIZES
+    sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)
     each = task.seconds / max(1, len(groups) * (1 + len(sizes) * (len(TESTS) - 1)))
     for group in groups:
         fitting = tuple(size for size in sizes if size * len(group) <= MOST_BYTES)

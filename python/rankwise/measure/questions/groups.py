@@ -76,12 +76,22 @@ def counts_to(most: int) -> list[int]:
     return sorted(counts | {most}) if most else []
 
 
+def sizes_for(plan: Plan, sizes: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """The sizes that are worth their time: in labs, whose networks are slow, those up to `most`."""
+    return tuple(size for size in sizes if size <= most) if plan.one_machine else sizes
+
+
 def shapes(plan: Plan, quick: bool) -> list[tuple[int, int]]:
-    """(nodes, ranks on each) of the groups that are tried: all ranks, and fewer on each node or on one node."""
+    """(nodes, ranks on each) of the groups that are tried: all ranks, and fewer on each node or on one node.
+
+    In labs, where everything takes longer, only one rank of each node and all of one node besides.
+    """
     per_host = [len(ranks) for ranks in plan.by_host.values()]
     nodes, most = len(per_host), min(per_host, default=0)
     tried = {(nodes, most)}
-    if not quick:
+    if not quick and plan.one_machine:
+        tried |= {(nodes, 1), (1, most)}
+    elif not quick:
         tried |= {(nodes, k) for k in counts_to(most)} | {(1, k) for k in counts_to(max(per_host, default=0))}
     return sorted(
         shape for shape in tried if shape[0] * shape[1] > 1 and may_run(plan, members(plan, *shape))

@@ -7,17 +7,19 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
+from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.settled import medians, per, scaled
 from rankwise.quantities import bytes_text
 
 WINDOW = 160
 SIZES = tuple(4**k for k in range(11))  # to 1 MiB
 QUICK_SIZES = (8, 1024, 65536)
+LAB_MOST = 16384
 
 
 def steps(steps, task: Task) -> None:
     """Every channel's pair."""
-    sizes = QUICK_SIZES if task.quick else SIZES
+    sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)
     each = task.seconds / max(1, len(sizes) * len(task.plan.pairs))
     for channel, pair in task.plan.pairs.items():
         steps.add("window", channel, [pair], sizes, budget_s=each, messages=WINDOW)

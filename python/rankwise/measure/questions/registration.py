@@ -7,19 +7,22 @@ import polars as pl
 
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
+from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.settled import medians
 from rankwise.quantities import bytes_text, seconds_text
 
 SIZES = (65536, 1048576, 4194304)
+LAB_MOST = 1048576
 # Of the same buffer, so that it is compared with itself.
 EXTRA = pl.col("value1") - pl.min_horizontal("value2", "value3")
 
 
 def steps(steps, task: Task) -> None:
     """Every channel's pair."""
-    each = task.seconds / max(1, len(SIZES) * len(task.plan.pairs))
+    sizes = sizes_for(task.plan, SIZES, LAB_MOST)
+    each = task.seconds / max(1, len(sizes) * len(task.plan.pairs))
     for channel, pair in task.plan.pairs.items():
-        steps.add("registration", channel, [pair], SIZES, budget_s=each)
+        steps.add("registration", channel, [pair], sizes, budget_s=each)
 
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:

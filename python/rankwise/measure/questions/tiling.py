@@ -13,7 +13,7 @@ from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 ASKED_BYTES = 64 << 20  # of a rank, as in the paper
-LAB_BYTES = 1 << 20  # emulated interfaces are slow
+LAB_BYTES = 512 << 10  # emulated interfaces are slow
 ROUNDS, LAB_ROUNDS = 4, 2
 TILES = (0, 4 << 20, 1 << 20, 256 << 10, 64 << 10)
 PATIENCE_S = 0.8  # of one tile size on one group; with less time there is less data
