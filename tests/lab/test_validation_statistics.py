@@ -108,6 +108,14 @@ def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():
     assert bytes_only_s(case, case.predicted[1], 2, 100.0) == 5.0
 
 
+def test_fewer_ranks_and_long_programs_are_tried_once():
+    options = msgspec.structs.replace(
+        OPTIONS, rates_bytes_per_s=(12.5e6, 25e6), ranks=(8, 16), programs=("cg", "rhodo")
+    )
+    keys = [each.key for each in options.settings()]
+    assert keys == ["cg.8.100mbit", "cg.16.100mbit", "rhodo.16.100mbit", "cg.16.200mbit"]
+
+
 def test_predictions_scaled_by_the_traced_run_keep_their_order():
     # GIVEN a traced run of 3 s, predicted at 1 s
     case = CasePlan(

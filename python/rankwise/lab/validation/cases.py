@@ -47,7 +47,7 @@ _WORKLOADS = {
 _MPI4PY = {
     "halo": (
         "halo_exchange.py",
-        ("100", "64", "8"),
+        ("100", "32", "32"),
         "halo exchange, {} steps, {} points square, {} fields a rank",
     ),
     "transpose": ("transpose.py", ("20", "48"), "transpose of a matrix, {} steps, {} rows a rank"),

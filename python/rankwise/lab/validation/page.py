@@ -53,7 +53,8 @@ _READING = """## How to read it
   intervals, and is wider on both sides by the error of the prediction for the traced run itself. That error is known
   before any other run and moves no prediction. How much more the model is wrong at other placements, and how much a
   program's computation varies from run to run, is not in it.
-* **network** is the share of the predicted time in which the busiest interface transfers.
+* **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
+  of the predicted time in those of single programs.
 * **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
   overlap: whether the faster one was predicted to be faster. Pairs that measuring cannot tell apart are not counted
   for or against.

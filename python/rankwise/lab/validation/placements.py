@@ -33,7 +33,6 @@ def choose(
     count: int,
     seed: int,
     screen: Screen | None = None,
-    current: Placement | None = None,
     can_run: Callable[[Placement], bool] = lambda placement: True,
 ) -> dict[str, Placement]:
     """Placements by name.
@@ -44,7 +43,6 @@ def choose(
         count: How many of `NAMES`.
         seed: Of random placements and searches.
         screen: About the predicted times of many placements, for the search.
-        current: Where the program was recorded.
         can_run: Whether a placement can be launched; others are not chosen.
 
     Returns:
@@ -63,7 +61,7 @@ def choose(
         if name.startswith("random-"):
             chosen[name] = next(in_turn)
         elif name == "optimised":
-            found = search.run(judge, current, seed=seed, budget_s=_SEARCH_S, screen=screen)
+            found = search.run(judge, seed=seed, budget_s=_SEARCH_S, screen=screen)
             judged = [each for each in found if each.prediction is not None]
             best = sorted(judged, key=lambda each: each.prediction.makespan_s)
             chosen[name] = next(each.placement for each in [found[-1], *best] if can_run(each.placement))

@@ -64,7 +64,6 @@ def predict_case(
         options.placements,
         options.seed,
         screen=predictor.screen_s,
-        current=source.recorded,
         can_run=can_run,
     ).items():
         prediction = predictor.predict_with_interval(placement)

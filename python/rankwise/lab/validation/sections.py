@@ -122,7 +122,9 @@ def _agreement(of: CaseResult | Document) -> tuple[str, ...]:
 
 def _recorded_share(case: CaseResult) -> str:
     recorded = next((each for each in case.placements if each.name == "blocked"), None)
-    return share(recorded.network_share if recorded else None)
+    if recorded is None or not case.recorded_s:
+        return share(None)
+    return share(recorded.network_share * recorded.predicted_s / case.recorded_s)
 
 
 def _gains(document: Document) -> list[str]:

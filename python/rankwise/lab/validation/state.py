@@ -60,14 +60,18 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_run: dict[str, str] = {}
 
     def settings(self) -> list[Setting]:
-        """All cases, those of one lab together; long programs once."""
+        """All cases, those of one lab together.
+
+        Fewer ranks are tried at the lowest rate only, long programs with most ranks there only: time is limited.
+        """
         most, lowest = max(self.ranks), min(self.rates_bytes_per_s)
         return [
             Setting(program, ranks, rate)
             for rate in self.rates_bytes_per_s
             for program in self.programs
             for ranks in self.ranks
-            if program not in LONG or (ranks, rate) == (most, lowest)
+            if rate == lowest or (ranks == most and program not in LONG)
+            if ranks == most or program not in LONG
         ]
 
 
