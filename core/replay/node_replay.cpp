@@ -133,7 +133,10 @@ class NodeReplay {
     /// notice each other.
     void serve_node(std::uint32_t node) {
         node_ = node;
-        for (const Arrival &event : windows_.take_from_others(node)) {
+        const auto arrivals = windows_.take_from_others(node);
+        for (const Arrival &event : arrivals)
+            progress_.prefetch_one(event.what);
+        for (const Arrival &event : arrivals) {
             now_ = event.time;
             if (event.order >> phase_shift == enters_rx)
                 enter_rx(event);

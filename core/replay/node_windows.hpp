@@ -207,7 +207,7 @@ class NodeWindows {
     }
     template <class Call> void for_coming(std::uint32_t node, const Call &call) const {
         nodes_[node].events.for_coming(call);
-        for (const Event &event : nodes_[node].leaving.first(8))
+        for (const Event &event : nodes_[node].leaving.first(24))
             call(event);
     }
 
