@@ -286,6 +286,10 @@ def test_a_machine_is_needed(goal, capsys):
             "rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n",
             "deadlock: rank 0, line 3: `recv 1b from 1 tag 0` waits for rank 1, line 8: `recv 1b from 0 tag 0`",
         ),
+        (
+            f"num_ranks 2\nrank 0 {{\nsend {10**17}b to 1\n}}\nrank 1 {{\nrecv {10**17}b from 0\n}}\n",
+            "bad.goal`: a message of about `100000000000000000` bytes takes longer than 13 days",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_as_a_whole_names_it_and_the_line(tmp_path, capsys, text, expected):

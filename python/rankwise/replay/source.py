@@ -31,6 +31,7 @@ MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
 
 _RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
+_WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
 _UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
 _PART = "only a part of the calls was traced, and its messages do not fit together"
 _EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
@@ -193,7 +194,7 @@ def calls_named(source_path: str | os.PathLike[str]):
     except RankwiseError as error:
         path = Path(source_path)
         message, hint = error.message, error.hint
-        if message.startswith("deadlock") and str(path) not in message:
+        if message.startswith(_WITHOUT_FILE) and str(path) not in message:
             message = f"`{path}`: {message}"
         if path.is_dir():
             message = _EVENT.sub(lambda found: _with_call(path, found), message)
