@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages of collectives on several nodes, against what Open MPI's monitoring component counts below them."""
+"""
+Messages of collectives on several nodes, against what counts them below: Open MPI's monitoring component, and for
+MPICH, which has none, the interfaces of the nodes.
+"""
+
+import json
 
 import mpis
 import pytest
@@ -62,3 +67,48 @@ def test_open_mpi_5_sends_what_its_component_for_nodes_does(lab, library, compil
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_each_pair_exchanges_what_open_mpi_counts_on_several_nodes(lab, library, compiled, tmp_path, layout):
     check(lab, library, compiled, tmp_path, calls_of(LAYOUTS[layout][0]), layout)
+
+
+MPICHS = [each for each in mpis.installed() if each.flavour == "mpich" and each.version >= (4, 1)]
+# Headers of 66 bytes in 1514, and for each message its own and acknowledgements.
+OVERHEAD, A_MESSAGE = 1.07, 300
+# On both sides of where MPICH takes another algorithm, at 16 ranks.
+BY_INTERFACES = [
+    ("barrier", 0), ("bcast", 8000), ("bcast", 100_000), ("bcast", 1_000_000), ("reduce", 1000), ("reduce", 8000),
+    ("allreduce", 8000), ("allreduce", 100_000), ("allgather", 8000), ("alltoall", 8000), ("gather", 8000),
+    ("scatter", 8000), ("reduce_scatter_block", 8000),
+]  # fmt: skip
+
+
+def through_interfaces(lab, library, compiled, directory, name, length):
+    """Bytes that a call with root 5 by 16 ranks on four nodes sends, as the interfaces count them."""
+    program, times, sent = compiled(library, "one_collective.c"), 20, []
+    for number in (1, 1 + times):
+        options = ("run", "-f", "-n", 16, "-o", directory / "run.json")
+        done = lab(*options, "--", program, name, length, number, 5, timeout=100)
+        assert done.returncode == 0, done.stderr
+        interfaces = json.loads((directory / "run.json").read_text())["interfaces"]
+        sent.append(sum(each["tx_bytes"] for each in interfaces))
+    return (sent[1] - sent[0]) / times
+
+
+def check_interfaces(lab, library, compiled, directory, name, length):
+    nodes = [rank // 4 for rank in range(16)]
+    pairs = modelled(name, length, 5, 16, nodes, "mpich")
+    crossing = [each for (source, to), each in pairs.items() if nodes[source] != nodes[to]]
+    messages, sent = (sum(column) for column in zip(*crossing, strict=True))
+    counted = through_interfaces(lab, library, compiled, directory, name, length)
+    assert sent <= counted <= sent * OVERHEAD + A_MESSAGE * messages
+
+
+@pytest.mark.parametrize("library", MPICHS[-1:], ids=lambda library: library.name)
+def test_interfaces_count_what_mpich_broadcasts_between_nodes(lab, library, compiled, tmp_path):
+    # a fifth of what it would be if each rank were a node of its own
+    check_interfaces(lab, library, compiled, tmp_path, "bcast", 100_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", MPICHS, ids=lambda library: library.name)
+@pytest.mark.parametrize(("name", "length"), BY_INTERFACES)
+def test_interfaces_count_what_mpich_sends_between_nodes(lab, library, compiled, tmp_path, name, length):
+    check_interfaces(lab, library, compiled, tmp_path, name, length)
