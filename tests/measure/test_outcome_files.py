@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What people and files get to see of a measurement: answers, the page, the figure."""
 
+import argparse
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -9,7 +11,8 @@ import numpy as np
 import pytest
 from made_samples import Noise, Truth, samples
 
-from rankwise.cli import measure_plot
+from rankwise.cli import measure_end, measure_plot
+from rankwise.cli.terminal import Terminal
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Node, dumps, loads
 from rankwise.measure import figure, page
@@ -137,3 +140,14 @@ def test_plots_that_cannot_be_written_are_refused_before_anything_is_measured(
         measure_plot.check([name], force=False)
     assert caught.value.hint
     measure_plot.check(["there.svg", "new.html"], force=True)
+
+
+def test_columns_of_which_nothing_is_known_are_left_out_on_the_terminal(capsys):
+    answer = dataclasses.replace(ANSWER, rows=(("a", 8, None, 0.5, None), ("b", 64, None, None, None)))
+    measure_end._answers(
+        Terminal(argparse.Namespace(quiet=0, verbose=0, color="never", no_progress=True)), [answer]
+    )
+    said = capsys.readouterr()
+    assert "size" in said.out and "share" in said.out
+    assert "time" not in said.out
+    assert "few samples  [few]" in said.err

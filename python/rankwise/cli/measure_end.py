@@ -101,11 +101,14 @@ def _answers(terminal: Terminal, answers) -> None:
             terminal.result(line)
         if answer.rows:
             rows = [[text(v, c) for v, c in zip(row, answer.columns, strict=True)] for row in answer.rows]
+            # A column that nothing is known of takes the place of those that say something.
+            told = [at for at in range(len(answer.columns)) if any(row[at] != "-" for row in rows)]
+            rows = [[row[at] for at in told] for row in rows]
             if len(rows) > MOST_ROWS:
                 terminal.note(
                     f"{len(rows) - MOST_ROWS} more lines: in the page of `--plot NAME.html`, or `--json`"
                 )
-            terminal.table([column.name for column in answer.columns], rows[:MOST_ROWS])
+            terminal.table([answer.columns[at].name for at in told], rows[:MOST_ROWS])
         for doubt in answer.doubts:
             terminal.warning(doubt.text, doubt.code)
 
