@@ -134,6 +134,12 @@ def test_a_changed_number_changes_the_time_and_is_named(goal, capsys):
     assert difference == pytest.approx(99999 * 100e-9 - 100000 / 1532e6, rel=1e-3)
 
 
+def test_a_limit_above_all_messages_is_as_good_as_none(goal, capsys):
+    words = [goal, "--machine", MACHINE, "--nodes", "2x2", "--no-losses"]
+    huge, none = (predicted(capsys, *words, "--set", f"network.S={limit}") for limit in ("1e40", "none"))
+    assert huge["placements"] == none["placements"]
+
+
 def test_parts_of_the_model_can_be_left_out(goal, capsys):
     document = predicted(
         capsys, goal, "--machine", MACHINE, "--without", "core-sharing", "--without", "handshake"
@@ -233,7 +239,7 @@ def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
     ("words", "status", "expected"),
     [
         (["none.goal"], 1, "`none.goal` cannot be read"),
-        (["{goal}", "--nodes", "9x1"], 1, "`--nodes 9x1` asks for 9 nodes, the machine has 4"),
+        (["{goal}", "--nodes", "9x1"], 1, "`--nodes 9x1` asks for 9 nodes, machine `Intel Bensley with"),
         (["{goal}", "--nodes", "1x2"], 1, "has room for 2 ranks, the program has 4"),
         (["{goal}", "--nodes", "4"], 1, "`4` is not a node layout"),
         (["{goal}", "--allocation", "round"], 1, "`round` is not an allocation"),

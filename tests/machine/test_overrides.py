@@ -55,6 +55,8 @@ def test_resources_one_by_one_and_both_directions_of_the_interface():
     assert {round(both[name].capacity_bytes_per_s.value) for name in ("nic_tx", "nic_rx")} == {125_000_000}
     assert resources("nic.per_message=1us")["nic_rx"].per_message_s.value == 1e-6
     assert resources("core.waiting=yield")["core"].waiting == "yield"
+    # A time a byte whose inverse no number holds is none.
+    assert resources("nic.G=1e-320s/B")["nic_tx"].capacity_bytes_per_s is None
 
 
 def test_settings_add_up_and_the_machine_stays_as_it_was():
@@ -74,7 +76,15 @@ def test_settings_add_up_and_the_machine_stays_as_it_was():
         ("core.speed=1us", "resource `core` has no key `speed`"),
         ("network.L=20", "`20` in `network.L=20` is not a value with its unit"),
         ("network.G=1ns", "is not a value with its unit"),
-        ("network.progress=maybe", "no key `progress`"),
+        (
+            "network.progress=maybe",
+            "`maybe` in `network.progress=maybe` is not a value of `network.progress`",
+        ),
+        ("network.overlap=1", "is not a value of `network.overlap`"),
+        ("core.waiting=block", "is not a value of `core.waiting`"),
+        ("nic_tx.waiting=spin", "resource `nic_tx` has no key `waiting`"),
+        ("network.G=1e500ns/B", "is not a value with its unit"),
+        ("network.S=1e500", "is not a value with its unit"),
     ],
 )
 def test_what_is_wrong_with_a_setting_is_said(setting, expected):

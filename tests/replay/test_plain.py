@@ -28,6 +28,7 @@ def test_units_and_plain_nanoseconds_are_the_same():
         ("L=1us,L=2us", "says `L` twice"),
         ("G=1us", "`1us` in `--loggops G=1us` is not a value of G"),
         ("S=-1", "is not a value of S"),
+        ("S=1e400", "is not a value of S"),
     ],
 )
 def test_what_is_none_is_refused(text, expected):

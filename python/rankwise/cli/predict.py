@@ -380,7 +380,7 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
         )
         # What is changed by hand is another machine than the one that the program ran on.
         predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
-    return _Case(name, machine, topology, predictor, _placements(args, source, topology))
+    return _Case(name, machine, topology, predictor, _placements(args, source, name, topology))
 
 
 def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:
@@ -414,7 +414,9 @@ def _swept(
     return times
 
 
-def _placements(args: argparse.Namespace, source: Source, topology: Topology) -> dict[str, Placement]:
+def _placements(
+    args: argparse.Namespace, source: Source, name: str, topology: Topology
+) -> dict[str, Placement]:
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, parse_nodes
@@ -438,7 +440,7 @@ def _placements(args: argparse.Namespace, source: Source, topology: Topology) ->
         )
     if nodes > len(topology.nodes):
         raise RankwiseError(
-            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, the machine has {len(topology.nodes)}",
+            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, machine `{name}` has {len(topology.nodes)}",
             f"use at most {counted(len(topology.nodes), 'node')}, or change `count` in the machine file",
         )
     return {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 
@@ -27,6 +28,9 @@ _RESOURCE_KEYS: dict[str, tuple[str, _Parse, str]] = {
     "per_message": ("per_message_s", time, "2us"),
     "per_core": ("per_core_bytes_per_s", rate, "1GB/s"),
 }
+_WAITING = ("yield", "spin")
+_PROGRESS = ("in-call", "independent")
+_OVERLAP = ("true", "false")
 _BUFFERS = ("socket_buffer", "send_buffer", "unexpected_buffer")
 _UNITS: dict[_Parse, str] = {time: "s", time_per_byte: "s/B", rate: "B/s", size: "B"}
 
@@ -92,7 +96,7 @@ def _is(resource: Resource, target: str) -> bool:
 
 def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate:
     number = parse(value)
-    if number is None:
+    if number is None or not math.isfinite(number):
         raise RankwiseError(
             f"`{value}` in `{setting}` is not a value with its unit",
             f"for example `--set {setting.partition('=')[0]}={example}`",
@@ -100,17 +104,29 @@ def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate
     return Estimate(number, "assumed", source=f"set by hand: {setting}")
 
 
+def _word(value: str, words: tuple[str, ...], setting: str) -> str:
+    if value not in words:
+        parameter = setting.partition("=")[0]
+        raise RankwiseError(
+            f"`{value}` in `{setting}` is not a value of `{parameter}`",
+            "use " + " or ".join(f"`--set {parameter}={word}`" for word in words),
+        )
+    return value
+
+
 def _resource(resource: Resource, key: str, value: str, setting: str) -> Resource:
-    if key == "waiting" and resource.kind == "core" and value in ("yield", "spin"):
-        return msgspec.structs.replace(resource, waiting=value)
+    if key == "waiting" and resource.kind == "core":
+        return msgspec.structs.replace(resource, waiting=_word(value, _WAITING, setting))
     if key == "G":
         each = _estimate(time_per_byte, value, "0.1ns/B", setting)
-        capacity = Estimate(1 / each.value, "assumed", source=each.source) if each.value else None
+        per_s = 1 / each.value if each.value else math.inf
+        capacity = Estimate(per_s, "assumed", source=each.source) if math.isfinite(per_s) else None
         return msgspec.structs.replace(resource, capacity_bytes_per_s=capacity)
     if key not in _RESOURCE_KEYS:
         raise RankwiseError(
             f"resource `{resource.name}` has no key `{key}`",
-            "it has `capacity`, `per_message`, `per_core`, `G`, `waiting`",
+            "it has `capacity`, `per_message`, `per_core`, `G`"
+            + (", `waiting` (yield, spin)" if resource.kind == "core" else ""),
         )
     field, parse, example = _RESOURCE_KEYS[key]
     if parse is rate and parse(value) == 0:
@@ -139,10 +155,10 @@ def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClas
     if key in _BUFFERS:
         limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
         return _changed(link, setting, **{f"{key}_bytes": limit})
-    if key == "progress" and value in ("in-call", "independent"):
-        return _changed(link, setting, progress=value)
-    if key == "overlap" and value in ("true", "false"):
-        return _changed(link, setting, overlap=value == "true")
+    if key == "progress":
+        return _changed(link, setting, progress=_word(value, _PROGRESS, setting))
+    if key == "overlap":
+        return _changed(link, setting, overlap=_word(value, _OVERLAP, setting) == "true")
     if key not in _SEGMENT_KEYS:
         raise RankwiseError(
             f"link class `{link.channel}` has no key `{key}`",

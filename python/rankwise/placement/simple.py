@@ -173,7 +173,7 @@ def allocate(
         raise RankwiseError(
             f"`{nodes}x{ranks_per_node}` puts {ranks_per_node} ranks on a node, but `{node.description}` has "
             f"{counted(node.cores, 'core')}",
-            f"use `--nodes {-(-ranks // node.cores)}x{node.cores}`, or describe a larger node with `--node`",
+            f"use `--nodes {-(-ranks // node.cores)}x{node.cores}`, or describe a larger node",
         )
     of_rank, slot = nodes_and_slots(ranks, nodes, ranks_per_node, plane)
     order = ordered_cores(node, core_order)

@@ -102,6 +102,8 @@ def links(machine: Machine) -> list[dict]:
     return [_link(link) for link in machine.link_classes]
 
 
+# A limit that no message reaches; the engine counts bytes in 64 bits.
+MOST_BYTES = 2**62
 BUFFERS = ("socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 
 
@@ -113,7 +115,7 @@ def without_buffers(machine: Machine) -> Machine:
 
 
 def _bytes(limit: Estimate | None) -> int | None:
-    return None if limit is None else int(limit.value)
+    return None if limit is None else min(int(limit.value), MOST_BYTES)
 
 
 def _link(link: LinkClass) -> dict:

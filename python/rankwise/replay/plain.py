@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -63,13 +64,13 @@ class LogGOPS:
             if field in values:
                 raise RankwiseError(f"`--loggops {text}` says `{key}` twice", "leave one out", status=2)
             number = parse(value if parse is size or not _is_number(value) else f"{value}{_ns(key)}")
-            if number is None:
+            if number is None or not math.isfinite(number):
                 raise RankwiseError(
                     f"`{value}` in `--loggops {text}` is not a value of {key}",
                     "for example `L=2us`, `G=0.1ns/B`, `S=64KiB`; without unit it is nanoseconds, or bytes",
                     status=2,
                 )
-            values[field] = int(number) if field == "S_bytes" else number
+            values[field] = min(int(number), _UNLIMITED) if field == "S_bytes" else number
         return cls(**values)
 
 
