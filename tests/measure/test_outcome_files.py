@@ -142,6 +142,31 @@ def test_plots_that_cannot_be_written_are_refused_before_anything_is_measured(
     measure_plot.check(["there.svg", "new.html"], force=True)
 
 
+def test_the_machine_file_and_the_answer_say_the_same_of_progress(findings):
+    def made(waiting, **verdict):
+        node = Node(1, topology="core:2")
+        built = machine(findings, "test", node, {}, "offloaded", waiting, True, verdict)
+        return built.link_class("package").progress
+
+    assert findings.channels["package"].fit.progress == "in-call"
+    assert made("spin") == "in-call"
+    assert made("spin", package="independent") == "independent"
+    # THEN where waiting sleeps, it is taken to be as in these libraries
+    assert made("yield", package="independent") == "in-call"
+
+
+def test_both_errors_of_a_fit_are_told_in_80_columns(findings, capsys):
+    terminal = Terminal(argparse.Namespace(quiet=0, verbose=0, color="never", no_progress=True))
+    measure_end._held_out(terminal, findings)
+    fit = findings.channels["package"].fit
+    assert f"not fitted to  package {100 * fit.held_out_error:.0f} %" in capsys.readouterr().out
+    assert measure_end._row(findings.channels["package"])[-1] == f"{100 * fit.worst_error:.0f} %"
+    # THEN the widest values of a channel fit
+    wide = ("package", "1.23 us", "±100 %", "12.3 GB/s", "1.23 us", "1.23 us", ">4.19 MB", "100 %")
+    terminal.table(measure_end.COLUMNS, [wide])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
 def test_columns_of_which_nothing_is_known_are_left_out_on_the_terminal(capsys):
     answer = dataclasses.replace(ANSWER, rows=(("a", 8, None, 0.5, None), ("b", 64, None, None, None)))
     measure_end._answers(

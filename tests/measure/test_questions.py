@@ -148,6 +148,24 @@ def test_a_verdict_on_progress_needs_an_interval_on_one_side_of_half():
     assert progress.judge({(1024, 400): Median(0, 0, 0, 9)})[0] is None
 
 
+def test_overlap_is_the_share_of_the_exchange_that_computation_hides():
+    # GIVEN work of four exchanges, after which a quarter of the exchange is left to wait for
+    row = {"test": "post_work_wait", "bytes": 1 << 20, "setting": 400, "value2": 4.0, "value3": 0.25}
+    rows = [row | {"value4": 4.0, "value5": 1.0 + n / 1e6} for n in range(9)]
+    # THEN smaller messages do not count
+    rows += [r | {"bytes": 65536, "value3": 1.0} for r in rows]
+    found = answers(table(*rows), plan_of("aa"))
+    (answer,) = [a for a in found if a.name == "progress"]
+    assert answer.values["package_overlap_share"].value == pytest.approx(0.75, abs=0.01)
+    assert "75 % of the exchange is hidden" in answer.sentence
+    assert progress.verdicts(found) == {"package": "independent"}
+    # THEN computation that messages hold up hides nothing, and never less than nothing
+    (slow,) = [
+        a for a in answers(table(*[r | {"value3": 3.0} for r in rows]), plan_of("aa")) if a.name == "progress"
+    ]
+    assert slow.values["package_overlap_share"].value == 0
+
+
 def test_the_core_that_serves_the_network_is_named():
     # GIVEN ranks on cores 0 and 1, and softirqs mostly on core 0
     rows = []

@@ -10,6 +10,7 @@ from rankwise.cli.terminal import Terminal
 from rankwise.quantities import bytes_text, seconds_text
 
 MOST_ROWS = 24
+COLUMNS = ("channel", "1 byte", "", "at most", "o", "o recv", "eager", "error")
 
 
 def announce(terminal: Terminal, session) -> None:
@@ -49,9 +50,9 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
         terminal.json(_document(session, written))
         return
     rows = [_row(found) for found in written.findings.channels.values()]
-    columns = ("channel", "1 byte", "", "at most", "o", "o recv", "eager", "error")
     if rows:
-        terminal.table(columns, rows)
+        terminal.table(COLUMNS, rows)
+    _held_out(terminal, written.findings)
     _capacities(terminal, written.findings)
     _answers(terminal, written.answers)
     for found in written.findings.channels.values():
@@ -81,6 +82,13 @@ def _row(found) -> tuple[str, ...]:
         "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
         f"{100 * found.fit.worst_error:.0f} %",
     )
+
+
+def _held_out(terminal: Terminal, findings) -> None:
+    errors = {name: found.fit.held_out_error for name, found in findings.channels.items()}
+    told = [f"{name} {100 * error:.0f} %" for name, error in errors.items() if error is not None]
+    if told:
+        terminal.result(f"\nerror at sizes that the lines were not fitted to  {', '.join(told)}")
 
 
 def _capacities(terminal: Terminal, findings) -> None:

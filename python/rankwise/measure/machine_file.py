@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import polars as pl
 
@@ -92,6 +93,7 @@ def machine(
     network_protocol: str,
     waiting: str,
     cores_suffice: bool,
+    progress: Mapping[str, str] = MappingProxyType({}),
 ) -> Machine:
     """Put a machine together.
 
@@ -104,13 +106,17 @@ def machine(
         waiting: How ranks wait inside MPI: `spin` or `yield`.
         cores_suffice: Whether the pairs of the sharing sweep had cores of their own; if not, a rate of messages says
             nothing of the interface.
+        progress: Verdict by channel of the answer `progress`, which decides; the fit's own serves where there is none.
     """
     notes = [f"not measured: {channel}: {reason}" for channel, reason in sorted(findings.missing.items())]
     return Machine(
         schema=SCHEMA,
         name=name,
         node=node,
-        link_classes=[_link(found, network_protocol, waiting) for found in findings.channels.values()],
+        link_classes=[
+            _link(found, network_protocol, waiting, progress.get(found.channel))
+            for found in findings.channels.values()
+        ],
         resources=[*_interfaces(findings, cores_suffice), _cores(waiting)],
         notes="; ".join(notes) or None,
         confidence=CONFIDENCE,
@@ -118,10 +124,10 @@ def machine(
     )
 
 
-def _link(found: Found, network_protocol: str, waiting: str) -> LinkClass:
+def _link(found: Found, network_protocol: str, waiting: str, verdict: str | None) -> LinkClass:
     network = found.channel == NETWORK
     # Where waiting sleeps, overheads are processor time, which does not tell how long a transfer held the wait.
-    progress = found.fit.progress if waiting == "spin" else "in-call"
+    progress = (verdict or found.fit.progress) if waiting == "spin" else "in-call"
     return LinkClass(
         channel=found.channel,
         protocol=network_protocol if network else "shared-memory",

@@ -20,6 +20,7 @@ from rankwise.measure.declared import declared
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.questions import answers as ask
+from rankwise.measure.questions import progress
 from rankwise.measure.questions.answer import Answer
 from rankwise.measure.session import Session
 
@@ -93,6 +94,7 @@ def write(session: Session, path: Path) -> Written:
     built = machine(
         findings,
         name=path.name.removesuffix(SUFFIX),
+        progress=progress.verdicts(answers),
         node=_node(session, path),
         context={**_context(session), "launches": launches, "samples": kept.name},
         network_protocol=network_protocol(),

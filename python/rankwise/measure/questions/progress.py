@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from rankwise.measure.plan import Plan
@@ -21,6 +23,11 @@ LEAST = 6  # samples that a verdict needs: fewer have no interval of 95 %
 _TOGETHER = pl.col("value1") + pl.col("value2") + pl.col("value3")
 # What of the wait is left after the computation. A wait of nothing leaves nothing to tell.
 LEFT = pl.when(pl.col("value5") > 0).then(pl.col("value3") / pl.col("value5"))
+# Of the shorter of exchange and computation, the share that together they do not take longer than the longer one.
+_SHORTER = pl.min_horizontal("value4", "value5")
+OVERLAP = (
+    pl.when(_SHORTER > 0).then((pl.col("value4") + pl.col("value5") - _TOGETHER) / _SHORTER).clip(0.0, 1.0)
+)
 AVAILABLE = pl.when(_TOGETHER > 0).then(pl.col("value4") / _TOGETHER)
 
 
@@ -40,6 +47,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     available = medians(samples, keys, AVAILABLE)
     waits = medians(samples, keys, pl.col("value3"))
     alone = medians(samples, keys, pl.col("value5"))
+    overlaps = medians(samples, keys, OVERLAP)
     rows = tuple(
         (channel, size, work / 100, alone.get(key), waits[key], left.get(key), available.get(key))
         for key in waits
@@ -53,6 +61,12 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         if verdict is None:
             reasons[f"{channel}_progress"] = why
         said.append(f"{channel} {verdict or 'not clear'} ({why})")
+        hidden = _most({key: share for key, share in overlaps.items() if key[0] == channel})
+        values[f"{channel}_overlap_share"] = hidden
+        if hidden is None:
+            reasons[f"{channel}_overlap_share"] = "no exchange without computation was timed"
+        else:
+            said[-1] += f", {100 * hidden.value:.0f} % of the exchange is hidden behind the work"
     return Answer(
         name="progress",
         title="Progress while computing",
@@ -67,6 +81,23 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         reasons=reasons,
         plot=Plot("size", "left", "channel", log_y=False),
     )
+
+
+def _most(overlaps: dict[tuple, Median]) -> Median | None:
+    """Overlap of the largest messages with the most work."""
+    return overlaps[max(overlaps)] if overlaps else None
+
+
+def verdicts(answers: Iterable[Answer]) -> dict[str, str]:
+    """The verdict by channel, where it is clear."""
+    ending = "_progress"
+    return {
+        key.removesuffix(ending): value
+        for answer in answers
+        if answer.name == QUESTION.name
+        for key, value in answer.values.items()
+        if key.endswith(ending) and isinstance(value, str)
+    }
 
 
 def judge(left: dict[tuple[int, int], Median]) -> tuple[str | None, str]:
