@@ -18,6 +18,7 @@ from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.declared import declared
 from rankwise.measure.machine_file import Findings, find, machine
+from rankwise.measure.memories import memory
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.questions import answers as ask
 from rankwise.measure.questions import progress
@@ -101,7 +102,9 @@ def write(session: Session, path: Path) -> Written:
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
     )
-    built = msgspec.structs.replace(built, answers=entries(answers))
+    # On emulated nodes all ranks stream through the one memory of the machine beneath.
+    shared = [] if built.node.host_cores else memory(table, built.link_classes)
+    built = msgspec.structs.replace(built, answers=entries(answers), resources=[*built.resources, *shared])
     return Written(kept, path, built, findings, answers, save(built, path))
 
 

@@ -62,5 +62,9 @@ def _answer(question: Question, samples: pl.DataFrame, plan: Plan, quick: bool) 
         return question.answer(of_question, plan)
     reason = question.why_not(plan)
     if not reason:
-        reason = "left out by `--quick`" if quick and not question.quick else "no samples"
+        reason = (
+            "left out of short runs (`--quick`, or `--budget` below 100s)"
+            if quick and not question.quick
+            else "no samples"
+        )
     return Answer(question.name, question.title, f"not measured: {reason}", missing=reason)
