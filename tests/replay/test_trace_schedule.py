@@ -390,6 +390,32 @@ def test_a_message_without_its_receive_names_ranks_tag_and_event(goal_of):
     assert "rank 0, event 0 (MPI_Send): `send 10b to 1" in caught.value.message
 
 
+@pytest.mark.parametrize("call", ["send", "isend", "recv", "irecv"])
+def test_errors_name_the_tag_that_the_program_used(goal_of, call):
+    # GIVEN messages of other tags, and one whose other end lacks
+    a, b = ranks_of(2)
+    for tag in (3, 4):
+        a.send(1, 10, tag=tag)
+        b.recv(0, 10, tag=tag)
+    getattr(a, call)(1, 10, tag=77)
+    with pytest.raises(RankwiseError) as caught:
+        goal_of([a, b])
+    # THEN its tag is not the schedule's number
+    assert "with tag `77`" in caught.value.message
+    assert f"rank 0, event 2 (MPI_{call.capitalize()}): `{call[-4:]} 10b" in caught.value.message
+    assert " tag 77`" in caught.value.message
+
+
+def test_errors_name_no_tag_of_collectives(goal_of):
+    a, b = ranks_of(2)
+    a.send(1, 10, tag=5)
+    b.recv(0, 10, tag=5)
+    a.coll("MPI_Barrier", 0)
+    with pytest.raises(RankwiseError) as caught:
+        goal_of([a, b])
+    assert "(MPI_Barrier)" in caught.value.message and " tag " not in caught.value.message
+
+
 def test_a_recording_without_trace_says_how_to_make_one(goal_of):
     with pytest.raises(RankwiseError, match="rank `0` has no trace") as caught:
         goal_of([Rank(0, 1)])

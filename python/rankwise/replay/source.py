@@ -34,7 +34,12 @@ _RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
 _WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
 _UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
 _PART = "only a part of the calls was traced, and its messages do not fit together"
-_EVENT = re.compile(r"rank ([0-9]+), event ([0-9]+)")
+_EVENT = re.compile(
+    r"rank (?P<rank>[0-9]+), event (?P<at>[0-9]+)(?P<op>: `(?P<how>send|recv) [^`]*? tag -?[0-9]+`)?"
+)
+_TAG = re.compile(r" tag -?[0-9]+|(?<=`) with tag `[0-9]+`")
+_SENDS = ("send", "isend", "sendrecv", "isendrecv")
+_RECEIVES = ("recv", "irecv", "sendrecv", "isendrecv")
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,16 @@ def calls_named(source_path: str | os.PathLike[str]):
         if message.startswith(_WITHOUT_FILE) and str(path) not in message:
             message = f"`{path}`: {message}"
         if path.is_dir():
-            message = _EVENT.sub(lambda found: _with_call(path, found), message)
+            if first := _EVENT.search(message):
+                tag = _mpi_tag(path, first)
+                head = message[: first.start()]
+                message = (
+                    _TAG.sub("" if tag is None else f" with tag `{tag}`", head) + message[first.start() :]
+                )
+            message, hint = (
+                _EVENT.sub(lambda found: _with_call(path, found), text) if text else text
+                for text in (message, hint)
+            )
             if _UNMATCHED.search(message) and _PART not in message and _is_part(path):
                 message = f"`{path}`: {_PART}: {message.removeprefix(f'`{path}`: ')}"
                 hint = (
@@ -217,14 +231,40 @@ def _is_part(path: Path) -> bool:
     return any(thread.has(TRACE_CUT) for thread in choose_job(read(path)).first_threads)
 
 
-def _with_call(path: Path, found: re.Match) -> str:
+def _call(path: Path, found: re.Match) -> tuple[str, str, dict[str, int]] | None:
+    """Name, kind and columns of the call that an error is about; `None` if the trace has none there."""
     from rankwise.recording.recording import Recording
 
-    functions, kinds = _core.trace.calls(), Recording.open(path).events(int(found[1]))["kind"]
-    at = int(found[2])
+    functions, events = _core.trace.calls(), Recording.open(path).events(int(found["rank"]))
+    kinds, at = events["kind"], int(found["at"])
     if at >= len(kinds) or kinds[at] >= len(functions):
+        return None
+    columns = ("send_tag", "posted_tag", "recv_peer", "recv_tag")
+    return *functions[kinds[at]][:2], {column: int(events[column][at]) for column in columns}
+
+
+def _mpi_tag(path: Path, found: re.Match) -> int | None:
+    """The program's own tag, where the schedule has a number for tag and communicator; `None` where a call has none."""
+    call = _call(path, found)
+    if call is None or found["op"] is None:
+        return None
+    _, kind, event = call
+    if found["how"] == "send":
+        tag = event["send_tag"] if kind in _SENDS else -1
+    elif kind in _RECEIVES:
+        tag = event["recv_tag"] if event["recv_peer"] >= 0 else event["posted_tag"]
+    else:
+        tag = -1
+    return tag if tag >= 0 else None
+
+
+def _with_call(path: Path, found: re.Match) -> str:
+    call = _call(path, found)
+    if call is None:
         return found[0]
-    return f"{found[0]} ({functions[kinds[at]][0]})"
+    tag = _mpi_tag(path, found)
+    op = _TAG.sub("" if tag is None else f" tag {tag}", found["op"] or "")
+    return f"rank {found['rank']}, event {found['at']} ({call[0]}){op}"
 
 
 def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) -> None:
