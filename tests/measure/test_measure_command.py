@@ -40,6 +40,12 @@ def one_of_each(request) -> mpis.Mpi:
     return request.param
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> str:
+    """Where the microbenchmarks are compiled to: once for each MPI, not for each test."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture
 def refused(capsys, tmp_path, monkeypatch):
     """Function: run a command line that must be refused at once; returns (status, what stderr says)."""
@@ -139,12 +145,12 @@ def test_a_budget_needs_a_unit(refused):
 
 
 @pytest.mark.mpi
-def test_a_machine_file_comes_out(one_of_each, tmp_path):
+def test_a_machine_file_comes_out(one_of_each, cache, tmp_path):
     mpi = one_of_each
     # GIVEN little time
     output = tmp_path / "here.machine.toml"
     environment = mpi.environment() | {
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_CACHE_HOME": cache,
         "RANKWISE_MPICC": str(mpi.mpicc),
     }
     chosen = {"MPICH_CC": "cc", "OMPI_CC": "cc"}
@@ -173,9 +179,9 @@ def test_a_machine_file_comes_out(one_of_each, tmp_path):
 
 
 @pytest.mark.mpi
-def test_the_topology_of_other_nodes_is_seen_there(one_of_each, tmp_path, monkeypatch):
+def test_the_topology_of_other_nodes_is_seen_there(one_of_each, cache, monkeypatch):
     # GIVEN this node taken for another one, because it says it was booted another time
-    for name, value in (one_of_each.environment() | {"XDG_CACHE_HOME": str(tmp_path)}).items():
+    for name, value in (one_of_each.environment() | {"XDG_CACHE_HOME": cache}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(site, "boot_id", lambda: "another")
     here = site.Site(launcher_line(one_of_each))
@@ -224,14 +230,14 @@ def _content(path: Path) -> bytes:
 
 
 @pytest.mark.mpi
-def test_the_wrong_mpi_is_noticed(one_of_each, tmp_path):
+def test_the_wrong_mpi_is_noticed(one_of_each, cache, tmp_path):
     mpi = one_of_each
     # GIVEN a launcher, and the mpicc of the other family
     other = next((m for m in mpis.installed() if m.family != mpi.family), None)
     if other is None:
         pytest.skip("one family of MPI only")
     environment = mpi.environment() | {
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "XDG_CACHE_HOME": cache,
         "RANKWISE_MPICC": str(other.mpicc),
     }
     ran = rankwise(
