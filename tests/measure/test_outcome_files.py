@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from made_samples import Noise, Truth, samples
+from test_questions import plan_of, table
 
 from rankwise.cli import measure_end, measure_plot
 from rankwise.cli.terminal import Terminal
@@ -19,6 +20,7 @@ from rankwise.measure import figure, page
 from rankwise.measure.answer_table import document, entries, text
 from rankwise.measure.curves import curves
 from rankwise.measure.machine_file import find, machine
+from rankwise.measure.questions import answers
 from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot
 from rankwise.measure.statistics import Median
 
@@ -165,6 +167,22 @@ def test_both_errors_of_a_fit_are_told_in_80_columns(findings, capsys):
     wide = ("package", "1.23 us", "±100 %", "12.3 GB/s", "1.23 us", "1.23 us", ">4.19 MB", "100 %")
     terminal.table(measure_end.COLUMNS, [wide])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_the_widest_table_of_answers_fits_80_columns(capsys):
+    rows = [
+        {"test": "polling", "bytes": 100_000, "setting": 100_000, "value1": 1e-3, "value2": 2e-3}
+        | {"value3": 1.234e-6 * (1 + n / 100)}
+        for n in range(9)
+    ]
+    rows += [{"test": "host_receive", "bytes": 65536, "value1": 1e-6, "value2": 3e-6, "value3": 1e-6}] * 9
+    rows += [{"test": "post_work_wait", "setting": 50, "value2": 1.0, "value4": 1.0, "value5": 1.0}] * 9
+    (found,) = [a for a in answers(table(*rows), plan_of("aa")) if a.name == "availability"]
+    terminal = Terminal(argparse.Namespace(quiet=0, verbose=0, color="never", no_progress=True))
+    measure_end._answers(terminal, [found])
+    said = capsys.readouterr().out
+    assert "PWW, work 0.5" in said and "100 kB" in said and "(post-work-wait)" in said
+    assert max(map(len, said.splitlines())) <= 80
 
 
 def test_columns_of_which_nothing_is_known_are_left_out_on_the_terminal(capsys):

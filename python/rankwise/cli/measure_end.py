@@ -113,9 +113,9 @@ def _answers(terminal: Terminal, answers) -> None:
             told = [at for at in range(len(answer.columns)) if any(row[at] != "-" for row in rows)]
             rows = [[row[at] for at in told] for row in rows]
             if len(rows) > MOST_ROWS:
-                terminal.note(
-                    f"{len(rows) - MOST_ROWS} more lines: in the page of `--plot NAME.html`, or `--json`"
-                )
+                more = len(rows) - MOST_ROWS
+                lines = "line" if more == 1 else "lines"
+                terminal.note(f"{more} more {lines}: in the page of `--plot NAME.html`, or `--json`")
             terminal.table([answer.columns[at].name for at in told], rows[:MOST_ROWS])
         for doubt in answer.doubts:
             terminal.warning(doubt.text, doubt.code)

@@ -29,7 +29,7 @@ def text(value: Value, column: Column) -> str:
         "share": lambda: f"{100 * number:.0f} %",
         "count": lambda: count_text(round(number)),
     }
-    return plain.get(column.unit, lambda: f"{number:g}")()
+    return plain.get(column.unit, lambda: f"{number:.3g}" if isinstance(number, float) else str(number))()
 
 
 def plain(value: Value) -> object:

@@ -112,13 +112,13 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         title="Ranks that share caches and memory",
         sentence="; ".join(said) or "no domain was seen with more than one rank",
         columns=(
-            *(Column("domain"), Column("working set", "bytes"), Column("ranks", "count")),
+            *(Column("domain"), Column("data", "bytes"), Column("ranks", "count")),
             *(Column("together", "bytes/s"), Column("each", "bytes/s"), Column("slowdown")),
         ),
         rows=tuple(rows),
         values=values,
         reasons=reasons,
-        plot=Plot("ranks", "together", "working set", log_x=False),
+        plot=Plot("ranks", "together", "data", log_x=False),
     )
 
 
