@@ -114,7 +114,7 @@ def test_openmpi_5_takes_the_same_rank_file_as_a_way_to_map(emit, tmp_path):
 
 def test_openmpi_has_a_slot_for_each_core_and_is_told_of_shared_ones(emit, tmp_path):
     words = emit("openmpi5", [("A", [0, 1, 3]), ("A", [3])], "-n", "2")
-    assert words[2:6] == ["--map-by", "rankfile:FILE=DIR/p.rankfile", "--bind-to", ":overload-allowed"]
+    assert words[2:6] == ["--map-by", "rankfile:FILE=DIR/p.rankfile", "--bind-to", "core:overload-allowed"]
     assert text(tmp_path, ".rankfile") == "rank 0=nodeA slot=0-1,3\nrank 1=nodeA slot=3\n"
     assert text(tmp_path, ".hosts") == "nodeA slots=4\n"
 

@@ -65,7 +65,7 @@ def emit(placing: Placing) -> Emitted:
             )
         emitted.options.append(["--map-by", f"rankfile:FILE={ranks}"])
         if not placement.injective:
-            emitted.options.append(["--bind-to", ":overload-allowed"])
+            emitted.options.append(["--bind-to", "core:overload-allowed"])
     emitted.files[ranks] = [
         f"rank {rank}={seats.hosts[host]} slot={_ranges(placement.cores_of(rank))}"
         for rank, host in enumerate(seats.of_rank)
