@@ -2,12 +2,14 @@
 """A short validation that measures for itself: predictions that are far off fail, a busy machine does not."""
 
 import json
+import subprocess
 
 import mpis
 import pytest
 
 MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
 QUIET, STEADY = 0.05, 1.3
+WINDOW_S, LIMIT_S = 20, 36  # after which no run is begun, and after which all is given up
 FAR_OFF = 5.0  # virtual processors change between two speeds that are up to 4 times apart
 
 
@@ -20,16 +22,16 @@ def is_steady(case):
     return max(spread) < STEADY and 1 / STEADY < case["recorded_s"] / blocked < STEADY
 
 
-def ordered(case):
-    """(pairs that are far apart as measured, how many of them are predicted in this order)"""
+def in_wrong_order(case):
+    """Pairs that are far apart as measured and as far apart, the other way round, as predicted."""
     placements = sorted(case["placements"], key=lambda each: each["measured"]["median_s"])
-    pairs = [
-        (faster, slower)
+    return [
+        (faster["name"], slower["name"])
         for at, faster in enumerate(placements)
         for slower in placements[at + 1 :]
         if slower["measured"]["low_s"] > STEADY * faster["measured"]["high_s"]
+        and faster["predicted_s"] > STEADY * slower["predicted_s"]
     ]
-    return len(pairs), sum(faster["predicted_s"] < slower["predicted_s"] for faster, slower in pairs)
 
 
 @pytest.mark.root
@@ -38,25 +40,16 @@ def test_predictions_agree_with_runs_where_the_machine_lets_them(line, tmp_path)
     if not MPICH.exists():
         pytest.skip("MPICH 5.0.2 is not installed; run `bash tests/install_mpis.sh .venv/bin`")
     # WHEN a program is recorded, predicted and run on a lab that was measured just before
-    words = [
-        "validate",
-        "--quick",
-        "--nodes",
-        2,
-        "--cores",
-        2,
-        "--cases",
-        "cg",
-        "--placements",
-        3,
-        "--tolerate",
-        1,
-    ]
-    done = line(*words, "--window", "60s", "--state", tmp_path / "v", "--json", "--", MPICH, timeout=400)
+    words = ["validate", "--quick", "--nodes", 2, "--cores", 2, "--rates", "150mbit", "--cases", "cg"]
+    words += ["--placements", 3, "--repetitions", 2, "--tolerate", 1, "--window", f"{WINDOW_S}s"]
+    try:
+        done = line(*words, "--state", tmp_path / "v", "--json", "--", MPICH, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"this machine is too busy: not finished after {LIMIT_S} s")
     assert done.returncode in (0, 75), done.stderr
     found = json.loads(done.stdout)
     if not found["complete"]:
-        pytest.skip("this machine is too busy: not all runs were made in a minute")
+        pytest.skip(f"this machine is too busy: not all runs were made in {WINDOW_S} s")
     # THEN bytes that were recorded are those of the interfaces, less headers and acknowledgements
     (case,) = found["cases"]
     for each in case["sent"]:
@@ -65,7 +58,6 @@ def test_predictions_agree_with_runs_where_the_machine_lets_them(line, tmp_path)
     # AND, where nobody else used the machine and it kept its speed, predictions are not far off
     if found["median_load"] > QUIET or not is_steady(case):
         return
-    pairs, right = ordered(case)
-    assert right >= 0.8 * pairs, case
+    assert in_wrong_order(case) == []
     for each in case["placements"]:
         assert 1 / FAR_OFF < each["predicted_s"] / each["measured"]["median_s"] < FAR_OFF, each

@@ -33,7 +33,7 @@ def measured(request, lab, tmp_path_factory):
             "--lab",
             "lab",
             "--budget",
-            "15s",
+            "6s",
             "-o",
             path,
             "--",
