@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `stream_between_nodes BYTES COUNT`: rank 0 sends COUNT messages of BYTES to the last rank, which answers the last
- * one. Both say what the interface of their node had counted: when MPI_Init was left, after a first message of this
- * size, and after all.
+ * `stream_between_nodes BYTES COUNT`: rank 0 sends COUNT messages of BYTES to the last rank, which answers
+ * the last one. Both say what the interface of their node had counted: when MPI_Init was left, after a first
+ * message of this size, and after all.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void counters(const char *when, int rank)
-{
+static void counters(const char *when, int rank) {
     char line[512];
     FILE *file = fopen("/proc/self/net/dev", "r");
     while (file && fgets(line, sizeof line, file)) {
@@ -27,8 +26,7 @@ static void counters(const char *when, int rank)
     fflush(stdout);
 }
 
-static void stream(int rank, int last, char *buffer, int bytes, int count)
-{
+static void stream(int rank, int last, char *buffer, int bytes, int count) {
     for (int i = 0; i < count; i++) {
         if (rank == 0)
             MPI_Send(buffer, bytes, MPI_BYTE, last, 0, MPI_COMM_WORLD);
@@ -41,8 +39,7 @@ static void stream(int rank, int last, char *buffer, int bytes, int count)
         MPI_Recv(buffer, 0, MPI_BYTE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const int bytes = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : 1;
     int rank, size;
     counters("start", -1);

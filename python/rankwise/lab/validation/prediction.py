@@ -30,6 +30,7 @@ def predict_case(
     case: CasePlan,
     counted: Sequence[InterfaceCounters],
     can_run: Callable[[Placement], bool] = lambda placement: True,
+    startup: Sequence[InterfaceCounters] = (),
 ) -> CasePlan:
     """The case with its placements chosen and predicted.
 
@@ -38,6 +39,7 @@ def predict_case(
         case: A case whose recording is there.
         counted: By the interfaces of all nodes in the recorded run.
         can_run: Whether a placement can be launched.
+        startup: Counted in a run of as many ranks that only starts and ends MPI.
     """
     options, path = state.plan.options, state.directory / f"{case.name}.rw"
     frozen = state.machine_path(case.setting.rate_bytes_per_s)
@@ -78,16 +80,26 @@ def predict_case(
                 busiest_interface_s=busiest_interface_s(prediction),
             )
         )
-    sent = _sent(predictor, source.recorded, counted)
+    sent = _sent(predictor, source.recorded, counted, startup)
     return msgspec.structs.replace(case, predicted=predicted, omitted=source.omitted, sent=sent)
 
 
 def _sent(
-    predictor: Predictor, recorded: Placement | None, counted: Sequence[InterfaceCounters]
+    predictor: Predictor,
+    recorded: Placement | None,
+    counted: Sequence[InterfaceCounters],
+    startup: Sequence[InterfaceCounters],
 ) -> list[Sent]:
     """What each node sent to others in the recorded run: bytes of messages, and of the interface's frames."""
     if recorded is None:
         return []
-    sent = predictor.predict(recorded).interfaces["tx"]["bytes"].tolist()
-    own = dict(zip(recorded.node_names, sent, strict=False))
-    return [Sent(each.host, int(own.get(each.host, 0)), each.tx_bytes, each.tx_packets) for each in counted]
+    loads = predictor.predict(recorded).interfaces["tx"]
+    own = dict(zip(recorded.node_names, zip(loads["bytes"], loads["messages"], strict=True), strict=False))
+    begun = {each.host: each for each in startup}
+    sent = []
+    for each in counted:
+        of_messages, messages = map(int, own.get(each.host, (0, 0)))
+        first = begun.get(each.host)
+        more = (first.tx_bytes, first.tx_packets) if first else (0, 0)
+        sent.append(Sent(each.host, of_messages, each.tx_bytes, each.tx_packets, messages, *more))
+    return sent

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.result import CaseResult, Document, PlacementResult
+from rankwise.lab.validation.state import HEADER_BYTES
 from rankwise.measure.statistics import confidence_of
 
 LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
@@ -155,27 +156,45 @@ def _sent(document: Document) -> list[str]:
     """Bytes between nodes in the traced runs: recorded, and counted by the interfaces."""
     rows = []
     for case in document.cases:
-        recorded = sum(each.recorded_bytes for each in case.sent)
-        counted = sum(each.counted_bytes for each in case.sent)
-        packets = sum(each.counted_packets for each in case.sent)
-        if recorded:
-            rows.append(
-                (
-                    case.name,
-                    f"{recorded:,}",
-                    f"{counted:,}",
-                    f"{packets:,}",
-                    share(counted / recorded - 1, "+"),
+        recorded, counted, frames, startup, own, messages = (
+            (
+                sum(numbers)
+                for numbers in zip(
+                    *(
+                        (
+                            each.recorded_bytes,
+                            each.counted_bytes,
+                            HEADER_BYTES * (each.counted_packets - each.startup_packets),
+                            each.startup_bytes,
+                            each.own_bytes,
+                            each.recorded_messages,
+                        )
+                        for each in case.sent
+                    ),
+                    strict=True,
                 )
             )
+            if case.sent
+            else [0] * 6
+        )
+        if recorded:
+            of_each = f"{own / messages:.0f}" if messages else "unknown"
+            numbers = (counted, recorded, frames, startup, own)
+            rows.append((case.name, *(f"{each:,}" for each in numbers), of_each, share(own / recorded, "+")))
     if not rows:
         return []
-    return [
-        "Bytes between nodes in the traced runs, as the recorder has them and as the interfaces counted frames. What "
-        "is more are headers (66 of 1514 bytes), acknowledgements, the library's own headers, and connections:",
-        "",
-        *_table(("case", "recorded", "counted", "frames", "more"), rows),
-    ]
+    heads = ("case", "counted", "messages", "headers", "startup", "own", "a message", "beside")
+    return [*_SENT, "", *_table(heads, rows)]
+
+
+_SENT = [
+    "Bytes between nodes in the traced runs. *counted*: by the interfaces, whole frames. Of these, *messages*: as the "
+    f"recorder has them; *headers*: {HEADER_BYTES} a frame (Ethernet 14, IP 20, TCP 32), acknowledgements included; "
+    "*startup*: counted in a run of as many ranks that only starts and ends MPI. *own* is the rest, what the library "
+    "adds to messages, in all, a message, and beside *messages*. A known stream of messages between two nodes says "
+    "what that is: with MPICH 5.0.2 (UCX) 13 bytes a message, 37 more in two pieces and 21 for each further piece; "
+    "with Open MPI 5.0.11 (btl tcp) 22 a message up to 64 KiB, above 96, and 64 from the receiver:",
+]
 
 
 def _monitored(document: Document) -> list[str]:

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 import rankwise
+from rankwise import workloads
 from rankwise.errors import RankwiseError
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.rate import show_rate
@@ -109,6 +110,7 @@ class Validation:
 
     def __post_init__(self) -> None:
         self._end = time.monotonic() + self.window_s if self.window_s is not None else float("inf")
+        self._startups: dict[tuple[str, int], list[InterfaceCounters]] = {}
         self._launcher = find_launcher(self.options.mpi, [self.options.launcher])
 
     @property
@@ -215,7 +217,10 @@ class Validation:
         try:
             made, counted = self._record(lab, setting, case, path)
             known = msgspec.structs.replace(known, recorded_s=made.time_s, launch_s=made.launch_s)
-            known = predict_case(self.state, known, counted, lambda where: self._can_run(lab, case, where))
+            startup = self._startup(lab, setting.ranks)
+            known = predict_case(
+                self.state, known, counted, lambda where: self._can_run(lab, case, where), startup
+            )
             known = msgspec.structs.replace(known, monitored=self._monitor(lab, setting, case))
             self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
@@ -237,6 +242,20 @@ class Validation:
                 break
             self.say(f"{setting.key}: others used {made.others:.0%} of this machine while it was recorded")
         return made, counted
+
+    def _startup(self, lab: Lab, ranks: int) -> list[InterfaceCounters]:
+        """What the interfaces count while so many ranks start and end MPI and do nothing between."""
+        if (lab.name, ranks) not in self._startups:
+            # A workload says what is wrong with its options between MPI_Init and MPI_Finalize, and has status 2.
+            program = workloads.build("cg", self._launcher.path)
+            prepared = self._prepare(lab, Case("startup", "", (str(program), "--iterations", "0")), ranks)
+            path = (self.state.directory / "startup.rw").resolve()
+            before = read_counters(lab)
+            with suppress(RunFailedError):
+                run_case(prepared, {}, path, False, TRACED_LIMIT_S)
+            self._startups[lab.name, ranks] = difference(before, read_counters(lab))
+            shutil.rmtree(path, ignore_errors=True)
+        return self._startups[lab.name, ranks]
 
     def _monitor(self, lab: Lab, setting: Setting, case: Case) -> Monitored | None:
         """One more run that Open MPI counts too; messages are the same at each rate."""
