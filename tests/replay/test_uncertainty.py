@@ -11,7 +11,7 @@ from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.simple import allocate
 from rankwise.replay.predict import Predictor
 from rankwise.replay.recorded_run import RecordedRun
-from rankwise.replay.uncertainty import interval_of, resampled
+from rankwise.replay.uncertainty import RUN_TO_RUN, interval_of, resampled
 
 NOTHING = Estimate(0.0, "assumed", source="none")
 
@@ -87,12 +87,12 @@ def test_the_error_of_the_recorded_run_widens_the_interval_on_both_sides_and_mov
     without = known.predict_with_interval(placement)
     known.run = run
     widened = known.predict_with_interval(placement)
-    # THEN the interval of the numbers is still told, and the whole is 1.25 times further out
+    # THEN the interval of the numbers is still told, and the whole is 1.25 times further out, and what runs differ by
     assert widened.makespan_s == without.makespan_s
     numbers = (widened.interval.numbers_low_s, widened.interval.numbers_high_s)
     assert numbers == (without.interval.low_s, without.interval.high_s)
     assert (widened.interval.low_s, widened.interval.high_s) == pytest.approx(
-        (numbers[0] / 1.25, numbers[1] * 1.25)
+        (numbers[0] / 1.25 / RUN_TO_RUN, numbers[1] * 1.25 * RUN_TO_RUN)
     )
     assert (without.interval.model_error, widened.interval.model_error) == (None, run.error)
 
@@ -109,7 +109,7 @@ def test_a_machine_without_intervals_has_that_of_the_recorded_run():
     known = predictor(given, draws=20)
     known.run = recorded(8e-3, 10e-3)
     prediction = known.predict_with_interval(placement)
-    assert prediction.interval.low_s == pytest.approx(prediction.makespan_s / 1.25)
+    assert prediction.interval.low_s == pytest.approx(prediction.makespan_s / 1.25 / RUN_TO_RUN)
 
 
 def test_the_same_seed_gives_the_same_interval_and_no_draws_none():

@@ -50,9 +50,9 @@ _READING = """## How to read it
 
 * **measured** is the median of the runs; its interval comes from order statistics and assumes no distribution.
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
-  intervals, and is wider on both sides by the error of the prediction for the traced run itself. That error is known
-  before any other run and moves no prediction. How much more the model is wrong at other placements, and how much a
-  program's computation varies from run to run, is not in it.
+  intervals, and is wider on both sides by the error of the prediction for the traced run itself, and 3 % for what
+  differs from run to run. That error is known before any other run and moves no prediction. How much more the model
+  is wrong at other placements is not in it.
 * **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
   of the predicted time in those of single programs.
 * **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
