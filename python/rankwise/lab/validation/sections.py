@@ -193,7 +193,8 @@ _SENT = [
     "*startup*: counted in a run of as many ranks that only starts and ends MPI. *own* is the rest, what the library "
     "adds to messages, in all, a message, and beside *messages*. A known stream of messages between two nodes says "
     "what that is: with MPICH 5.0.2 (UCX) 13 bytes a message, 37 more in two pieces and 21 for each further piece; "
-    "with Open MPI 5.0.11 (btl tcp) 22 a message up to 64 KiB, above 96, and 64 from the receiver:",
+    "with Open MPI 5.0.11 (btl tcp) 22 a message up to 64 KiB, above 96, and 64 from the receiver, and what a pair's "
+    "first message sends to connect, as its startup sends nothing:",
 ]
 
 
