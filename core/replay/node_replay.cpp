@@ -76,9 +76,10 @@ class NodeReplay {
     Prediction run() {
         start();
         for (auto due = windows_.next(); !due.empty(); due = windows_.next())
-            for (std::size_t k = 0; k < due.size(); ++k) {
+            for (std::size_t k = 0; k < due.size() + fetch_steps; ++k) {
                 fetch(due, k);
-                serve_node(due[k]);
+                if (k >= fetch_steps)
+                    serve_node(due[k - fetch_steps]);
             }
         if (!progress_.all_ended())
             throw deadlock(schedule_, progress_, partners_of(steps_));
@@ -213,27 +214,29 @@ class NodeReplay {
         }
     }
 
+    static constexpr std::size_t fetch_steps = 4; ///< before a node is served, the first of a window too
+
     /// What is needed for nodes that are served soon is brought into the cache step by step.
     void fetch(std::span<const std::uint32_t> due, std::size_t k) const {
-        if (k + 4 < due.size())
-            windows_.fetch(due[k + 4]);
-        if (k + 3 < due.size()) {
-            windows_.fetch_events(due[k + 3]);
-            for_slots(due[k + 3],
+        if (k < due.size())
+            windows_.fetch(due[k]);
+        if (k >= 1 && k - 1 < due.size()) {
+            windows_.fetch_events(due[k - 1]);
+            for_slots(due[k - 1],
                       [this](std::uint32_t slot) { __builtin_prefetch(&ranks_[rank_at_[slot]]); });
         }
-        if (k + 2 < due.size()) {
-            windows_.for_coming(due[k + 2],
+        if (k >= 2 && k - 2 < due.size()) {
+            windows_.for_coming(due[k - 2],
                                 [this](const Event &event) { progress_.prefetch_one(event.what); });
-            for_slots(due[k + 2], [this](std::uint32_t slot) {
+            for_slots(due[k - 2], [this](std::uint32_t slot) {
                 if (nexts_[slot].job_end < windows_.end())
                     progress_.prefetch(ranks_[rank_at_[slot]].running);
                 if (nexts_[slot].link_free < windows_.end())
                     progress_.prefetch(ranks_[rank_at_[slot]].on_link.head);
             });
         }
-        if (k + 1 < due.size())
-            for_slots(due[k + 1], [this](std::uint32_t slot) {
+        if (k >= 3 && k - 3 < due.size())
+            for_slots(due[k - 3], [this](std::uint32_t slot) {
                 if (nexts_[slot].job_end < windows_.end())
                     progress_.prefetch_released(ranks_[rank_at_[slot]].running);
             });

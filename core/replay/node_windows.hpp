@@ -206,6 +206,9 @@ class NodeWindows {
         nodes_[node].events.fetch();
     }
     template <class Call> void for_coming(std::uint32_t node, const Call &call) const {
+        for (const Event &event : nodes_[node].from_others)
+            if (noticed(event) < end_)
+                call(event);
         nodes_[node].events.for_coming(call);
         for (const Event &event : nodes_[node].leaving.first(24))
             call(event);
