@@ -39,17 +39,28 @@ static int active_group(const struct measure_step *step, int rank, long bytes)
     return fits;
 }
 
+/* What rank 0 says of the time there is, unless larger messages do not fit; the others agree. */
+static int next_pace(const struct measure_step *step, int rank, int at, int fits)
+{
+    if (!fits)
+        return 0;
+    return rank == 0 ? measure_pace(step, at) : MEASURE_PACES;
+}
+
 static void walk(const struct measure_step *step, int rank)
 {
-    for (int i = 0, fits = 1; i < step->sizes && fits; i++) {
+    int pace = step->planned_s > 0 ? measure_rest(next_pace(step, rank, 0, 1)) : MEASURE_PACES;
+    for (int i = 0; i < step->sizes && pace; i++) {
+        const struct measure_step *paced = measure_paced(step, pace);
+        int fits = 1;
         if (step->test->all)
-            step->test->all(step, step->bytes[i]);
+            step->test->all(paced, step->bytes[i]);
         else if (step->test->group)
-            fits = active_group(step, rank, step->bytes[i]);
+            fits = active_group(paced, rank, step->bytes[i]);
         else
-            fits = active_pair(step, rank, step->bytes[i]);
+            fits = active_pair(paced, rank, step->bytes[i]);
         /* Nobody sits in a collective while others measure. */
-        fits = measure_rest(fits);
+        pace = measure_rest(next_pace(step, rank, i + 1, fits));
         measure_flush();
     }
 }
@@ -71,6 +82,7 @@ int main(int argc, char **argv)
             return 2;
         }
     measure_calibrate();
+    measure_pace_start();
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "census") && measure_parse_step(argv[i], i, world, step, why, sizeof why) &&
             step->test->before_contact)

@@ -18,8 +18,8 @@
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
  * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
  * `interval` (of the median, narrow enough), `budget` (of time) or `count`; after
- * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. V1..V5 are
- * the test's own, in seconds unless it says otherwise. SETTING is what the test varies besides the size, ROTATE the
+ * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. Where a
+ * launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it says otherwise. SETTING is what the test varies besides the size, ROTATE the
  * step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its first and last.
  */
 #ifndef RANKWISE_MEASURE_H
@@ -60,7 +60,11 @@ struct measure_step {
     long bytes[MEASURE_MAX_SIZES];
     double budget_s;   /* for each size */
     double longest_s;  /* sizes go on growing while the least samples of one fit this, though not the budget */
+    double due_s;      /* after the start of the launch: by then this step and those that share its time should be over */
+    double planned_s;  /* what this step and those after it until then are planned to take; 0: no plan to keep */
+    double skip_s;     /* after so long, points of this step are left out; 0: never */
     double batch_s;    /* aimed length of one timed batch */
+    double patience;   /* budgets that are spent on a busy machine to get samples that nobody interrupted */
     double precision;  /* half width of the median's interval, relative, that ends repetition */
     long least;        /* samples at least, unless the budget ends after LEAST_EVER of them */
     long most;         /* samples at most */
@@ -186,6 +190,12 @@ const char *measure_until_took(struct measure_until *until, double took, long sw
 int measure_until_end(struct measure_until *until); /* whether larger messages still fit the budget */
 double measure_median(double *values, long count);  /* sorts */
 int measure_narrow(double *values, long count, double precision);
+
+/* pace.c: how much of what was planned for a point there is time for, told by rank 0 to all */
+#define MEASURE_PACES 1000 /* numbers of parts */
+void measure_pace_start(void);
+int measure_pace(const struct measure_step *step, int at);               /* 0 to MEASURE_PACES; 0: leave it out */
+const struct measure_step *measure_paced(const struct measure_step *step, int pace);
 
 /* repeat.c, group.c: whether larger messages still fit the budget; role 0 and rank 0 of the group know */
 int measure_repeat(struct measure_pair *pair);

@@ -81,7 +81,8 @@ static int parse_number(const char *key, const char *text, struct measure_step *
         double least;
     } known[] = {
         {"budget_s", &step->budget_s, NULL, 0},    {"batch_s", &step->batch_s, NULL, 0},
-        {"longest_s", &step->longest_s, NULL, 0},
+        {"longest_s", &step->longest_s, NULL, 0},  {"due_s", &step->due_s, NULL, 0},
+        {"planned_s", &step->planned_s, NULL, 0},  {"skip_s", &step->skip_s, NULL, 0},
         {"precision", &step->precision, NULL, 0},  {"least", NULL, &step->least, 1},
         {"most", NULL, &step->most, 1},            {"messages", NULL, &step->messages, 2},
         {"rotate_bytes", NULL, &step->rotate_bytes, 0}, {"setting", NULL, &step->setting, 0},
@@ -126,6 +127,7 @@ int measure_parse_step(const char *text, int number, int world, struct measure_s
     step->number = number;
     step->budget_s = 0.2;
     step->batch_s = 1e-4;
+    step->patience = 4;
     step->precision = 0.02;
     step->least = 9;
     step->most = 1000;

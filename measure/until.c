@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PATIENCE 4      /* budgets that are spent on a busy machine to get samples without interruption */
 #define GIVE_UP_AFTER 5 /* points without any: the ranks share a core, or might as well */
 
 static int fruitless; /* points since the last that had a sample nobody interrupted */
@@ -38,7 +37,7 @@ int measure_narrow(double *values, long count, double precision) {
 void measure_until_begin(struct measure_until *until, const struct measure_step *step, long bytes) {
     *until =
         (struct measure_until){.step = step, .bytes = bytes, .start = measure_now(), .shortest = {1e9, 1e9}};
-    until->patience = fruitless < GIVE_UP_AFTER ? PATIENCE : 1;
+    until->patience = fruitless < GIVE_UP_AFTER ? step->patience : 1;
     until->clean = malloc((size_t)step->most * sizeof *until->clean);
     until->all = malloc((size_t)step->most * sizeof *until->all);
     if (!until->clean || !until->all)

@@ -180,3 +180,15 @@ def test_a_file_that_a_run_could_not_leave_is_refused_before_it(
     force = ["--force"] if path == "." else []
     assert main(["lab", "run", "-o", path, *force, "--", "true"]) == 125
     assert capsys.readouterr().err.startswith(f"error: {sentence}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--cores", "4,2"], ["--node", "package:1 core:2", "--node", "package:1 core:4"]],
+)
+def test_unequal_nodes_are_refused_with_what_can_be_done_instead(words, capsys):
+    assert main(["lab", "up", "--nodes", "2", *words]) == 2
+    said = capsys.readouterr().err
+    assert "the nodes of a lab are all alike" in said
+    assert "--placement" in said
+    assert not state.running()

@@ -104,3 +104,23 @@ def test_little_time_means_fewer_sizes_and_launches_but_more_than_one():
     assert effort(False, 200.0).pingpong == FULL.pingpong
     assert effort(False, 15.0).pingpong == QUICK.pingpong
     assert effort(False, 5.0).launches == 2
+
+
+def test_the_fit_comes_first_and_further_questions_end_with_the_time_of_a_launch():
+    ranks = ranks_on(EIGHT, {r: (host, (r % 8,)) for r, host in enumerate("aaaaaaaabbbbbbbb")})
+    plan = choose(ranks, {"a": EIGHT, "b": EIGHT}, apart)
+    steps = steps_for(plan, QUICK, {}).arguments
+    words = [dict(word.split("=") for word in step.split(":") if "=" in word) for step in steps]
+    whole = QUICK.seconds / QUICK.launches
+    asked = [float(step["skip_s"]) > 0 for step in words]
+    # THEN all that the fit needs is before anything that may be left out
+    assert asked == sorted(asked)
+    assert any(asked)
+    assert {step.split(":")[0] for step, may in zip(steps, asked, strict=True) if not may} >= {"pingpong", "share"}
+    # THEN each part has its time, and plans for less from step to step
+    for may in (False, True):
+        part = [step for step, other in zip(words, asked, strict=True) if other == may]
+        due = whole if may else whole * (1 - QUICK.questions)
+        assert {float(step["due_s"]) for step in part} == {pytest.approx(due, rel=1e-3)}
+        planned = [float(step["planned_s"]) for step in part]
+        assert planned == sorted(planned, reverse=True)

@@ -97,6 +97,21 @@ def sizes_of(step: str) -> list[str]:
     return next((w[6:].split(",") for w in step.split(":") if w.startswith("sizes=")), [])
 
 
+def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest(mpi, program):
+    # GIVEN steps whose time was over before they began
+    steps = [
+        "pingpong:pairs=0-1:sizes=1,8:most=5:planned_s=9:due_s=1e-9:skip_s=0",
+        "window:pairs=0-1:sizes=8:messages=20:most=3:planned_s=9:due_s=1e-9:skip_s=1e-9",
+    ]
+    ran = mpi.run(2, program(mpi), *steps)
+    launch = Launch(channels={1: "any", 2: "any"})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    # THEN the launch ends as it should, with the first alone
+    assert launch.complete, ran.stderr
+    assert set(zip(launch.frame()["test"], launch.frame()["bytes"], strict=True)) == {("pingpong", 1), ("pingpong", 8)}
+
+
 def test_damaged_messages_are_noticed(mpi, program, compiled):
     # GIVEN a library that flips a bit of messages of 1000 bytes
     flip = compiled(mpi, "flip_a_bit.c", "-shared", "-fPIC")

@@ -15,7 +15,7 @@ from rankwise.measure import resume
 from rankwise.measure import samples as sample_files
 from rankwise.measure.bends import bends
 from rankwise.measure.plan import End, Pair, Plan
-from rankwise.measure.session import MOST_BENDS, Session
+from rankwise.measure.session import MOST_BENDS, Session, launch_seconds
 from rankwise.measure.steps import effort
 
 LAUNCHES = effort(True, None).launches
@@ -141,3 +141,19 @@ def test_the_next_launch_measures_the_added_sizes(session):
     extra = set(made._sizes()) - set(made.effort.pingpong)
     assert 0 < len(extra) <= MOST_BENDS
     assert any(4096 < size < 32768 for size in extra)
+
+
+def test_launches_after_one_that_took_too_long_are_shorter():
+    quick = effort(True, 30.0)
+    planned = quick.seconds / quick.launches
+    # GIVEN nothing yet, or launches that kept to their time
+    assert launch_seconds(quick, 3, 0, 0.0) == planned
+    assert launch_seconds(quick, 3, 1, 0.8 * planned) == planned
+    # WHEN the first took twice its time, THEN one more gets what is left
+    assert launch_seconds(quick, 3, 1, 2 * planned) == pytest.approx(planned)
+    # WHEN it took nearly all of it or somewhat more, THEN a small one still shows what differs between launches
+    for spent in (2.9, 3.5):
+        assert launch_seconds(quick, 3, 1, spent * planned) == pytest.approx(0.25 * planned)
+    # WHEN it took far more, or two have been made, THEN no other follows
+    assert launch_seconds(quick, 3, 1, 5 * planned) is None
+    assert launch_seconds(quick, 3, 2, 3 * planned) is None

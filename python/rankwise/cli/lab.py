@@ -44,14 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes; default 4")
-    parser.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4, or those of --node")
+    parser.add_argument("--cores", metavar="N", help="cores of each; default 4, or those of --node")
     parser.add_argument(
         "--rate",
         default="100mbit",
         help="what each node's interface carries in each direction, in kbit, mbit or gbit; default 100mbit",
     )
     parser.add_argument(
-        "--node", metavar="TOPOLOGY", help="what a node looks like: hwloc synthetic description or XML file"
+        "--node",
+        action="append",
+        default=[],
+        metavar="TOPOLOGY",
+        help="what a node looks like: hwloc synthetic description or XML file",
     )
     parser.add_argument(
         "--map",
@@ -110,8 +114,10 @@ def _up(args: argparse.Namespace) -> int:
 
     terminal = Terminal(args)
     rate_bytes_per_s = parse_rate(args.rate)
-    node = describe(args.node) if args.node else None
-    cores = args.cores if args.cores is not None else node.cores if node else 4
+    if len(args.node) > 1:
+        raise _unequal(" and ".join(f"`{each}`" for each in args.node))
+    node = describe(args.node[0]) if args.node else None
+    cores = _cores(args.cores) if args.cores is not None else node.cores if node else 4
     plan = plan_lab(
         args.name,
         args.nodes,
@@ -133,6 +139,23 @@ def _up(args: argparse.Namespace) -> int:
         )
     terminal.next(f"rankwise lab run{option_of(lab.name)} -- ./app")
     return 0
+
+
+def _cores(text: str) -> int:
+    if "," in text:
+        raise _unequal(f"`--cores {text}`")
+    try:
+        return int(text)
+    except ValueError:
+        raise RankwiseError(f"`{text}` is no number of cores", "for example `--cores 4`", status=2) from None
+
+
+def _unequal(asked: str) -> RankwiseError:
+    return RankwiseError(
+        f"the nodes of a lab are all alike, so they cannot be {asked}",
+        "machine files describe one kind of node; leave cores of larger nodes empty with `lab run --placement FILE`",
+        status=2,
+    )
 
 
 def _status(args: argparse.Namespace) -> int:

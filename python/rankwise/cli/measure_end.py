@@ -28,6 +28,13 @@ def announce(terminal: Terminal, session) -> None:
         count = len(session.unbound)
         who = f"rank {session.unbound[0]} is" if count == 1 else f"{count} ranks are"
         terminal.warning(f"{who} not bound to one core; each is bound while it measures", "unbound-ranks")
+    if len({node.sha256 for node in session.topologies.values()}) > 1:
+        terminal.warning(
+            "the nodes differ, and a machine file describes one kind: that of "
+            f"`{next(iter(session.topologies))}` is written for all",
+            "nodes-differ",
+            "measure each kind with a launcher line of its own, for example with `--hosts`",
+        )
     terminal.note(f"measuring for about {seconds_text(session.effort.seconds)}")
     if session.assumed_hosts:
         hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)

@@ -23,10 +23,10 @@ from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.site import Site
-from rankwise.measure.steps import Effort, steps_for
+from rankwise.measure.steps import FEWEST_LAUNCHES, PATIENCE, Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
-PATIENCE = 1.5  # of the time aimed at
+LEAST_LAUNCH = 0.25  # of the time of a launch as planned: less would say nothing
 KEEP_EVERY_S = 20.0
 MOST_BENDS = 4  # sizes added for each channel and launch
 
@@ -105,11 +105,10 @@ class Session:
         first = self.next_launch()
         left = max(1, self.effort.launches - first)
         for number in range(first, first + left):
-            # On a busy machine a launch takes longer than its points ask for.
-            ran = number - first
-            aim = self.effort.seconds * left / self.effort.launches
-            if ran and (time.monotonic() - start) * (ran + 1) / ran > PATIENCE * aim:
+            seconds = launch_seconds(self.effort, left, number - first, time.monotonic() - start)
+            if seconds is None:
                 return
+            effort = replace(effort, seconds=seconds * effort.launches)
             steps = steps_for(self.plan, effort, around, number)
             launch = Launch(number, channels=steps.channels)
             launch.context = self.context() | {"launch": number}
@@ -127,6 +126,7 @@ class Session:
             done += steps.points
             around |= self._limits()
             effort = replace(self.effort, pingpong=self._sizes())
+            said(done, steps.points * left, launch)
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""
@@ -190,6 +190,30 @@ class Session:
             "pairs": cores,
             "environment": {k: v for k, v in os.environ.items() if k.startswith(_TELLING)},
         }
+
+
+def launch_seconds(effort: Effort, left: int, ran: int, spent_s: float) -> float | None:
+    """How long the next launch may take: on a busy machine those before took longer, and less is left.
+
+    Args:
+        effort: What was asked for.
+        left: Launches that were to be made.
+        ran: How many of them were.
+        spent_s: How long these took.
+
+    Returns:
+        `None` if no further launch is worth its time.
+    """
+    planned = effort.seconds / effort.launches
+    if not ran:
+        return planned
+    remaining = planned * left - spent_s
+    # The fewest launches are made even if the last of them ends late.
+    if remaining < LEAST_LAUNCH * planned and (ran >= FEWEST_LAUNCHES or spent_s > PATIENCE * planned * left):
+        return None
+    # As many more as there is time for, if they take as long as those before.
+    more = min(left - ran, max(1, round(remaining * ran / max(spent_s, 1e-3))))
+    return min(planned, max(remaining / more, LEAST_LAUNCH * planned))
 
 
 _TELLING = ("MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "FI_", "UCX_", "I_MPI_", "SLURM_JOB_ID", "SLURM_CPU_BIND")

@@ -13,6 +13,7 @@ from rankwise.measure.questions import add_steps
 CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
 FULL_FROM_S = 100.0
+PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
 FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
 
 
@@ -91,12 +92,20 @@ class Steps:
         channels: Channel by step number.
         points: Number of points, for progress.
         seconds: What the points may take.
+        begins: By argument, `seconds` before it.
     """
 
     arguments: list[str] = field(default_factory=list)
     channels: dict[int, str] = field(default_factory=dict)
     points: int = 0
     seconds: float = 0.0
+    begins: list[float] = field(default_factory=list)
+
+    def keep_time(self, first: int, due_s: float, skip_s: float = 0.0) -> None:
+        """Have the steps from number `first` (from 0) on share the time until `due_s`; after `skip_s`, if given, no more."""
+        for at in range(first, len(self.arguments)):
+            planned = self.seconds - self.begins[at]
+            self.arguments[at] += f":planned_s={planned:.4g}:due_s={due_s:.4g}:skip_s={skip_s:.4g}"
 
     def add(
         self, test: str, channel: str, pairs: list[Pair], sizes: tuple[int, ...], **numbers: float
@@ -129,6 +138,7 @@ class Steps:
             *(f"{key}={value:.12g}" for key, value in numbers.items()),
         ]
         self.arguments.append(":".join(words))
+        self.begins.append(self.seconds)
         self.channels[len(self.arguments)] = channel
         self.points += len(sizes)
         each = numbers.get("budget_s", 1.5 * numbers.get("batch_s", 0.0) * numbers.get("most", 1.0))
@@ -165,7 +175,11 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]],
         numbers = {"batch_s": _window(plan, effort), "most": effort.share_windows}
         steps.add("share", NETWORK, plan.sharing[:count], (65536,), messages=16, **numbers)
         steps.add("share", NETWORK, plan.sharing[:count], (8,), messages=160, **numbers)
-    add_steps(steps, plan, effort.seconds / effort.launches * effort.questions, effort.quick, number)
+    whole = effort.seconds / effort.launches
+    steps.keep_time(0, whole * (1 - effort.questions))
+    of_fit = len(steps.arguments)
+    add_steps(steps, plan, whole * effort.questions, effort.quick, number)
+    steps.keep_time(of_fit, whole, PATIENCE * whole)
     return steps
 
 
