@@ -109,7 +109,10 @@ def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest
         launch.take(line)
     # THEN the launch ends as it should, with the first alone
     assert launch.complete, ran.stderr
-    assert set(zip(launch.frame()["test"], launch.frame()["bytes"], strict=True)) == {("pingpong", 1), ("pingpong", 8)}
+    assert set(zip(launch.frame()["test"], launch.frame()["bytes"], strict=True)) == {
+        ("pingpong", 1),
+        ("pingpong", 8),
+    }
 
 
 def test_damaged_messages_are_noticed(mpi, program, compiled):

@@ -126,7 +126,6 @@ class Session:
             done += steps.points
             around |= self._limits()
             effort = replace(self.effort, pingpong=self._sizes())
-            said(done, steps.points * left, launch)
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""

@@ -102,7 +102,7 @@ class Steps:
     begins: list[float] = field(default_factory=list)
 
     def keep_time(self, first: int, due_s: float, skip_s: float = 0.0) -> None:
-        """Have the steps from number `first` (from 0) on share the time until `due_s`; after `skip_s`, if given, no more."""
+        """Have the steps from number `first` (from 0) on share the time until `due_s`, and end at `skip_s` if given."""
         for at in range(first, len(self.arguments)):
             planned = self.seconds - self.begins[at]
             self.arguments[at] += f":planned_s={planned:.4g}:due_s={due_s:.4g}:skip_s={skip_s:.4g}"
