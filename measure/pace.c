@@ -28,8 +28,10 @@ const struct measure_step *measure_paced(const struct measure_step *step, int pa
     const double part = (double)pace / MEASURE_PACES;
     paced = *step;
     paced.budget_s *= part;
-    /* Without long messages there is no bandwidth. */
+    /* Without long messages there is no bandwidth; and less time is no reason to leave a step's further sizes out. */
     paced.longest_s *= part > LEAST_OF_LONGEST ? part : LEAST_OF_LONGEST;
+    if (paced.longest_s < step->budget_s)
+        paced.longest_s = step->budget_s;
     paced.patience = part * step->patience > 1 ? part * step->patience : 1;
     return &paced;
 }
