@@ -71,7 +71,8 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     }
     if (request) {
         spare = request->next;
-        *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};
+        *request = (struct rw_request){
+            .kind = (uint8_t)kind, .call = (uint16_t)call, .number = number, .maker = rw_current()};
     }
     rw_unlock(&lock);
     return request;
@@ -89,24 +90,27 @@ void rw_request_add(struct rw_request *request, uintptr_t handle) {
     rw_unlock(&lock);
 }
 
+enum use { LOOK_UP, START, CANCEL, TAKE, DROP };
+
 /* The link that holds the record meant by this handle, or NULL. */
-static struct rw_request **find(uintptr_t handle) {
+static struct rw_request **find(uintptr_t handle, enum use how) {
+    const struct rw_thread *self = rw_current();
     struct rw_request **found = NULL;
     for (struct rw_request **link = bucket_of(handle); *link; link = &(*link)->next) {
-        if ((*link)->handle != handle)
+        const struct rw_request *request = *link;
+        if (request->handle != handle)
             continue;
-        found = link;
-        if (!rw_process.multiple)
-            break;
+        if (!rw_process.multiple || request->maker == self)
+            return link;
+        if (how != TAKE || request->number < self->requests_before)
+            found = link;
     }
     return found;
 }
 
-enum use { LOOK_UP, START, CANCEL, TAKE, DROP };
-
 static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
     rw_lock(&lock);
-    struct rw_request **link = find(handle);
+    struct rw_request **link = find(handle, how);
     if (link) {
         struct rw_request *request = *link;
         *copy = *request;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests whose completion says something: receives (true source and size), persistent operations, duplicates of
- * communicators, matched messages; and with a trace all of them, for their numbers.
+ * communicators, matched messages; with a trace all of them, for their numbers, and with MPI_THREAD_MULTIPLE those of
+ * messages and collectives, so that no thread takes another's.
  *
  * Libraries hand out one handle many times at once for operations that are complete already (sends to
  * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all the same.
  * A handle is looked up after the call that completed it. By then another thread may have got it again, so with
- * MPI_THREAD_MULTIPLE the oldest record is meant; else the newest, should a completion have gone unseen.
+ * MPI_THREAD_MULTIPLE what the same thread made is meant; of others, which may have passed theirs on, the oldest, made
+ * before the call began. Of its own, or with one thread, it is the newest, should a completion have gone unseen.
  */
 #ifndef RANKWISE_RECORD_REQUESTS_H
 #define RANKWISE_RECORD_REQUESTS_H
@@ -32,6 +34,7 @@ struct rw_collective_call; /* wrap_collectives.c */
 struct rw_request {
     struct rw_request *next; /* in its bucket, or of the free ones */
     uintptr_t handle;
+    const struct rw_thread *maker;
     uint64_t number; /* for the trace */
     uint16_t call;   /* that made it */
     uint8_t kind;
@@ -62,6 +65,12 @@ struct rw_request {
 /** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled. */
 RW_HIDDEN struct rw_request *rw_request_new(int kind, unsigned call);
 RW_HIDDEN void rw_request_add(struct rw_request *request, uintptr_t handle);
+
+/** @brief Before a call that may complete requests: those that other threads make from now on are none of its own. */
+static inline void rw_requests_may_end(struct rw_thread *thread) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        thread->requests_before = __atomic_load_n(&rw_process.requests, __ATOMIC_RELAXED);
+}
 
 /**
  * @brief The operation is over: copy its record and forget it, or make it inactive if persistent.

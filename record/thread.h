@@ -64,6 +64,8 @@ struct rw_thread {
     uint64_t comm_generation;
     struct rw_communicator *comm;
 
+    uint64_t requests_before; /* requests.h: that there were when the call began */
+
     /* Trace: the end of the last event, and polls since then. */
     uint64_t last_end, poll_count, poll_gap, poll_ticks;
     unsigned char *trace_at, *trace_limit;

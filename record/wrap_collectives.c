@@ -258,12 +258,13 @@ static void record_blocking(struct rw_thread *thread, const struct rw_collective
 static void record_nonblocking(struct rw_thread *thread, const struct rw_collective_call *call, MPI_Request made,
                                uint64_t begin, uint64_t end) {
     rw_record_collective(thread, call, end - begin);
-    if (!thread->traced)
+    if (!thread->traced && !rw_process.multiple)
         return;
     struct rw_request *request = rw_request_new(RW_REQUEST_COLLECTIVE, call->entry.call);
     if (request)
         rw_request_add(request, (uintptr_t)made);
-    rw_trace_collective(thread, call, begin, end);
+    if (thread->traced)
+        rw_trace_collective(thread, call, begin, end);
 }
 
 static void record_persistent(struct rw_thread *thread, const struct rw_collective_call *call, MPI_Request made,

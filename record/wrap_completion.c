@@ -153,6 +153,7 @@ static void copy_handles(struct rw_thread *thread, struct copies *copies, int co
 #define ONE(entry, name)                                                                                              \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
+        rw_requests_may_end(thread);                                                                                  \
         MPI_Status own_status;                                                                                        \
         const MPI_Request handle = *request;                                                                          \
         if (status == MPI_STATUS_IGNORE)                                                                              \
@@ -180,6 +181,7 @@ ONE(pmpi, Test)
 #define ALL(entry, name)                                                                                              \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
+        rw_requests_may_end(thread);                                                                                  \
         struct copies copies;                                                                                         \
         copy_handles(thread, &copies, count, array_of_requests);                                                      \
         if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                              \
@@ -209,6 +211,7 @@ ALL(pmpi, Testall)
 #define ANY(entry, name)                                                                                              \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
+        rw_requests_may_end(thread);                                                                                  \
         struct copies copies;                                                                                         \
         copy_handles(thread, &copies, count, array_of_requests);                                                      \
         if (status == MPI_STATUS_IGNORE && copies.statuses)                                                           \
@@ -236,6 +239,7 @@ ANY(pmpi, Testany)
 #define SOME(entry, name)                                                                                             \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
+        rw_requests_may_end(thread);                                                                                  \
         struct copies copies;                                                                                         \
         copy_handles(thread, &copies, incount, array_of_requests);                                                    \
         if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                              \
@@ -327,39 +331,50 @@ static void remember_cancelled_send(struct rw_thread *thread, MPI_Request handle
 #endif
 }
 
-static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, MPI_Request handle) {
-    struct rw_request request;
-    int known;
-    if (call == RW_CALL_Request_free) {
-        known = rw_request_drop((uintptr_t)handle, &request);
-        if (known && request.kind == RW_REQUEST_COLLECTIVE)
-            free(request.collective);
-    } else {
-        known = rw_request_cancel((uintptr_t)handle, &request);
-        if (!known)
-            remember_cancelled_send(thread, handle);
-    }
+static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
+                         const struct rw_request *known) {
     if (!thread->traced)
         return;
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 1);
     if (at)
-        rw_trace_end(thread, rw_put_u(at, known && request.kind <= RW_LAST_NUMBERED_REQUEST
-                                              ? requests_numbered() - request.number
+        rw_trace_end(thread, rw_put_u(at, known && known->kind <= RW_LAST_NUMBERED_REQUEST
+                                              ? requests_numbered() - known->number
                                               : 0));
 }
 
-#define NOTE(entry, name)                                                                                             \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
+#define CANCEL(entry)                                                                                                 \
+    RW_SIGNATURE(entry, Cancel) {                                                                                     \
+        RW_BEGIN(entry, Cancel);                                                                                      \
         const MPI_Request handle = *request;                                                                          \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_LIKELY(result == MPI_SUCCESS))                                                                         \
-            note_request(thread, RW_CALL_##name, begin, end, handle);                                                 \
+        const int result = RW_CONTINUE(entry, Cancel);                                                                \
+        RW_CALLED(Cancel);                                                                                            \
+        if (RW_LIKELY(result == MPI_SUCCESS)) {                                                                       \
+            struct rw_request cancelled;                                                                              \
+            const int known = rw_request_cancel((uintptr_t)handle, &cancelled);                                       \
+            if (!known)                                                                                               \
+                remember_cancelled_send(thread, handle);                                                              \
+            note_request(thread, RW_CALL_Cancel, begin, end, known ? &cancelled : NULL);                              \
+        }                                                                                                             \
         RW_DONE;                                                                                                      \
         return result;                                                                                                \
     }
-NOTE(mpi, Cancel)
-NOTE(pmpi, Cancel)
-NOTE(mpi, Request_free)
-NOTE(pmpi, Request_free)
+CANCEL(mpi)
+CANCEL(pmpi)
+
+/* Forgotten before the call: once it is free, the library may give the handle to another thread, which starts it. */
+#define FREE(entry)                                                                                                   \
+    RW_SIGNATURE(entry, Request_free) {                                                                               \
+        RW_BEGIN(entry, Request_free);                                                                                \
+        struct rw_request freed;                                                                                      \
+        const int known = rw_request_drop((uintptr_t)*request, &freed);                                               \
+        const int result = RW_CONTINUE(entry, Request_free);                                                          \
+        RW_CALLED(Request_free);                                                                                      \
+        if (known && freed.kind == RW_REQUEST_COLLECTIVE)                                                             \
+            free(freed.collective);                                                                                   \
+        if (RW_LIKELY(result == MPI_SUCCESS))                                                                         \
+            note_request(thread, RW_CALL_Request_free, begin, end, known ? &freed : NULL);                            \
+        RW_DONE;                                                                                                      \
+        return result;                                                                                                \
+    }
+FREE(mpi)
+FREE(pmpi)

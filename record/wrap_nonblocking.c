@@ -6,9 +6,12 @@
 #include "envelope.h"
 #include "wrap.h"
 
+/* Whether requests of which completion says nothing are kept too: with other threads, so that none takes another's. */
+static inline int kept_whole(const struct rw_thread *thread) { return thread->traced || rw_process.multiple; }
+
 static void add_send_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent, MPI_Request made,
                              int persistent) {
-    if (!persistent && !thread->traced)
+    if (!persistent && !kept_whole(thread))
         return;
     struct rw_request *request = rw_request_new(RW_REQUEST_SEND, call);
     if (!request)
@@ -37,7 +40,7 @@ static inline void remember_recent(struct rw_thread *thread, unsigned call, cons
 
 static void add_receive_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *posted,
                                 MPI_Request made, int persistent) {
-    if (posted->peer == -1 && !persistent && !thread->traced)
+    if (posted->peer == -1 && !persistent && !kept_whole(thread))
         return;
     struct rw_request *request = rw_request_new(RW_REQUEST_RECEIVE, call);
     if (!request)
