@@ -11,6 +11,7 @@ import pytest
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
 from rankwise.placement.placement import Placement
+from rankwise.recording import Recording
 
 pytestmark = [
     pytest.mark.mpi,
@@ -27,6 +28,12 @@ NODE = "package:1 core:2"
 HOSTS = """#!/bin/sh
 rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}
 exec unshare -u sh -c 'hostname h$0; exec "$@"' $((rank / 2)) "$@"
+"""
+# Stands in for ssh: runs the command here, as the host of that name.
+AGENT = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1; shift
+exec unshare -u sh -c "hostname $host; $*"
 """
 CYCLIC = [(0, 1), (1, 0), (0, 0), (1, 1)]
 PYTHON = """
@@ -108,8 +115,6 @@ def test_mpi4py_is_renumbered(mpi, reordered):
 
 
 def test_a_recording_of_renumbered_ranks_sees_them_as_the_program_does(mpi, reordered, compiled, tmp_path):
-    from rankwise.recording import Recording
-
     done = reordered(CYCLIC, compiled(mpi, "ring.c"), "3", options=["--record", "r.rw"])
     assert done.returncode == 0, done.stderr
     assert ours(done)[0] == "rankwise: verified: 4 ranks on 2 hosts ran as p.json says"
@@ -134,6 +139,40 @@ def test_what_cannot_be_is_said_and_the_program_runs_as_it_was_started(mpi, reor
         f"rankwise: where the ranks ran could not be verified: {unsure}",
     ]
     assert done.returncode == 0
+
+
+def test_ranks_that_hydra_cannot_deal_are_renumbered_without_being_asked_for(mpi, compiled, tmp_path):
+    if mpi.family != "mpich":
+        pytest.skip("only Hydra deals ranks to hosts")
+    # GIVEN eight ranks on two pairs of hosts, each pair in turn, and a stand-in for ssh
+    agent = tmp_path / "agent"
+    agent.write_text(AGENT)
+    agent.chmod(0o755)
+    spots = [(0, 1), (1, 0), (0, 0), (1, 1), (2, 1), (3, 0), (2, 0), (3, 1)]
+    names, path = ["h0", "h1", "h2", "h3"], tmp_path / "p.json"
+    topology = Topology.of(from_synthetic(NODE), 4)
+    save(Placement.explicit(topology, [(node, [core]) for node, core in spots], names), path)
+    # WHEN a program runs there, recorded
+    command = [sys.executable, "-m", "rankwise", "run", "-p", path, "--node", NODE, "--record", "r.rw", "--"]
+    line = [mpi.mpiexec, "-launcher", "ssh", "-launcher-exec", agent, "-n", 8, compiled(mpi, "ring.c"), 3]
+    done = subprocess.run(
+        [*map(str, command), *map(str, line)],
+        env=mpi.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    # THEN each rank is on its host and core, and one line says how it came there
+    assert done.returncode == 0, done.stderr
+    assert f"rankwise: verified: 8 ranks on 4 hosts ran as {path} says" in ours(done)
+    assert any("so they were renumbered" in line for line in ours(done))
+    recording = Recording.open(tmp_path / "r.rw")
+    pairs = recording.messages.select("source", "destination").unique().rows()
+    assert {(rank, (rank + 1) % 8) for rank in range(8)} <= set(pairs)
+    hosts = dict(recording.ranks.select("rank", "host").rows())
+    assert hosts == {rank: f"h{node}" for rank, (node, _) in enumerate(spots)}
 
 
 @pytest.mark.parametrize(

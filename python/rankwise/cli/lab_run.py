@@ -21,7 +21,7 @@ _NODES_SHOWN = 8
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
     from rankwise.cli.record_end import tell
-    from rankwise.cli.verified import verified
+    from rankwise.cli.verified import RENUMBERED, verified
     from rankwise.lab import state
     from rankwise.lab.recorded import run_recorded
     from rankwise.lab.run import run as run_plainly
@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
         _write(args.output, prepared, result)
     where = args.placement or args.allocation
     checked = verified(result.verification, where, result.ended, args.quiet)
+    if prepared.becomes is not None:
+        lines.insert(0, RENUMBERED)
     for line in checked + ([] if args.quiet else lines):
         print(f"rankwise: {line}", file=sys.stderr)
     return pass_on(result.ended)

@@ -87,12 +87,14 @@ def run(args: argparse.Namespace) -> int:
 def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
     from rankwise.cli.record_end import tell
-    from rankwise.cli.verified import verified
+    from rankwise.cli.verified import RENUMBERED, verified
 
     try:
-        lines = verified(session.verify(), args.placement, ended, args.quiet, args.reorder)
+        lines = verified(session.verify(), args.placement, ended, args.quiet, session.renumbered)
     except Exception as error:
         lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
+    if session.renumbered and not args.reorder and not args.quiet:
+        lines.append(RENUMBERED)
     if session.recording is not None:
         lines += tell(session.recording, ended, args.quiet)
     return lines

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from rankwise.launchers.execute import Ended
     from rankwise.run.binding import Verification
 
+RENUMBERED = (
+    "the launcher cannot deal ranks in this order, so they were renumbered as MPI started (docs/run.md)"
+)
+
 
 def verified(
     found: Verification, name: str, ended: Ended, quiet: bool, renumbered: bool = False

@@ -12,7 +12,6 @@ import msgspec
 import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.lab.run import LabRun, RunResult, run
-from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launch, LaunchLine, Segment
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
@@ -48,8 +47,7 @@ def begin(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Sessi
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
     line = LaunchLine(launcher, (segment,))
-    mpi_library = mpi.path or expected_library(line, [prepared.program], None)
-    variables = library.variables(path, library.What(trace=trace), mpi_library)
+    variables = library.variables(path, library.What(trace=trace), prepared.mpi_library)
     directory.create(path, force)
     manifest = Manifest(
         rankwise=rankwise.__version__,

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -29,11 +29,15 @@ from rankwise.lab.state import Lab, is_alive, option_of
 from rankwise.launchers import check_placement, emit_placement, parse
 from rankwise.launchers.detect import MpiOfProgram, find_program, mpi_of
 from rankwise.launchers.execute import Ended, execute
-from rankwise.launchers.line import Launch, Launcher, LaunchLine
+from rankwise.launchers.library import expected_library
+from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
+from rankwise.launchers.placed import CannotDeal
 from rankwise.launchers.preload import merge
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
+from rankwise.record.library import REORDER, library_directory
+from rankwise.run import reorder
 from rankwise.run.binding import Bound, Verification, compare, read, variables
 
 HERE = Path(__file__).parent
@@ -42,7 +46,17 @@ _PYTHON = (sys.executable, "-I", "-S")
 
 @dataclass(frozen=True)
 class LabRun:
-    """A run that was checked and can be started."""
+    """A run that was checked and can be started.
+
+    Attributes:
+        lab: Where.
+        words: The program and its arguments.
+        program: Its file.
+        mpi: The MPI that it uses.
+        launcher: What starts it.
+        placement: Where its ranks run.
+        becomes: Which rank each of the launcher's processes becomes, where it cannot deal ranks in their order.
+    """
 
     lab: Lab
     words: list[str]
@@ -50,6 +64,18 @@ class LabRun:
     mpi: MpiOfProgram
     launcher: Launcher
     placement: Placement
+    becomes: list[int] | None = None
+
+    @property
+    def dealt(self) -> Placement:
+        """Where the launcher's processes run."""
+        return self.placement if self.becomes is None else self.placement.renumbered(self.becomes)
+
+    @property
+    def mpi_library(self) -> str | None:
+        """File of the MPI library that the program will use, as far as known."""
+        line = LaunchLine(self.launcher, (Segment((), self.words[0], tuple(self.words[1:]), None),))
+        return self.mpi.path or expected_library(line, [self.program], None)
 
     def line(self, plan: Path) -> LaunchLine:
         """The launch line before its ranks are placed; `plan` tells each rank its core and environment."""
@@ -131,7 +157,12 @@ def prepare(lab: Lab, words: list[str], placement: Placement, family: str | None
     launcher = choose_launcher(program, mpi, family)
     check_launcher(launcher)
     prepared = LabRun(lab, words, program, mpi, launcher, placement)
-    check_placement(prepared.line(Path("run.json")), placement, None, _inherited())
+    line = prepared.line(Path("run.json"))
+    try:
+        check_placement(line, placement, None, _inherited())
+    except CannotDeal:
+        prepared = replace(prepared, becomes=reorder.by_hosts(placement))
+        check_placement(line, prepared.dealt, None, _inherited())
     return prepared
 
 
@@ -190,17 +221,33 @@ def _seats(prepared: LabRun) -> list[dict]:
 
 
 def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> Launch:
-    lab = prepared.lab
+    lab, seats = prepared.lab, _seats(prepared)
+    if prepared.becomes is not None:
+        environment |= _renumbering(prepared, directory, seats, environment.get("LD_PRELOAD"))
+        seats = [seats[rank] for rank in prepared.becomes]
     environment |= _preload(environment.get("LD_PRELOAD"), preloaded())
     plan = directory / "run.json"
-    plan.write_bytes(msgspec.json.encode({"ranks": _seats(prepared), "environment": environment}))
-    placed = emit_placement(prepared.line(plan), prepared.placement, None, directory / "ranks", _inherited())
+    plan.write_bytes(msgspec.json.encode({"ranks": seats, "environment": environment}))
+    placed = emit_placement(prepared.line(plan), prepared.dealt, None, directory / "ranks", _inherited())
     inherited = os.environ.get("LD_PRELOAD")
     words = [*_PYTHON, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
     words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited)}", *placed.words]
     family = prepared.launcher.family or "mpich"
     foreign = tuple(name for name in os.environ if name.startswith(FOREIGN_VARIABLES))
     return Launch(words, library_environment(family, os.environ), foreign)
+
+
+def _renumbering(prepared: LabRun, directory: Path, seats: list[dict], preload: str | None) -> dict[str, str]:
+    """Variables of processes that find their ranks themselves; a recorder comes first, and sees these ranks."""
+    plan = directory / "renumbered"
+    where = [(seat["node"], seat["host_pus"]) for seat in seats]
+    plan.write_text(reorder.plan_of_seats(prepared.placement.node_names, where), encoding="ascii")
+    library = prepared.mpi_library
+    return (
+        _preload(preload, str(library_directory() / REORDER))
+        | {"RANKWISE_REORDER": str(plan)}
+        | ({"RANKWISE_MPI": library} if library else {})
+    )
 
 
 def _preload(first: str | None, last: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import Launcher, LaunchLine
 from rankwise.launchers.mpich_mapping import host_order
-from rankwise.launchers.placed import Emitted, Placing
+from rankwise.launchers.placed import CannotDeal, Emitted, Placing
 from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
 
@@ -44,13 +44,13 @@ def emit(placing: Placing) -> Emitted:
     if counts is None:
         version = version_of(placing.launcher)
         if version and version < RANKMAP_SINCE:
-            raise RankwiseError(
+            raise CannotDeal(
                 f"mpiexec of MPICH {placing.launcher.version} cannot deal ranks to hosts in this order",
                 "use MPICH 5.0.2 or newer, whose `-rankmap` can, or Open MPI, or a placement that is blocked",
             )
         order = host_order(seats.of_rank, len(seats.hosts))
         if order is None:
-            raise RankwiseError(
+            raise CannotDeal(
                 "ranks of MPICH hang in MPI_Init where they are dealt to hosts in this order (docs/run.md)",
                 "use `rankwise run --reorder`, or Open MPI",
             )
@@ -107,7 +107,7 @@ def rank_map(of_rank: Sequence[int]) -> str:
             blocks.append([host, 1, count])
     text = ",".join(f"({first},{hosts},{count})" for first, hosts, count in blocks)
     if len(text) > _LONGEST_WORD:
-        raise RankwiseError(
+        raise CannotDeal(
             f"the order of these {len(of_rank)} ranks is too irregular for Hydra's `-rankmap`",
             "use Open MPI, which reads a rank file, or a placement that keeps more neighbours together",
         )

@@ -14,6 +14,10 @@ from rankwise.machine.topology import NodeTopology
 from rankwise.placement.placement import Placement
 
 
+class CannotDeal(RankwiseError):
+    """A launcher starts ranks on these hosts, but not in the order of this placement; renumbering them is left."""
+
+
 @dataclass(frozen=True)
 class Seats:
     """The hosts that have ranks, in the order of the placement's nodes.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,16 @@ class Placement:
     def cores_of(self, rank: int) -> tuple[int, ...]:
         """Logical cores of a rank."""
         return tuple(self.cores[self.core_start[rank] : self.core_start[rank + 1]].tolist())
+
+    def renumbered(self, order: Sequence[int]) -> Placement:
+        """The same seats, in which rank `i` has that of rank `order[i]`."""
+        cores = [self.cores_of(rank) for rank in order]
+        return replace(
+            self,
+            node=self.node[list(order)],
+            core_start=np.cumsum([0, *map(len, cores)]),
+            cores=np.array([core for each in cores for core in each], dtype=np.int64),
+        )
 
     @cached_property
     def bound(self) -> np.ndarray:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,15 +57,40 @@ def check(line: LaunchLine, placement: Placement) -> None:
         )
 
 
+def by_hosts(placement: Placement) -> list[int]:
+    """The ranks in an order that every launcher can deal to the hosts.
+
+    Those of a host follow each other, and the host of rank 0 comes first. Processes that are started in this order,
+    each on the seat of its rank, get these ranks when they are renumbered.
+    """
+    first: dict[int, int] = {}
+    nodes = placement.node.tolist()
+    for rank, node in enumerate(nodes):
+        first.setdefault(node, rank)
+    return sorted(range(placement.ranks), key=lambda rank: (first[nodes[rank]], rank))
+
+
 def plan(placement: Placement, nodes: Sequence[NodeTopology]) -> str:
-    """What the library reads, described in record/seats.h; nodes without names of their own may be any hosts."""
+    """What the library reads, for the nodes of a placement; those without names of their own may be any hosts."""
     anonymous = placement.node_names == default_names(len(placement.node_names))
-    hosts = ["*" if anonymous else name[:_LONGEST_HOST] for name in placement.node_names]
-    rows = [
-        f"{node} {text_of(pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core])}"
+    hosts = ["*"] * len(placement.node_names) if anonymous else placement.node_names
+    seats = [
+        (node, [pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core]])
         for rank, node in enumerate(placement.node.tolist())
     ]
-    return "\n".join([f"rankwise-reorder/1 {placement.ranks} {len(hosts)}", *hosts, *rows]) + "\n"
+    return plan_of_seats(hosts, seats)
+
+
+def plan_of_seats(hosts: Sequence[str], seats: Sequence[tuple[int, Iterable[int]]]) -> str:
+    """What the library reads, described in record/seats.h.
+
+    Args:
+        hosts: Name of each; `*` for any.
+        seats: For each rank an index into `hosts`, and OS indices of PUs.
+    """
+    rows = [f"{host} {text_of(pus)}" for host, pus in seats]
+    names = [name[:_LONGEST_HOST] for name in hosts]
+    return "\n".join([f"rankwise-reorder/1 {len(rows)} {len(names)}", *names, *rows]) + "\n"
 
 
 def variables(plan_file: Path, ranks_directory: Path, mpi_library: str | None) -> Mapping[str, str]:

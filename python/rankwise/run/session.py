@@ -17,6 +17,7 @@ from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placem
 from rankwise.launchers.detect import find_program
 from rankwise.launchers.hosts import on_hosts
 from rankwise.launchers.library import expected_library
+from rankwise.launchers.placed import CannotDeal
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
 from rankwise.placement.placement import Placement
@@ -37,6 +38,7 @@ class Session:
         launch: What to execute.
         scratch: Holds the launcher's files, and what the ranks say of themselves; removed by `close`.
         recording: The recording made meanwhile, if one was asked for.
+        renumbered: The ranks are renumbered inside the program.
     """
 
     line: LaunchLine
@@ -45,6 +47,7 @@ class Session:
     launch: Launch
     scratch: Path
     recording: recorder.Session | None
+    renumbered: bool
 
     def verify(self) -> Verification:
         """Where the ranks were, beside where they should have been."""
@@ -83,7 +86,8 @@ def prepare(
         machine: The machine file that the placement was made for, if its nodes differ from this one.
         node: The same as an hwloc XML file or synthetic description.
         recorded: Make a recording as well.
-        renumbered: The launcher starts the ranks as it likes; they are renumbered, and bind themselves.
+        renumbered: The launcher starts the ranks as it likes; they are renumbered, and bind themselves. So they are
+            where the launcher cannot deal ranks in the order of the placement.
         share_cores: Several ranks may be placed on a core.
 
     Raises:
@@ -108,17 +112,24 @@ def prepare(
             programs.append(find_program(segment.program, place))
     scratch = _scratch()
     try:
+        placed = line
+        if not renumbered:
+            try:
+                placed = parse(emit_placement(line, placement, nodes, scratch / "placement").words)
+            except CannotDeal:
+                reorder.check(line, placement)
+                dealt = placement.renumbered(reorder.by_hosts(placement))
+                placed = parse(emit_placement(line, dealt, nodes, scratch / "placement").words)
+                renumbered = True
         if renumbered:
             library = next((mpi_of(each).path for each in programs), None)
             library = library or expected_library(line, programs, None)
             asked = reorder.variables(_plan(placement, nodes, scratch), scratch / "ranks", library)
-            launch = emit_environment(line, asked)
         else:
             asked = variables(scratch / "ranks")
             if line.launcher.kind == "srun":
                 asked |= {"RANKWISE_PIN": str(_plan(placement, nodes, scratch))}
-            launch = emit_placement(line, placement, nodes, scratch / "placement")
-            launch = emit_environment(parse(launch.words), asked)
+        launch = emit_environment(placed, asked)
         recording = None
         if recorded is not None:
             # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
@@ -138,7 +149,7 @@ def prepare(
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
-    return Session(line, placement, nodes, launch, scratch, recording)
+    return Session(line, placement, nodes, launch, scratch, recording, renumbered)
 
 
 def _plan(placement: Placement, nodes: list[NodeTopology], scratch: Path) -> Path:
