@@ -19,14 +19,8 @@ struct counts {
 };
 
 static void round_trips(struct measure_pair *pair, long messages) {
-    for (long i = 0; i < messages; i++) {
-        if (pair->role == 0)
-            MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG, MPI_COMM_WORLD);
-        MPI_Recv(pair->receive, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        if (pair->role == 1)
-            MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG, MPI_COMM_WORLD);
-    }
+    for (long i = 0; i < messages; i++)
+        measure_trip(pair);
 }
 
 static void stream(struct measure_pair *pair, long messages) {

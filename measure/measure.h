@@ -201,6 +201,7 @@ const struct measure_step *measure_paced(const struct measure_step *step, int pa
 int measure_repeat(struct measure_pair *pair);
 int measure_repeat_group(struct measure_group *group);
 
+void measure_trip(struct measure_pair *pair); /* there and back, with the pair's own buffers */
 double measure_round_trip(struct measure_pair *pair); /* seconds of one, roughly, for tests to choose their work by */
 
 /* interrupts.c: of devices, and softirqs for what the network received, by core; 0 if the kernel does not tell */

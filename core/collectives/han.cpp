@@ -78,21 +78,11 @@ class Han {
   private:
     void among(Lane &lane, const std::vector<std::uint32_t> &members, Collective collective,
                std::uint64_t bytes, std::uint64_t start, std::uint32_t root, bool nonblocking) {
-        const auto place = [&](std::uint32_t rank) {
-            return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
-                                              members.begin());
-        };
         if (members.size() < 2) {
             return;
         }
-        Operation inner = operation_;
-        inner.collective = collective;
-        inner.size = static_cast<std::uint32_t>(members.size());
-        inner.rank = place(operation_.rank);
-        inner.root = place(root);
-        inner.bytes = bytes;
+        Operation inner = among_members(operation_, members, collective, bytes, root);
         inner.nonblocking = nonblocking;
-        inner.nodes = nullptr;
         std::vector<Step> steps;
         Writer part(steps);
         select_openmpi(inner).expand(inner, part);

@@ -49,22 +49,12 @@ class Composition {
   private:
     void among(const std::vector<std::uint32_t> &members, Collective collective, std::uint64_t bytes,
                std::uint32_t root) {
-        const auto place = [&](std::uint32_t rank) {
-            return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
-                                              members.begin());
-        };
         if (members.size() < 2) {
             return;
         }
-        Operation inner = operation_;
-        inner.collective = collective;
-        inner.size = static_cast<std::uint32_t>(members.size());
-        inner.rank = place(operation_.rank);
-        inner.root = place(root);
-        inner.bytes = bytes;
-        inner.nodes = nullptr;
         std::vector<Step> steps;
         Writer part(steps);
+        const Operation inner = among_members(operation_, members, collective, bytes, root);
         select_mpich(inner).expand(inner, part);
         writer_.include(steps, members);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -61,6 +62,24 @@ struct Operation {
     /// Which ranks share a node, for algorithms that go by that; null: not known, or it does not matter.
     const NodePartition *nodes = nullptr;
 };
+
+/// @brief Another collective of some of an operation's ranks among themselves, as the same rank calls it.
+/// @param[in] members their ranks, ascending; the operation's rank and `root` are among them
+inline Operation among_members(const Operation &operation, std::span<const std::uint32_t> members,
+                               Collective collective, std::uint64_t bytes, std::uint32_t root) {
+    const auto place = [&](std::uint32_t rank) {
+        return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
+                                          members.begin());
+    };
+    Operation inner = operation;
+    inner.collective = collective;
+    inner.size = static_cast<std::uint32_t>(members.size());
+    inner.rank = place(operation.rank);
+    inner.root = place(root);
+    inner.bytes = bytes;
+    inner.nodes = nullptr;
+    return inner;
+}
 
 /// @brief Where algorithms put their steps.
 class Writer {
