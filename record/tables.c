@@ -130,6 +130,7 @@ static int grow_collectives(struct rw_thread *thread) {
     thread->collective_run = run;
     thread->collectives = table;
     thread->last_collective = table; /* the old one is no longer mapped */
+    memset(thread->recent_collectives, 0, sizeof thread->recent_collectives);
     thread->collective_mask = slots - 1;
     thread->collective_tables++;
     return 0;

@@ -38,6 +38,18 @@ struct rw_recent_send {
     uint32_t call; /* 0: none, or to MPI_PROC_NULL */
 };
 
+/* Collectives of the arguments they had last, by function: direct-mapped (recent_collectives.h). */
+#define RW_RECENT_COLLECTIVES 8
+struct rw_recent_collective {
+    struct rw_collective_entry *entry; /* NULL: none */
+    uint64_t comm_generation;
+    uintptr_t comm, datatype, op;
+    int64_t count;
+    int root, in_place;
+    uint32_t call, datatype_generation;
+    uint64_t bytes; /* that it adds to the function's total */
+};
+
 /* Where calls came from last: direct-mapped, in front of the table. */
 #define RW_RECENT_SITES 64
 struct rw_recent_site {
@@ -93,6 +105,7 @@ struct rw_thread {
     struct rw_collective_entry *collectives, *last_collective;
     uint64_t collective_mask, collective_entries, collective_tables;
     int collectives_binned;
+    struct rw_recent_collective recent_collectives[RW_RECENT_COLLECTIVES];
     int full; /* the file system had no space: nothing new is stored */
 
     /* Only a range of calls is traced: every call ends in rw_sample() then, and the next sample is due here. */

@@ -6,6 +6,7 @@
  */
 #include "collective.h"
 #include "datatypes.h"
+#include "recent_collectives.h"
 #include "requests.h"
 #include "trace.h"
 #include "wrap.h"
@@ -279,6 +280,24 @@ static void record_persistent(struct rw_thread *thread, const struct rw_collecti
         rw_trace_collective(thread, call, begin, end);
 }
 
+#define BLOCKING_COLLECTIVE(entry, name, number, base, wide)                                                          \
+    RW_SIGNATURE(entry, name) {                                                                                       \
+        RW_BEGIN(entry, name);                                                                                        \
+        const int result = RW_CONTINUE(entry, name);                                                                  \
+        RW_CALLED(name);                                                                                              \
+        if (RW_LIKELY(result == MPI_SUCCESS) &&                                                                       \
+            !rw_count_again(thread, number, end - begin, comm, RW_FEW_##base)) {                                      \
+            struct rw_collective_call call;                                                                           \
+            begin_call(thread, &call, number, comm);                                                                  \
+            DESCRIBE_##base(wide);                                                                                    \
+            record_blocking(thread, &call, begin, end);                                                               \
+            rw_count_likewise(thread, &call, comm, RW_FEW_##base);                                                    \
+        }                                                                                                             \
+        RW_DONE;                                                                                                      \
+        return result;                                                                                                \
+    }
+
+/* Nonblocking and persistent. */
 #define COLLECTIVE(entry, name, number, base, wide, record)                                                          \
     RW_SIGNATURE(entry, name) {                                                                                       \
         RW_BEGIN(entry, name);                                                                                        \
@@ -294,8 +313,8 @@ static void record_persistent(struct rw_thread *thread, const struct rw_collecti
         return result;                                                                                                \
     }
 #define BLOCKING(name, number, base, wide, parameters)                                                               \
-    COLLECTIVE(mpi, name, number, base, wide, record_blocking(thread, &call, begin, end))                            \
-    COLLECTIVE(pmpi, name, number, base, wide, record_blocking(thread, &call, begin, end))
+    BLOCKING_COLLECTIVE(mpi, name, number, base, wide)                                                                \
+    BLOCKING_COLLECTIVE(pmpi, name, number, base, wide)
 #define NONBLOCKING(name, number, base, wide, parameters)                                                            \
     COLLECTIVE(mpi, name, number, base, wide, record_nonblocking(thread, &call, *request, begin, end))               \
     COLLECTIVE(pmpi, name, number, base, wide, record_nonblocking(thread, &call, *request, begin, end))

@@ -4,7 +4,7 @@
 import pytest
 
 pytestmark = pytest.mark.mpi
-NONCOMMUTATIVE, IN_PLACE, _, INTERCOMM, _, RECEIVE_SIDE = (1 << bit for bit in range(6))
+NONCOMMUTATIVE, IN_PLACE, _, INTERCOMM, DERIVED, RECEIVE_SIDE = (1 << bit for bit in range(6))
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +103,35 @@ def test_every_call_is_counted_and_timed(called):
             assert count == 0 or count * min_ticks <= ticks, call
         inside = sum(v[1] for call, v in thread.totals.items() if call not in ("MPI_Init", "MPI_Finalize"))
         assert 0 < inside <= thread.info["finalize_ticks"] - thread.info["init_ticks"]
+
+
+@pytest.mark.parametrize("trace", [None, "1"])
+def test_handles_that_come_again_stand_for_what_they_are_then(record_once, trace):
+    # GIVEN collectives of the same arguments, on communicators, datatypes and operations that are freed and made anew
+    for rank, thread in enumerate(record_once("reused.c", 2, trace)):
+        for number in range(6):
+            leaf = RECEIVE_SIDE if rank == 1 and number % 2 == 0 else 0
+            comm = number + 2  # behind MPI_COMM_WORLD and MPI_COMM_SELF
+            # THEN each is counted with its communicator, size and flags
+            assert entries(thread, "MPI_Barrier", comm) == [(0, -1, 0, 0, 0, 4)]
+            assert entries(thread, "MPI_Allreduce", comm) == [
+                (0, -1, 4, 12, 0, 4),
+                (IN_PLACE, -1, 4, 12, 0, 3),
+            ]
+            element = 4 * (number + 1)
+            assert entries(thread, "MPI_Bcast", comm) == [(leaf | DERIVED, 0, element, 2 * element, 0, 4)]
+        assert entries(thread, "MPI_Reduce") == [
+            (flags, root, 4, 4, 0, 2 * (3 - root)) for flags in (0, NONCOMMUTATIVE) for root in (0, 1)
+        ]
+        broadcast = sum(2 * 4 * (n + 1) * 4 for n in range(6) if rank == 0 or n % 2)
+        assert thread.totals["MPI_Bcast"][3] == broadcast
+        assert thread.totals["MPI_Allreduce"][3] == 6 * 7 * 12
+        if thread.totals.get("MPI_Bcast_c", [0])[0]:  # counts that differ above 32 bits
+            assert entries(thread, "MPI_Bcast_c", 1) == [
+                (0, 0, 1, 16, 0, 3),
+                (0, 0, 1, 16 + (1 << 32), 0, 3),
+            ]
+        # AND receives with what came for them
+        peer = 1 - rank
+        assert thread.received == {(peer, "MPI_Irecv"): 16, (peer, "MPI_Recv_init"): 8}
+        assert thread.received_bytes == {(peer, "MPI_Irecv"): 8 * (8 + 16), (peer, "MPI_Recv_init"): 8 * 12}
