@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from rankwise.record import session as recorder
 from rankwise.record.library import What
 from rankwise.run import reorder
 from rankwise.run.binding import Verification, compare, planned, read, variables
+from rankwise.run.scratch import make_scratch, remove_scratch
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Session:
 
     def close(self) -> None:
         """Remove the files of this run."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove_scratch(self.scratch)
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def prepare(
         if segment.program is not None:
             place = moved.values[0] if moved and moved.values else None
             programs.append(find_program(segment.program, place))
-    scratch = _scratch()
+    scratch = make_scratch()
     try:
         placed = line
         if not renumbered:
@@ -147,7 +146,7 @@ def prepare(
             typed = msgspec.structs.replace(recording.manifest, command=words)
             recording = replace(recording, launch=launch, manifest=typed)
     except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove_scratch(scratch)
         raise
     return Session(line, placement, nodes, launch, scratch, recording, renumbered)
 
@@ -220,13 +219,3 @@ def _check_this_host(placement: Placement, nodes: list[NodeTopology]) -> None:
                     "or this job may not use",
                     "ask the batch system for whole nodes, or make a placement for what there is",
                 )
-
-
-def _scratch() -> Path:
-    """A directory that the ranks of other hosts see too, as they see the working directory."""
-    try:
-        scratch = Path(tempfile.mkdtemp(prefix=".rankwise-run-", dir="."))
-    except OSError:
-        scratch = Path(tempfile.mkdtemp(prefix="rankwise-run-"))
-    (scratch / "ranks").mkdir()
-    return scratch.resolve()
