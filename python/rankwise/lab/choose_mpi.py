@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.detect import NAMES, MpiOfProgram
@@ -12,6 +14,17 @@ from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 
 _KINDS = ("hydra", "orterun", "prterun")
+
+
+@contextmanager
+def first_on_path(launcher: Launcher) -> Iterator[None]:
+    """Have a launcher's directory first on PATH, so that programs which could have any MPI are started with it."""
+    before = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(os.path.abspath(launcher.path or "")), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
 
 
 def choose_launcher(program: str, mpi: MpiOfProgram, family: str | None) -> Launcher:

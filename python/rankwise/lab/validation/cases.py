@@ -164,6 +164,12 @@ def _mpi4py_missing() -> str | None:
     return None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed"
 
 
+def check_mpi4py() -> None:
+    """Raise unless programs that need it can be run."""
+    if why := _mpi4py_missing():
+        raise RankwiseError(why, "`pip install mpi4py`")
+
+
 def _mpi4py(name: str, launcher: Launcher) -> Case:
     if why := _mpi4py_missing():
         raise RankwiseError(why, "`pip install mpi4py`, or choose other cases with `--cases`")

@@ -20,6 +20,7 @@ import msgspec
 import rankwise
 from rankwise import workloads
 from rankwise.errors import RankwiseError
+from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
@@ -293,7 +294,9 @@ class Validation:
             placement = adopt(placement_file.loads(msgspec.json.encode(where)), lab, None)
         if case.own_launcher:
             return prepare(lab, list(case.words), placement)
-        prepared = prepare(lab, list(case.words), placement, self.options.mpi)
+        # Of another MPI on PATH that labs cannot use nothing is to be said.
+        with first_on_path(self._launcher):
+            prepared = prepare(lab, list(case.words), placement, self.options.mpi)
         return replace(prepared, launcher=self._launcher)
 
     def _run_missing(

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiment on the interrupt core: one lab, whose second node receives on one core, then on the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.lab.choose_mpi import first_on_path
+from rankwise.lab.interrupts.predicted import predict
+from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
+from rankwise.lab.network import steer_receiving
+from rankwise.lab.run import launching, place, prepare
+from rankwise.lab.state import Lab
+from rankwise.lab.up import bring_up, plan_lab, take_down
+from rankwise.launchers.library import expected_library
+from rankwise.launchers.line import Launcher, LaunchLine, Segment
+from rankwise.measure.lab_site import LabSite
+from rankwise.measure.outcome import write
+from rankwise.measure.session import Session as Measurement
+from rankwise.measure.steps import effort
+
+LAB_NAME = f"interrupts-{os.getpid()}"
+RATE_BYTES_PER_S = 1.25e9  # above what the machine's cores carry: these are the limit
+WINDOW_S, LAUNCH_LIMIT_S, MEASURE_S = 0.1, 40.0, 10.0
+_PROGRAM = Path(__file__).with_name("ranks.py")
+Say = Callable[[str], None]
+
+
+@dataclass
+class Experiment:
+    """Scans and jobs with both cores in turn.
+
+    Args:
+        launcher: `mpiexec` of the MPI.
+        directory: Where the machine file and recordings go.
+        say: Told what happens.
+    """
+
+    launcher: Launcher
+    directory: Path
+    say: Say
+    result: Result = field(default_factory=Result)
+
+    def run(self, repetitions: int) -> Result:
+        """Do all of it.
+
+        Raises:
+            RankwiseError: There are fewer than two PUs, steering is not allowed, or a launch failed.
+        """
+        with _lab() as lab:
+            if len(set(lab.nodes[1].cores)) < 2:
+                raise RankwiseError(
+                    "this machine has one PU, so no core is beside the interrupt core",
+                    "try it on a machine that has two",
+                )
+            self.result.shared = bool(set(lab.nodes[0].cores) & set(lab.nodes[1].cores))
+            # Beside the ranks that are measured, so that their overheads are their own.
+            self._steer(lab, 1)
+            machine = self._measure(lab)
+            for _ in range(repetitions):
+                for at, name in enumerate(CONFIGURATIONS):
+                    self._steer(lab, at)
+                    self.result.scans.append(Scan(name, self._scan(lab)))
+                self.say(f"{len(self.result.scans) // 2} of {repetitions} rounds")
+        self.result.cost = costs(self.result.scans)
+        self.result.predicted = {size: predict(machine, self.result.cost, size) for size in SIZES}
+        return self.result
+
+    def _measure(self, lab: Lab) -> Path:
+        measurement = Measurement(LabSite(lab, [self.launcher.path]), effort(True, MEASURE_S))
+        measurement.prepare()
+        measurement.measure()
+        path = self.directory / "lab.machine.toml"
+        write(measurement, path)
+        return path
+
+    def _steer(self, lab: Lab, at: int) -> None:
+        """What the second node receives goes to its core `at`; what the first does always to its second core."""
+        for node, core in ((lab.nodes[0], 1), (lab.nodes[1], at)):
+            why_not = steer_receiving(node.pid, node.cores[core])
+            if why_not:
+                raise RankwiseError(
+                    f"the kernel does not let the interrupt core be chosen ({why_not})",
+                    "run it as root on a machine of your own",
+                )
+
+    def _scan(self, lab: Lab) -> list[dict]:
+        """What one launch of `ranks.py` says."""
+        line = LaunchLine(self.launcher, (Segment((), sys.executable, (), None),))
+        library = expected_library(line, [self.launcher.path or ""], self.launcher.family)
+        variables = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        variables |= {"MPI4PY_LIBMPI": library} if library else {}
+        words = [sys.executable, str(_PROGRAM), str(WINDOW_S), *map(str, SIZES)]
+        with first_on_path(self.launcher):
+            prepared = prepare(lab, words, place(lab, None, "blocked"), self.launcher.family)
+        with launching(replace(prepared, launcher=self.launcher), variables) as launch:
+            process = subprocess.Popen(
+                launch.words,
+                env=launch.environment_of_first(os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                said, _ = process.communicate(timeout=LAUNCH_LIMIT_S)
+            except BaseException as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise RankwiseError(f"a launch did not finish in {LAUNCH_LIMIT_S:.0f} s") from None
+                raise
+        rows = [line for line in said.splitlines() if line.startswith("[{")]
+        if process.returncode or not rows:
+            last = said.strip().splitlines()[-1:] or ["it said nothing"]
+            raise RankwiseError(f"a launch ended with status {process.returncode}", causes=tuple(last))
+        return json.loads(rows[0])
+
+
+@contextmanager
+def _lab() -> Iterator[Lab]:
+    lab = bring_up(plan_lab(LAB_NAME, 2, 2, RATE_BYTES_PER_S))
+    try:
+        yield lab
+    finally:
+        take_down(LAB_NAME)
+
+
+def experiment(launcher: Launcher, repetitions: int, say: Say) -> Result:
+    """The whole experiment, in a scratch directory."""
+    directory = Path(tempfile.mkdtemp(prefix="rankwise-interrupts-"))
+    try:
+        return Experiment(launcher, directory, say).run(repetitions)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

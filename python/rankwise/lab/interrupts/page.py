@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page on the interrupt core in Markdown."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import numpy as np
+
+import rankwise
+from rankwise import whole_files
+from rankwise.errors import RankwiseError
+from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result
+from rankwise.measure.statistics import Median, confidence_of
+from rankwise.quantities import seconds_text
+
+MARK = "<!-- Written by `rankwise lab interrupts`; edit python/rankwise/lab/interrupts/page.py instead. -->"
+_ON_COMPUTING, _ON_RECEIVER = CONFIGURATIONS
+
+_INTRODUCTION = """# The interrupt core
+
+With TCP one core of a node does the part of the protocol that no rank does: which rank shares that core? This page
+is written by `rankwise lab interrupts`, as it came out: real TCP between two nodes of a [lab](lab.md), whose second
+node receives on one core, then on the other (receive packet steering), everything else being equal.
+
+Two nodes of two cores, 10gbit, so that cores are the limit: ranks 0 and 1 of the first node send, rank 3 of the second
+receives, rank 2 beside it computes. {pus}
+{runs} launches with each core on {mpi}; medians, and in brackets intervals that hold {sure:.0%}. Kernel {kernel},
+Rankwise {version}.
+"""
+
+_SHARED = "Ranks 1 and 3 share a processor of this machine, ranks 0 and 2 the other one."
+_OWN = "Each has a processor of its own."
+
+_SUFFERS = """## Who suffers
+
+The part of its speed alone that rank 2 keeps while rank 1 streams to rank 3, with the interrupt core its own, and that
+of rank 3. *predicted*: `rankwise predict` with a machine file measured in this lab and an interrupt core that takes
+{per_message} a message and {per_byte} ns a byte. These two come from the rows of 8, 1024 and 65536 bytes; nothing was
+fitted to the others.
+"""
+
+_CORES = """## Latency and bandwidth
+
+Half a round trip of rank 3 with ranks 0 and 1, and the stream from each, with the interrupt core that of rank 2
+(*beside* the receiver) and its own (*on* it).
+"""
+
+_LIMITS = """## What two processors can show
+
+* **Who suffers** needs no more: the rank that computes on the interrupt core, and not the one beside it.
+* **Cost a byte.** A lab's interfaces hand frames over by reference and join them into pieces of up to 64 KiB, so the
+  interrupt core does little for a byte; of a real interface it takes a copy, or at least touches the headers of each
+  frame. Costs a message are those of this kernel on these cores.
+* **The other socket** (S-lat, S-bw: cores that share no cache with the interrupt core) is not there.
+* **Beside or on the interrupt core** (S-bw: beside is faster, because both work at once): sender, receiver and protocol
+  share two processors here, so two of them always share one; and what is handed to the other processor takes an
+  interrupt between the two, which is dear on virtual machines. Where the last column is empty the intervals overlap:
+  nothing is shown either way.
+* **More than 1** in the first table: virtual processors are not always equally fast.
+"""
+
+
+def check(path: Path, force: bool) -> None:
+    """Make sure that the page can be written, before anything is measured.
+
+    Raises:
+        RankwiseError: Something that is no such page is there, or its directory is not.
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        raise RankwiseError(f"`{path}` cannot be written", "name a file, for example `-o interrupt-core.md`")
+    if path.exists() and not force and MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        raise RankwiseError(f"`{path}` exists and is no such page", "add `--force` to replace it")
+
+
+def write(path: Path, result: Result, mpi: str) -> None:
+    """Write the page."""
+    whole_files.write(path, text(result, mpi).encode())
+
+
+def text(result: Result, mpi: str) -> str:
+    """The page."""
+    runs = len(result.scans) // len(CONFIGURATIONS)
+    introduction = _INTRODUCTION.format(
+        runs=runs,
+        mpi=mpi,
+        sure=confidence_of(runs),
+        kernel=platform.release(),
+        version=rankwise.__version__,
+        pus=_SHARED if result.shared else _OWN,
+    )
+    cost = result.cost
+    suffers = _SUFFERS.format(
+        per_message=seconds_text(cost.per_message_s), per_byte=f"{1e9 * cost.per_byte_s:.2g}"
+    )
+    return "\n".join(
+        [
+            MARK,
+            introduction,
+            sentence(result),
+            "",
+            suffers,
+            *_table(
+                ("bytes", "on rank 2's core", "predicted", "on rank 3's core", "predicted", "apart"),
+                [_suffering(result, size) for size in SIZES],
+            ),
+            "",
+            _CORES,
+            *_table(
+                ("bytes", "measured", "from", "beside", "on", "better, if apart"),
+                [row for size in SIZES for row in _by_core(result, size)],
+            ),
+            "",
+            _LIMITS,
+        ]
+    )
+
+
+def sentence(result: Result) -> str:
+    """What came out about the computing rank."""
+    pairs = [
+        (on["kept_share"], beside["kept_share"])
+        for first, second in zip(*result.by_configuration(), strict=True)
+        for on, beside in zip(first, second, strict=True)
+    ]
+    slower = sum(on < beside for on, beside in pairs)
+    lost = float(np.median([beside - on for on, beside in pairs]))
+    return (
+        f"**In {slower} of {len(pairs)} pairs of launches the computing rank was slower on the interrupt core than "
+        f"beside it, in the median by {100 * lost:.0f} % of its speed alone.**"
+    )
+
+
+def _kept(result: Result, size: int) -> tuple[Median, Median]:
+    return tuple(result.found(each, size, "kept_share") for each in CONFIGURATIONS)
+
+
+def _apart(lower: Median, higher: Median) -> bool:
+    return lower.high < higher.low
+
+
+def _suffering(result: Result, size: int) -> list[str]:
+    on, beside = _kept(result, size)
+    predicted = result.predicted[size]
+    return [
+        str(size),
+        _share(on),
+        f"{predicted[_ON_COMPUTING]:.2f}",
+        _share(beside),
+        f"{predicted[_ON_RECEIVER]:.2f}",
+        "yes" if _apart(on, beside) else "no",
+    ]
+
+
+def _share(found: Median) -> str:
+    return f"{found.value:.2f} ({found.low:.2f} - {found.high:.2f})"
+
+
+def _three(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _by_core(result: Result, size: int) -> list[list[str]]:
+    rows = []
+    for key, what, scale, unit in (
+        ("latency_s", "half round trip", 1e6, "us"),
+        ("bytes_per_s", "stream", 1e-6, "MB/s"),
+    ):
+        for sender in (0, 1):
+            beside, on = (result.found(each, size, key, sender) for each in CONFIGURATIONS)
+            cells = [
+                f"{_three(scale * each.value)} {unit} ({_three(scale * each.low)} - {_three(scale * each.high)})"
+                for each in (beside, on)
+            ]
+            higher = "beside" if _apart(on, beside) else "on" if _apart(beside, on) else ""
+            better = {"beside": "on", "on": "beside", "": ""}[higher] if key == "latency_s" else higher
+            rows.append([str(size), what, f"rank {sender}", *cells, better])
+    return rows
+
+
+def _table(heads: tuple[str, ...], rows: list[list[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]

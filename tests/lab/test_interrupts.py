@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiment on the interrupt core: what is made of its launches, and the page."""
+
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.lab.interrupts import page
+from rankwise.lab.interrupts.predicted import predict
+from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Cost, Result, Scan, costs
+
+NUMBER = '{{ value = {}, obtained = "assumed", source = "test" }}'
+MACHINE = """
+schema = "rankwise.machine/1"
+name = "two nodes of a lab"
+[node]
+count = 2
+topology = "package:1 core:2"
+host_cores = [[0, 1], [0, 1]]
+"""
+COST = Cost(2e-6, 1e-9)
+
+
+def scans(runs=3, rate=10_000.0):
+    """Launches in which the computing rank loses on the interrupt core what messages cost there."""
+    found = []
+    for at in range(runs):
+        for name in CONFIGURATIONS:
+            rows = [
+                {
+                    "size_bytes": size,
+                    "latency_s": [1e-4 + 1e-6 * at, 1.2e-4],
+                    "bytes_per_s": [1e8, 9e7],
+                    "messages_per_s": rate,
+                    "kept_share": 1 - (rate * COST.of(size) if name == CONFIGURATIONS[0] else 0),
+                }
+                for size in SIZES
+            ]
+            found.append(Scan(name, rows))
+    return found
+
+
+def test_costs_are_what_the_computing_rank_loses():
+    found = costs(scans())
+    assert found.per_message_s == pytest.approx(COST.per_message_s, rel=0.3)
+    assert found.per_byte_s == pytest.approx(COST.per_byte_s, rel=0.01)
+
+
+def test_the_page_says_who_suffers():
+    predicted = {size: dict.fromkeys(CONFIGURATIONS, 0.9) for size in SIZES}
+    text = page.text(Result(scans(), cost=COST, predicted=predicted), "MPICH 5.0.2")
+    pairs = 3 * len(SIZES)
+    assert f"In {pairs} of {pairs} pairs of launches the computing rank was slower" in text
+    assert "| 512 | 0.97 (0.97 - 0.97) | 0.90 | 1.00 (1.00 - 1.00) | 0.90 | yes |" in text
+    assert max(map(len, text.splitlines())) <= 200
+
+
+def test_a_page_of_another_kind_is_not_replaced(tmp_path):
+    other = tmp_path / "other.md"
+    other.write_text("# Mine\n")
+    with pytest.raises(RankwiseError, match="is no such page"):
+        page.check(other, force=False)
+    page.check(other, force=True)
+
+
+def machine_file(path):
+    values = {"L_s": 1e-5, "o_s": 1e-6, "g_s": 0.0, "G_s_per_byte": 1e-9, "O_s_per_byte": 0.0}
+    segment = "\n".join(f"{key} = {NUMBER.format(value)}" for key, value in values.items())
+    text = MACHINE
+    for channel, protocol in (
+        ("self", "shared-memory"),
+        ("package", "shared-memory"),
+        ("network", "host-processed"),
+    ):
+        text += f'[[link_classes]]\nchannel = "{channel}"\nprotocol = "{protocol}"\n'
+        text += f'progress = "independent"\noverlap = true\n[[link_classes.segments]]\n{segment}\n'
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("size", [512, 262144])
+def test_the_computing_rank_is_predicted_to_lose_what_its_core_does(tmp_path, size):
+    found = predict(machine_file(tmp_path / "lab.machine.toml"), COST, size)
+    beside, on = found["receiver"], found["computing rank"]
+    assert beside == pytest.approx(1)
+    assert 0.05 < on < 0.95
