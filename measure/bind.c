@@ -8,8 +8,7 @@
 static cpu_set_t launched;
 static int moved;
 
-void measure_bind(const struct measure_step *step, int pair, int role)
-{
+void measure_bind(const struct measure_step *step, int pair, int role) {
     if (pair >= step->bound)
         return;
     const int core = role ? step->core_to[pair] : step->core_from[pair];
@@ -26,8 +25,7 @@ void measure_bind(const struct measure_step *step, int pair, int role)
     moved = 1;
 }
 
-void measure_unbind(void)
-{
+void measure_unbind(void) {
     if (moved)
         sched_setaffinity(0, sizeof launched, &launched);
     moved = 0;

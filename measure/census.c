@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 /* One line of a file, without its end; empty if there is none. */
-static void first_line(const char *path, char *line, int room)
-{
+static void first_line(const char *path, char *line, int room) {
     line[0] = 0;
     FILE *file = fopen(path, "r");
     if (!file)
@@ -24,8 +23,7 @@ static void first_line(const char *path, char *line, int room)
 }
 
 /* The cores this process may use, as the kernel writes them: `0-3,8`. */
-static void allowed_cores(char *text, int room)
-{
+static void allowed_cores(char *text, int room) {
     snprintf(text, (size_t)room, "?");
     FILE *file = fopen("/proc/self/status", "r");
     if (!file)
@@ -40,16 +38,14 @@ static void allowed_cores(char *text, int room)
     fclose(file);
 }
 
-static int speaks_of_eager(const char *name)
-{
+static int speaks_of_eager(const char *name) {
     for (const char *c = name; *c; c++)
         if (!strncasecmp(c, "eager", 5))
             return 1;
     return 0;
 }
 
-static void integer_variable(int index, const char *name)
-{
+static void integer_variable(int index, const char *name) {
     MPI_T_cvar_handle handle;
     int count;
     union {
@@ -66,7 +62,8 @@ static void integer_variable(int index, const char *name)
     MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &names, text, &length, &bind, &scope);
     if (bind != MPI_T_BIND_NO_OBJECT)
         return;
-    if (type != MPI_INT && type != MPI_UNSIGNED && type != MPI_UNSIGNED_LONG && type != MPI_UNSIGNED_LONG_LONG)
+    if (type != MPI_INT && type != MPI_UNSIGNED && type != MPI_UNSIGNED_LONG &&
+        type != MPI_UNSIGNED_LONG_LONG)
         return;
     if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
         return;
@@ -79,8 +76,7 @@ static void integer_variable(int index, const char *name)
     MPI_T_cvar_handle_free(&handle);
 }
 
-static void eager_variables(void)
-{
+static void eager_variables(void) {
     int provided, variables = 0;
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
         return;
@@ -98,11 +94,11 @@ static void eager_variables(void)
     /* Not ended here: MPICH 4.3 would forget variables that its collectives read later. */
 }
 
-void measure_census(void)
-{
+void measure_census(void) {
     int rank, world, length;
     char host[256] = "", boot[64], cores[2048], load[128];
-    const char *lab = getenv("RANKWISE_LAB_CORES"); /* cores of an emulated node; the kernel knows the machine's only */
+    const char *lab =
+        getenv("RANKWISE_LAB_CORES"); /* cores of an emulated node; the kernel knows the machine's only */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     gethostname(host, sizeof host - 1);
@@ -119,6 +115,7 @@ void measure_census(void)
         measure_line("library %.900s", version);
         eager_variables();
     }
-    measure_line("rank %d host=%s boot=%s pid=%ld cpu=%d allowed=%s load=%.5s clock_ns=%.1f lab_cores=%.200s", rank, host, boot,
-                 (long)getpid(), sched_getcpu(), cores, load, measure_clock_cost() * 1e9, lab ? lab : "-");
+    measure_line("rank %d host=%s boot=%s pid=%ld cpu=%d allowed=%s load=%.5s clock_ns=%.1f lab_cores=%.200s",
+                 rank, host, boot, (long)getpid(), sched_getcpu(), cores, load, measure_clock_cost() * 1e9,
+                 lab ? lab : "-");
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a send of this size end before its receive is posted? The receiver computes without MPI for V2 seconds before it
- * posts; V1 is the time the sender spent in MPI_Send. Eager messages return at once, others only after V2.
+ * Does a send of this size end before its receive is posted? The receiver computes without MPI for V2 seconds
+ * before it posts; V1 is the time the sender spent in MPI_Send. Eager messages return at once, others only
+ * after V2.
  */
 #include "measure.h"
 
 #define DELAY_S 1e-3
 
-static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES])
-{
+static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]) {
     for (long i = 0; i < messages; i++) {
         const double before = measure_now();
         if (pair->role == 0) {
@@ -27,7 +27,9 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
     value[1] = DELAY_S;
 }
 
-static void prepare(struct measure_pair *pair) { pair->work = measure_work_for(DELAY_S); }
+static void prepare(struct measure_pair *pair) {
+    pair->work = measure_work_for(DELAY_S);
+}
 
 const struct measure_test measure_eager = {
     .name = "eager", .receivers = 2, .repeats = 1, .prepare = prepare, .batch = batch};

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int active_pair(const struct measure_step *step, int rank, long bytes)
-{
+static int active_pair(const struct measure_step *step, int rank, long bytes) {
     if (rank != step->from[0] && rank != step->to[0])
         return 1;
     const int role = rank == step->to[0];
@@ -19,8 +18,7 @@ static int active_pair(const struct measure_step *step, int rank, long bytes)
     return fits;
 }
 
-static int active_group(const struct measure_step *step, int rank, long bytes)
-{
+static int active_group(const struct measure_step *step, int rank, long bytes) {
     struct measure_group group = {.step = step, .bytes = bytes};
     int at = -1;
     for (int i = 0; i < step->pairs; i++)
@@ -40,15 +38,13 @@ static int active_group(const struct measure_step *step, int rank, long bytes)
 }
 
 /* What rank 0 says of the time there is, unless larger messages do not fit; the others agree. */
-static int next_pace(const struct measure_step *step, int rank, int at, int fits)
-{
+static int next_pace(const struct measure_step *step, int rank, int at, int fits) {
     if (!fits)
         return 0;
     return rank == 0 ? measure_pace(step, at) : MEASURE_PACES;
 }
 
-static void walk(const struct measure_step *step, int rank)
-{
+static void walk(const struct measure_step *step, int rank) {
     int pace = step->planned_s > 0 ? measure_rest(next_pace(step, rank, 0, 1)) : MEASURE_PACES;
     for (int i = 0; i < step->sizes && pace; i++) {
         const struct measure_step *paced = measure_paced(step, pace);
@@ -65,8 +61,7 @@ static void walk(const struct measure_step *step, int rank)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, world;
     measure_resident_at_start = measure_resident();
     MPI_Init(&argc, &argv);

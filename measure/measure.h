@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the microbenchmarks share. A test is one question in one file; it is entered in tests.c and asked by steps on
- * the command line:
+ * What the microbenchmarks share. A test is one question in one file; it is entered in tests.c and asked by
+ * steps on the command line:
  *
  *     rankwise-measure [census] [TEST:key=value:key=value...]...
  *
- * Every rank walks through the same steps. In a step some ranks are active, in pairs; the others sleep, so that they
- * leave the cores alone. Times are those of CLOCK_MONOTONIC less what reading it costs.
+ * Every rank walks through the same steps. In a step some ranks are active, in pairs; the others sleep, so
+ * that they leave the cores alone. Times are those of CLOCK_MONOTONIC less what reading it costs.
  *
- * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file system),
- * each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
+ * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file
+ * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
  *
- *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3 V4 V5 SETTING ROTATE
- *     point  STEP TEST PAIRS FROM TO BYTES REASON
- *     wrong  STEP TEST PAIRS FROM TO BYTES
+ *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3 V4 V5
+ * SETTING ROTATE point  STEP TEST PAIRS FROM TO BYTES REASON wrong  STEP TEST PAIRS FROM TO BYTES
  *
- * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the time a cache
- * line needed from one rank to the other just before, -1 if they share no memory. REASON says why repetition ended:
- * `interval` (of the median, narrow enough), `budget` (of time) or `count`; after
- * a point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out. Where a
- * launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it says otherwise. SETTING is what the test varies besides the size, ROTATE the
- * step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its first and last.
+ * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the
+ * time a cache line needed from one rank to the other just before, -1 if they share no memory. REASON says
+ * why repetition ended: `interval` (of the median, narrow enough), `budget` (of time) or `count`; after a
+ * point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out.
+ * Where a launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it
+ * says otherwise. SETTING is what the test varies besides the size, ROTATE the step's `rotate_bytes`. Of a
+ * group, PAIRS is the number of its ranks, FROM and TO are its first and last.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -44,26 +44,28 @@
 
 struct measure_test;
 
-/* One step of the command line. Keys have the names of the members; lists are `sizes=1,8,64`, `pairs=0-1,2-3` and,
- * where ranks are to be moved to other cores for the step, `cores=4-5,6-7`. Groups have `ranks=0,1,2` and `on=4,5,6`
- * instead; their ranks and cores are in `from` and `core_from`. */
+/* One step of the command line. Keys have the names of the members; lists are `sizes=1,8,64`, `pairs=0-1,2-3`
+ * and, where ranks are to be moved to other cores for the step, `cores=4-5,6-7`. Groups have `ranks=0,1,2`
+ * and `on=4,5,6` instead; their ranks and cores are in `from` and `core_from`. */
 struct measure_step {
     int number;
     const struct measure_test *test;
-    int pairs;         /* of a group: its ranks */
+    int pairs; /* of a group: its ranks */
     int from[MEASURE_MAX_PAIRS];
     int to[MEASURE_MAX_PAIRS];
-    int bound;         /* pairs that have cores given: the first ones */
+    int bound;                        /* pairs that have cores given: the first ones */
     int core_from[MEASURE_MAX_PAIRS]; /* OS index of the core FROM runs on during the step; -1: as launched */
     int core_to[MEASURE_MAX_PAIRS];
     int sizes;
     long bytes[MEASURE_MAX_SIZES];
-    double budget_s;   /* for each size */
-    double longest_s;  /* sizes go on growing while the least samples of one fit this, though not the budget */
-    double due_s;      /* after the start of the launch: by then this step and those that share its time should be over */
-    double planned_s;  /* what this step and those after it until then are planned to take; 0: no plan to keep */
-    double skip_s;     /* after so long, points of this step are left out; 0: never */
-    double batch_s;    /* aimed length of one timed batch */
+    double budget_s;  /* for each size */
+    double longest_s; /* sizes go on growing while the least samples of one fit this, though not the budget */
+    double due_s; /* after the start of the launch: by then this step and those that share its time should be
+                     over */
+    double
+        planned_s;  /* what this step and those after it until then are planned to take; 0: no plan to keep */
+    double skip_s;  /* after so long, points of this step are left out; 0: never */
+    double batch_s; /* aimed length of one timed batch */
     double patience;   /* budgets that are spent on a busy machine to get samples that nobody interrupted */
     double precision;  /* half width of the median's interval, relative, that ends repetition */
     long least;        /* samples at least, unless the budget ends after LEAST_EVER of them */
@@ -76,15 +78,15 @@ struct measure_step {
 /* One end of a pair during one point (a step at one size). */
 struct measure_pair {
     const struct measure_step *step;
-    int role;         /* 0: FROM, 1: TO */
-    int peer;         /* world rank of the other end */
+    int role; /* 0: FROM, 1: TO */
+    int peer; /* world rank of the other end */
     long bytes;
-    char *send;       /* buffers of this end, `bytes` valid at each multiple of `stride` below `slots` */
+    char *send; /* buffers of this end, `bytes` valid at each multiple of `stride` below `slots` */
     char *receive;
     long stride;
     long slots;
-    long work;        /* for tests that compute: iterations of measure_work */
-    long rounds;      /* of it, for tests that poll in between */
+    long work;   /* for tests that compute: iterations of measure_work */
+    long rounds; /* of it, for tests that poll in between */
 };
 
 /* What a batch of `messages` repetitions gave; only the measuring end fills `value`. */
@@ -106,7 +108,8 @@ struct measure_group {
     char *send, *receive;
 };
 
-/* What all ranks of a group do together. Whatever they send is written before each batch and checked after it. */
+/* What all ranks of a group do together. Whatever they send is written before each batch and checked after
+ * it. */
 struct measure_group_test {
     long (*room)(const struct measure_group *group); /* bytes of each of the two buffers */
     void (*fill)(struct measure_group *group, uint32_t seed);
@@ -116,15 +119,15 @@ struct measure_group_test {
 };
 
 /*
- * One question. Either `batch`, called on both ends of one pair again and again by measure_repeat; or `group`, called
- * likewise on all ranks of a group by measure_repeat_group; or `all`, called once for each size on all ranks of the
- * world for tests that choose their own course.
+ * One question. Either `batch`, called on both ends of one pair again and again by measure_repeat; or
+ * `group`, called likewise on all ranks of a group by measure_repeat_group; or `all`, called once for each
+ * size on all ranks of the world for tests that choose their own course.
  */
 struct measure_test {
     const char *name;
-    int measured_at;  /* role that measures */
-    int receivers;    /* roles whose receive buffer is checked: 1 for role 0, 2 for role 1, or both */
-    int repeats;      /* whether `messages` may be raised until a batch lasts batch_s */
+    int measured_at; /* role that measures */
+    int receivers;   /* roles whose receive buffer is checked: 1 for role 0, 2 for role 1, or both */
+    int repeats;     /* whether `messages` may be raised until a batch lasts batch_s */
     void (*prepare)(struct measure_pair *pair);
     void (*batch)(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]);
     void (*all)(const struct measure_step *step, long bytes);
@@ -137,16 +140,17 @@ extern const struct measure_test *const measure_tests[]; /* tests.c; ends with N
 
 /* clock.c */
 double measure_now(void);
-double measure_clock_cost(void);          /* seconds of one measure_now */
-double measure_cpu_now(void);             /* processor time of this thread; a system call, ten times slower */
+double measure_clock_cost(void); /* seconds of one measure_now */
+double measure_cpu_now(void);    /* processor time of this thread; a system call, ten times slower */
 double measure_cpu_clock_cost(void);
 void measure_calibrate(void);
-void measure_work(long iterations);       /* keeps the core busy without memory or MPI */
-long measure_work_for(double seconds);    /* iterations that last this long here */
-long measure_switches(void);              /* involuntary context switches of this process so far */
+void measure_work(long iterations);    /* keeps the core busy without memory or MPI */
+long measure_work_for(double seconds); /* iterations that last this long here */
+long measure_switches(void);           /* involuntary context switches of this process so far */
 
 /* steps.c */
-int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why, size_t room);
+int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why,
+                       size_t room);
 
 /* buffers.c: payload, written and checked outside of timed parts */
 void measure_buffers(struct measure_pair *pair);
@@ -160,8 +164,8 @@ void measure_line(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void measure_report_sample(const struct measure_step *step, int from, int to, long bytes,
                            const struct measure_sample *sample);
 void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason);
-void measure_flush(void);                 /* collective over the world */
-void measure_die(int status);             /* end all ranks, after what was said has been passed on */
+void measure_flush(void);     /* collective over the world */
+void measure_die(int status); /* end all ranks, after what was said has been passed on */
 void measure_wrong(const struct measure_step *step, int from, int to, long bytes); /* does not return */
 
 /* bind.c: run on the core that the step names, then wherever the launcher allowed again */
@@ -172,7 +176,7 @@ void measure_unbind(void);
 int measure_rest(int number);
 
 /* sentinel.c */
-void measure_sentinel_start(void);        /* collective over the world */
+void measure_sentinel_start(void);                       /* collective over the world */
 double measure_sentinel(int peer, int role, int rounds); /* seconds one way; negative if there is none */
 
 /* until.c: whether there are samples enough of a point, decided by who leads */
@@ -182,11 +186,12 @@ struct measure_until {
     double start;
     double *clean, *all; /* times of the samples that nobody interrupted, and of all */
     long cleans, count;
-    double shortest[2];  /* of all, and of the clean ones */
-    double patience;     /* budgets that are spent on a busy machine to get clean ones */
+    double shortest[2]; /* of all, and of the clean ones */
+    double patience;    /* budgets that are spent on a busy machine to get clean ones */
 };
 void measure_until_begin(struct measure_until *until, const struct measure_step *step, long bytes);
-const char *measure_until_took(struct measure_until *until, double took, long switches); /* why it ends; NULL: go on */
+const char *measure_until_took(struct measure_until *until, double took,
+                               long switches);      /* why it ends; NULL: go on */
 int measure_until_end(struct measure_until *until); /* whether larger messages still fit the budget */
 double measure_median(double *values, long count);  /* sorts */
 int measure_narrow(double *values, long count, double precision);
@@ -194,7 +199,7 @@ int measure_narrow(double *values, long count, double precision);
 /* pace.c: how much of what was planned for a point there is time for, told by rank 0 to all */
 #define MEASURE_PACES 1000 /* numbers of parts */
 void measure_pace_start(void);
-int measure_pace(const struct measure_step *step, int at);               /* 0 to MEASURE_PACES; 0: leave it out */
+int measure_pace(const struct measure_step *step, int at); /* 0 to MEASURE_PACES; 0: leave it out */
 const struct measure_step *measure_paced(const struct measure_step *step, int pace);
 
 /* repeat.c, group.c: whether larger messages still fit the budget; role 0 and rank 0 of the group know */
@@ -202,9 +207,11 @@ int measure_repeat(struct measure_pair *pair);
 int measure_repeat_group(struct measure_group *group);
 
 void measure_trip(struct measure_pair *pair); /* there and back, with the pair's own buffers */
-double measure_round_trip(struct measure_pair *pair); /* seconds of one, roughly, for tests to choose their work by */
+double measure_round_trip(
+    struct measure_pair *pair); /* seconds of one, roughly, for tests to choose their work by */
 
-/* interrupts.c: of devices, and softirqs for what the network received, by core; 0 if the kernel does not tell */
+/* interrupts.c: of devices, and softirqs for what the network received, by core; 0 if the kernel does not
+ * tell */
 int measure_interrupts(long *hard, long *soft);
 
 /* counters.c: of this thread so far; negative if the kernel offers no counters */

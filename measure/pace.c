@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeping to the time of a launch. Points take longer than planned where other programs have the cores, and where a
- * few messages take long. What is lost is saved on all points that are still to come, in equal parts.
+ * Keeping to the time of a launch. Points take longer than planned where other programs have the cores, and
+ * where a few messages take long. What is lost is saved on all points that are still to come, in equal parts.
  */
 #include "measure.h"
 
@@ -28,7 +28,8 @@ const struct measure_step *measure_paced(const struct measure_step *step, int pa
     const double part = (double)pace / MEASURE_PACES;
     paced = *step;
     paced.budget_s *= part;
-    /* Without long messages there is no bandwidth; and less time is no reason to leave a step's further sizes out. */
+    /* Without long messages there is no bandwidth; and less time is no reason to leave a step's further sizes
+     * out. */
     paced.longest_s *= part > LEAST_OF_LONGEST ? part : LEAST_OF_LONGEST;
     if (paced.longest_s < step->budget_s)
         paced.longest_s = step->budget_s;

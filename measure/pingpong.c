@@ -2,8 +2,7 @@
 /* How long does a message of this size take? V1 is half a round trip. */
 #include "measure.h"
 
-static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES])
-{
+static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]) {
     const int count = (int)pair->bytes;
     const double before = measure_now();
     for (long i = 0; i < messages; i++) {
@@ -20,4 +19,5 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
     value[0] = (measure_now() - before - measure_clock_cost()) / (double)messages / 2;
 }
 
-const struct measure_test measure_pingpong = {.name = "pingpong", .receivers = 3, .repeats = 1, .batch = batch};
+const struct measure_test measure_pingpong = {
+    .name = "pingpong", .receivers = 3, .repeats = 1, .batch = batch};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repetition until the median is known well enough. Both ends of a pair walk through the same batches; the end with
- * role 0 decides and tells the other with a message before each batch. Batches are so short that most are not
- * interrupted, and those that were are known by the kernel's count of switches.
+ * Repetition until the median is known well enough. Both ends of a pair walk through the same batches; the
+ * end with role 0 decides and tells the other with a message before each batch. Batches are so short that
+ * most are not interrupted, and those that were are known by the kernel's count of switches.
  */
 #include "measure.h"
 
@@ -24,37 +24,36 @@ struct answer {
 };
 
 /* Write what is sent, and spoil what is to be received where it would show that a message did not arrive. */
-static void before_batch(struct measure_pair *pair, const struct order *order)
-{
+static void before_batch(struct measure_pair *pair, const struct order *order) {
     const long used = order->messages < pair->slots ? order->messages : pair->slots;
     for (long i = 0; i < used; i++)
         measure_fill(pair->send + i * pair->stride, pair->bytes, order->seed + (uint32_t)pair->role);
-    /* Once untimed, so that caches are as in a stream of messages and not as filling the buffers leaves them. */
+    /* Once untimed, so that caches are as in a stream of messages and not as filling the buffers leaves them.
+     */
     double unused[MEASURE_VALUES] = {0};
     pair->step->test->batch(pair, 1, unused);
     for (long i = 0; i < used; i++)
         measure_spoil(pair->receive + i * pair->stride, pair->bytes);
 }
 
-static int arrived(struct measure_pair *pair, const struct order *order)
-{
+static int arrived(struct measure_pair *pair, const struct order *order) {
     if (!(pair->step->test->receivers & 1 << pair->role))
         return 1;
     const long used = order->messages < pair->slots ? order->messages : pair->slots;
     for (long i = 0; i < used; i++)
-        if (!measure_matches(pair->receive + i * pair->stride, pair->bytes, order->seed + (uint32_t)!pair->role))
+        if (!measure_matches(pair->receive + i * pair->stride, pair->bytes,
+                             order->seed + (uint32_t)!pair->role))
             return 0;
     return 1;
 }
 
 /* One batch on this end, with everything that belongs around it. */
-static struct answer one(struct measure_pair *pair, const struct order *order)
-{
+static struct answer one(struct measure_pair *pair, const struct order *order) {
     struct answer answer = {.sentinel_ns = -1};
     before_batch(pair, order);
     /* A short message each way: both ends are there when the batch starts. */
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, NULL, 0, MPI_BYTE, pair->peer,
+                 MEASURE_TAG_READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (order->sentinel) {
         const double line = measure_sentinel(pair->peer, pair->role, MEASURE_SENTINEL_ROUNDS);
         answer.sentinel_ns = line < 0 ? -1 : line * 1e9;
@@ -67,11 +66,11 @@ static struct answer one(struct measure_pair *pair, const struct order *order)
     return answer;
 }
 
-static void follow(struct measure_pair *pair)
-{
+static void follow(struct measure_pair *pair) {
     struct order order;
     for (;;) {
-        MPI_Recv(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&order, sizeof order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
         if (!order.messages)
             return;
         const struct answer answer = one(pair, &order);
@@ -80,17 +79,19 @@ static void follow(struct measure_pair *pair)
 }
 
 /* Order a batch of both ends and put the two answers together. */
-static struct measure_sample lead_one(struct measure_pair *pair, const struct order *order, double *took)
-{
+static struct measure_sample lead_one(struct measure_pair *pair, const struct order *order, double *took) {
     struct answer theirs;
     const struct measure_step *step = pair->step;
     MPI_Send(order, sizeof *order, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
     const struct answer mine = one(pair, order);
-    MPI_Recv(&theirs, sizeof theirs, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&theirs, sizeof theirs, MPI_BYTE, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     if (mine.wrong || theirs.wrong)
         measure_wrong(step, step->from[0], step->to[0], pair->bytes);
-    struct measure_sample sample = {.sentinel_ns = mine.sentinel_ns, .switches = mine.switches + theirs.switches,
-                                    .messages = order->messages, .setting = step->setting,
+    struct measure_sample sample = {.sentinel_ns = mine.sentinel_ns,
+                                    .switches = mine.switches + theirs.switches,
+                                    .messages = order->messages,
+                                    .setting = step->setting,
                                     .cpu = {mine.cpu, theirs.cpu}};
     memcpy(sample.value, step->test->measured_at ? theirs.value : mine.value, sizeof sample.value);
     *took = 0;
@@ -99,11 +100,13 @@ static struct measure_sample lead_one(struct measure_pair *pair, const struct or
     return sample;
 }
 
-/* Raise the messages of a batch until it lasts as long as was asked for; these first batches are the warm-up. */
-static void warm_up(struct measure_pair *pair, struct order *order, double until)
-{
+/* Raise the messages of a batch until it lasts as long as was asked for; these first batches are the warm-up.
+ */
+static void warm_up(struct measure_pair *pair, struct order *order, double until) {
     order->messages = pair->step->test->repeats ? 1 : pair->step->messages;
-    for (int i = 0; i < MEASURE_WARM_BATCHES || (pair->step->test->repeats && order->messages < MEASURE_MOST_MESSAGES); i++) {
+    for (int i = 0;
+         i < MEASURE_WARM_BATCHES || (pair->step->test->repeats && order->messages < MEASURE_MOST_MESSAGES);
+         i++) {
         double took;
         order->seed += 2;
         lead_one(pair, order, &took);
@@ -118,8 +121,7 @@ static void warm_up(struct measure_pair *pair, struct order *order, double until
     }
 }
 
-static int lead(struct measure_pair *pair)
-{
+static int lead(struct measure_pair *pair) {
     const struct measure_step *step = pair->step;
     struct measure_until until;
     struct order order = {.seed = (uint32_t)(step->number * 7919 + pair->bytes), .sentinel = 1};
@@ -143,8 +145,7 @@ static int lead(struct measure_pair *pair)
     return measure_until_end(&until);
 }
 
-int measure_repeat(struct measure_pair *pair)
-{
+int measure_repeat(struct measure_pair *pair) {
     measure_buffers(pair);
     if (pair->step->test->prepare)
         pair->step->test->prepare(pair);

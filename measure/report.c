@@ -11,8 +11,7 @@
 static char *text;
 static size_t used, room;
 
-void measure_line(const char *format, ...)
-{
+void measure_line(const char *format, ...) {
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -33,21 +32,20 @@ void measure_line(const char *format, ...)
 }
 
 void measure_report_sample(const struct measure_step *step, int from, int to, long bytes,
-                           const struct measure_sample *sample)
-{
-    measure_line("sample %d %s %d %d %d %ld %ld %ld %.1f %d %d %.4e %.4e %.4e %.4e %.4e %ld %ld", step->number, step->test->name,
-                 step->pairs, from, to, bytes, sample->messages, sample->switches, sample->sentinel_ns,
-                 sample->cpu[0], sample->cpu[1], sample->value[0], sample->value[1], sample->value[2], sample->value[3],
-                 sample->value[4], sample->setting, step->rotate_bytes);
+                           const struct measure_sample *sample) {
+    measure_line("sample %d %s %d %d %d %ld %ld %ld %.1f %d %d %.4e %.4e %.4e %.4e %.4e %ld %ld",
+                 step->number, step->test->name, step->pairs, from, to, bytes, sample->messages,
+                 sample->switches, sample->sentinel_ns, sample->cpu[0], sample->cpu[1], sample->value[0],
+                 sample->value[1], sample->value[2], sample->value[3], sample->value[4], sample->setting,
+                 step->rotate_bytes);
 }
 
-void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason)
-{
-    measure_line("point %d %s %d %d %d %ld %s", step->number, step->test->name, step->pairs, from, to, bytes, reason);
+void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason) {
+    measure_line("point %d %s %d %d %d %ld %s", step->number, step->test->name, step->pairs, from, to, bytes,
+                 reason);
 }
 
-void measure_flush(void)
-{
+void measure_flush(void) {
     int rank, world;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
@@ -72,8 +70,7 @@ void measure_flush(void)
     used = 0;
 }
 
-void measure_die(int status)
-{
+void measure_die(int status) {
     fflush(stdout);
     fflush(stderr);
     /* Some launchers end at once when a rank aborts, and drop what it said last. */
@@ -82,8 +79,8 @@ void measure_die(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-void measure_wrong(const struct measure_step *step, int from, int to, long bytes)
-{
-    printf(MEASURE_MARK "wrong %d %s %d %d %d %ld\n", step->number, step->test->name, step->pairs, from, to, bytes);
+void measure_wrong(const struct measure_step *step, int from, int to, long bytes) {
+    printf(MEASURE_MARK "wrong %d %s %d %d %d %ld\n", step->number, step->test->name, step->pairs, from, to,
+           bytes);
     measure_die(3);
 }

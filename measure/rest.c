@@ -4,12 +4,12 @@
 
 #include <time.h>
 
-int measure_rest(int number)
-{
+int measure_rest(int number) {
     int least = number;
     MPI_Request request;
     MPI_Iallreduce(&number, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-    /* Libraries that progress only inside calls must be called now and then; the first wait is short, as most are. */
+    /* Libraries that progress only inside calls must be called now and then; the first wait is short, as most
+     * are. */
     long sleep_ns = 20000;
     for (int done = 0;;) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long does a cache line take from one rank to another of its node? Asked beside each sample: where virtual cores
- * move between physical ones, this says on which kind of pair of cores the sample was taken.
+ * How long does a cache line take from one rank to another of its node? Asked beside each sample: where
+ * virtual cores move between physical ones, this says on which kind of pair of cores the sample was taken.
  */
 #include "measure.h"
 
@@ -20,8 +20,7 @@ static struct line *lines; /* this node's, one for each of its ranks; NULL if me
 static int *place;         /* by world rank: its place in `lines`, MPI_UNDEFINED on other nodes */
 static int self;
 
-void measure_sentinel_start(void)
-{
+void measure_sentinel_start(void) {
     int world, size;
     MPI_Comm node;
     MPI_Group all, here;
@@ -58,8 +57,7 @@ void measure_sentinel_start(void)
     MPI_Barrier(node);
 }
 
-static int wait_for(_Atomic uint64_t *word, uint64_t wanted)
-{
+static int wait_for(_Atomic uint64_t *word, uint64_t wanted) {
     const double until = measure_now() + PATIENCE_S;
     for (int i = 1;; i++) {
         if (atomic_load_explicit(word, memory_order_acquire) == wanted)
@@ -69,9 +67,9 @@ static int wait_for(_Atomic uint64_t *word, uint64_t wanted)
     }
 }
 
-double measure_sentinel(int peer, int role, int rounds)
-{
-    static uint64_t *turn; /* by place: both ends count the rounds they began, in step because both always call */
+double measure_sentinel(int peer, int role, int rounds) {
+    static uint64_t
+        *turn; /* by place: both ends count the rounds they began, in step because both always call */
     if (!lines || place[peer] == MPI_UNDEFINED)
         return -1;
     if (!turn)
@@ -79,9 +77,11 @@ double measure_sentinel(int peer, int role, int rounds)
     if (!turn || place[peer] >= 65536)
         return -1;
     /* Ranks on one core would wait for each other until the kernel switches; who gives up leaves no trace. */
-    const uint64_t first = (uint64_t)(role == 0 ? self : place[peer]), second = (uint64_t)(role == 0 ? place[peer] : self);
+    const uint64_t first = (uint64_t)(role == 0 ? self : place[peer]),
+                   second = (uint64_t)(role == 0 ? place[peer] : self);
     const uint64_t base = turn[place[peer]] | first << 48 | second << 32;
-    turn[place[peer]] = (turn[place[peer]] + (uint64_t)rounds) & 0xffffff; /* a pair's values differ from all others' */
+    turn[place[peer]] =
+        (turn[place[peer]] + (uint64_t)rounds) & 0xffffff; /* a pair's values differ from all others' */
     _Atomic uint64_t *out = &lines[self].word, *in = &lines[place[peer]].word;
     const double before = measure_now();
     for (int i = 1; i <= rounds; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What do k pairs get together out of what they share? All pairs of the step send at the same time, for a fixed time.
- * V1 is the rate of one pair in bytes/s, V2 in messages/s, as its receiver saw it inside a window that lies wholly
- * within the time in which every pair sends, so that rates may be added. V3 is the length of that window.
+ * What do k pairs get together out of what they share? All pairs of the step send at the same time, for a
+ * fixed time. V1 is the rate of one pair in bytes/s, V2 in messages/s, as its receiver saw it inside a window
+ * that lies wholly within the time in which every pair sends, so that rates may be added. V3 is the length of
+ * that window.
  *
  * A sender runs at most two bursts ahead of its receiver, so nothing piles up.
  */
@@ -14,15 +15,14 @@
 #define TAG_STOP 80
 #define AHEAD 2
 
-static void send_until(struct measure_pair *pair, double until, long burst)
-{
+static void send_until(struct measure_pair *pair, double until, long burst) {
     MPI_Request answered[AHEAD] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     for (int turn = 0; measure_now() < until; turn = (turn + 1) % AHEAD) {
         MPI_Wait(&answered[turn], MPI_STATUS_IGNORE);
         MPI_Irecv(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD, &answered[turn]);
         for (long i = 0; i < burst; i++)
-            MPI_Send(pair->send + i % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG,
-                     MPI_COMM_WORLD);
+            MPI_Send(pair->send + i % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer,
+                     MEASURE_TAG, MPI_COMM_WORLD);
     }
     for (int i = 0; i < AHEAD; i++)
         MPI_Wait(&answered[i], MPI_STATUS_IGNORE);
@@ -30,13 +30,13 @@ static void send_until(struct measure_pair *pair, double until, long burst)
 }
 
 /* Receive all; count what ends between `from` and `to`. Answers a burst when it is complete. */
-static void receive_all(struct measure_pair *pair, double from, double to, long burst, double value[MEASURE_VALUES])
-{
+static void receive_all(struct measure_pair *pair, double from, double to, long burst,
+                        double value[MEASURE_VALUES]) {
     long counted = 0, got = 0;
     for (;; got++) {
         MPI_Status status;
-        MPI_Recv(pair->receive + got % burst % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer,
-                 MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Recv(pair->receive + got % burst % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE,
+                 pair->peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         if (status.MPI_TAG == TAG_STOP)
             break;
         const double now = measure_now();
@@ -51,8 +51,7 @@ static void receive_all(struct measure_pair *pair, double from, double to, long 
     value[0] = value[1] * (double)pair->bytes;
 }
 
-static void once(struct measure_pair *pair, MPI_Comm active, int at, uint32_t seed)
-{
+static void once(struct measure_pair *pair, MPI_Comm active, int at, uint32_t seed) {
     const struct measure_step *step = pair->step;
     struct measure_sample sample = {.sentinel_ns = -1, .messages = step->messages, .cpu = {-1, -1}};
     for (long i = 0; i < pair->slots; i++) {
@@ -80,8 +79,7 @@ static void once(struct measure_pair *pair, MPI_Comm active, int at, uint32_t se
     measure_report_sample(step, step->from[at], step->to[at], pair->bytes, &sample);
 }
 
-static void all(const struct measure_step *step, long bytes)
-{
+static void all(const struct measure_step *step, long bytes) {
     int rank, at = -1;
     MPI_Comm active;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int parse_pairs(char *text, int world, struct measure_step *step)
-{
+static int parse_pairs(char *text, int world, struct measure_step *step) {
     char *rest = NULL;
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         int from, to, end = 0;
@@ -21,8 +20,7 @@ static int parse_pairs(char *text, int world, struct measure_step *step)
     return step->pairs > 0;
 }
 
-static int parse_cores(char *text, struct measure_step *step)
-{
+static int parse_cores(char *text, struct measure_step *step) {
     char *rest = NULL;
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         int from, to, end = 0;
@@ -34,9 +32,9 @@ static int parse_cores(char *text, struct measure_step *step)
     return 1;
 }
 
-/* `0,1,2`: numbers of at least `least` and below `end`, into `numbers`; returns how many, 0 for anything else. */
-static int parse_group(char *text, int least, int end, int *numbers)
-{
+/* `0,1,2`: numbers of at least `least` and below `end`, into `numbers`; returns how many, 0 for anything
+ * else. */
+static int parse_group(char *text, int least, int end, int *numbers) {
     int count = 0;
     char *rest = NULL;
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -49,8 +47,7 @@ static int parse_group(char *text, int least, int end, int *numbers)
     return count;
 }
 
-static int parse_ranks(char *text, int world, struct measure_step *step)
-{
+static int parse_ranks(char *text, int world, struct measure_step *step) {
     step->pairs = parse_group(text, 0, world, step->from);
     for (int i = 0; i < step->pairs; i++)
         for (int j = 0; j < i; j++)
@@ -59,8 +56,7 @@ static int parse_ranks(char *text, int world, struct measure_step *step)
     return step->pairs > 0;
 }
 
-static int parse_sizes(char *text, struct measure_step *step)
-{
+static int parse_sizes(char *text, struct measure_step *step) {
     char *rest = NULL;
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         char *end;
@@ -72,20 +68,25 @@ static int parse_sizes(char *text, struct measure_step *step)
     return step->sizes > 0;
 }
 
-static int parse_number(const char *key, const char *text, struct measure_step *step)
-{
+static int parse_number(const char *key, const char *text, struct measure_step *step) {
     const struct {
         const char *key;
         double *real;
         long *whole;
         double least;
     } known[] = {
-        {"budget_s", &step->budget_s, NULL, 0},    {"batch_s", &step->batch_s, NULL, 0},
-        {"longest_s", &step->longest_s, NULL, 0},  {"due_s", &step->due_s, NULL, 0},
-        {"planned_s", &step->planned_s, NULL, 0},  {"skip_s", &step->skip_s, NULL, 0},
-        {"precision", &step->precision, NULL, 0},  {"least", NULL, &step->least, 1},
-        {"most", NULL, &step->most, 1},            {"messages", NULL, &step->messages, 2},
-        {"rotate_bytes", NULL, &step->rotate_bytes, 0}, {"setting", NULL, &step->setting, 0},
+        {"budget_s", &step->budget_s, NULL, 0},
+        {"batch_s", &step->batch_s, NULL, 0},
+        {"longest_s", &step->longest_s, NULL, 0},
+        {"due_s", &step->due_s, NULL, 0},
+        {"planned_s", &step->planned_s, NULL, 0},
+        {"skip_s", &step->skip_s, NULL, 0},
+        {"precision", &step->precision, NULL, 0},
+        {"least", NULL, &step->least, 1},
+        {"most", NULL, &step->most, 1},
+        {"messages", NULL, &step->messages, 2},
+        {"rotate_bytes", NULL, &step->rotate_bytes, 0},
+        {"setting", NULL, &step->setting, 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i].key)) {
@@ -102,8 +103,7 @@ static int parse_number(const char *key, const char *text, struct measure_step *
     return 0;
 }
 
-static int parse_word(char *word, int world, struct measure_step *step)
-{
+static int parse_word(char *word, int world, struct measure_step *step) {
     char *value = strchr(word, '=');
     if (!value)
         return 0;
@@ -121,8 +121,8 @@ static int parse_word(char *word, int world, struct measure_step *step)
     return parse_number(word, value, step);
 }
 
-int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why, size_t room)
-{
+int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why,
+                       size_t room) {
     memset(step, 0, sizeof *step);
     step->number = number;
     step->budget_s = 0.2;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast do messages follow each other? A burst of n sends in sequence, answered by one empty message: V1 is the time
- * of the burst to its answer, V2 that of a burst of one, so (V1 - V2) / (n - 1) is the time a further message adds:
- * g + (s-1) G of LogGP, from PRTT(n,0,s) and PRTT(1,0,s) of T. Hoefler et al., Low-Overhead LogGP Parameter
- * Assessment for Modern Interconnection Networks, IPDPS 2007.
+ * How fast do messages follow each other? A burst of n sends in sequence, answered by one empty message: V1
+ * is the time of the burst to its answer, V2 that of a burst of one, so (V1 - V2) / (n - 1) is the time a
+ * further message adds: g + (s-1) G of LogGP, from PRTT(n,0,s) and PRTT(1,0,s) of T. Hoefler et al.,
+ * Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS 2007.
  */
 #include "measure.h"
 
-static double burst(struct measure_pair *pair, long messages)
-{
+static double burst(struct measure_pair *pair, long messages) {
     const double before = measure_now();
     for (long i = 0; i < messages; i++) {
         const long at = i % pair->slots * pair->stride;
@@ -25,8 +24,7 @@ static double burst(struct measure_pair *pair, long messages)
     return measure_now() - before - measure_clock_cost();
 }
 
-static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES])
-{
+static void batch(struct measure_pair *pair, long messages, double value[MEASURE_VALUES]) {
     value[1] = burst(pair, 1);
     value[0] = burst(pair, messages);
 }
