@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rankwise's microbenchmarks beside IMB and the OSU Micro-Benchmarks, on the same pair of cores.
 
-Usage: python bench/measure.py [--imb IMB-MPI1] [--osu-latency osu_latency] [--osu-rate osu_mbw_mr] [--rounds N]
-                               [-- mpiexec -n 2 -bind-to user:0,1]
+Usage: python bench/measure.py [--imb IMB-MPI1] [--osu-latency osu_latency] [--osu-rate osu_mbw_mr]
+                               [--rounds N] [--seconds S] [-- mpiexec -n 2 -bind-to user:0,1]
 
-The peers are built by the user with the same MPI; what is not named is skipped. A round starts each program once, in
-another order each time, so that what drifts meanwhile meets all of them. Virtual cores move between physical ones:
-before and after each launch the cores exchange a cache line, and launches are grouped by that. A launch between whose
-ends it changed is left out.
+The peers are built by the user with the same MPI (Intel's binary of IMB runs with any library of the MPICH ABI); what
+is not named is skipped. A round starts each program once, in another order each time, so that what drifts meanwhile
+meets all of them. Virtual cores move between physical ones: between launches the cores exchange a cache line, and
+launches are grouped by that. A launch between whose ends it changed is left out.
 
-Aims: ping-pong to 1 KiB within max(5 %, 15 ns) of IMB's, 64 KiB to 1 MiB within 10 % of OSU's; message rate with a
-window of 160 within 10 % of OSU's at 1 KiB.
+Aims: ping-pong to 1 KiB within max(5 %, 15 ns) of IMB's with a source, which Rankwise's has as well (PingPong takes any
+source and tag, and is shown beside it); 64 KiB to 1 MiB within 10 % of OSU's; message rate with a window of 160 within
+10 % of OSU's at 1 KiB. Launches differ among themselves, so each difference has an interval (bootstrap over launches);
+it is too large if all of the interval is.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +38,35 @@ SMALL = (1, 8, 64, 256, 1024)
 LARGE = (65536, 262144, 1048576)
 RATES = (8, 1024)
 WINDOW = 160
+SOURCE, ANY = "IMB source", "IMB any"
+# What is compared: (kind, size, peer, whether it is aimed at).
+WANTED = (
+    *(("time", size, SOURCE, True) for size in SMALL),
+    *(("time", size, ANY, False) for size in SMALL),
+    *(("time", size, "OSU", True) for size in LARGE),
+    *(("time", size, SOURCE, False) for size in LARGE),
+    *(("rate", size, "OSU rate", size == RATES[-1]) for size in RATES),
+    ("rate", RATES[-1], "IMB rate", False),
+)
+REPLICATES = 2000
 _PATIENCE_S = 120
 
 
-def imb_times(text: str) -> dict[int, float]:
-    """Half round trips by size of IMB's table of PingPong: bytes, repetitions, microseconds, ..."""
-    rows = re.findall(r"^\s*(\d+)\s+\d+\s+([\d.]+)\s+[\d.]+", text, re.MULTILINE)
-    return {int(size): 1e-6 * float(time) for size, time in rows}
+def imb_times(text: str) -> dict[str, dict[int, float]]:
+    """Half round trips by table and size of IMB's ping-pongs: bytes, repetitions, microseconds, ..."""
+    return {
+        SOURCE if name.endswith("SpecificSource") else ANY: {
+            int(size): 1e-6 * float(time)
+            for size, time in re.findall(r"^\s*(\d+)\s+\d+\s+([\d.]+)\s+[\d.]+", table, re.MULTILINE)
+        }
+        for name, table in zip(*[iter(re.split(r"# Benchmarking (\w+)", text)[1:])] * 2, strict=True)
+    }
+
+
+def imb_rates(text: str) -> dict[int, float]:
+    """Messages a second by size of IMB's Uniband: bytes, repetitions, MB/s, messages/s."""
+    rows = re.findall(r"^\s*(\d+)\s+\d+\s+[\d.]+\s+(\d+)\s*$", text, re.MULTILINE)
+    return {int(size): float(rate) for size, rate in rows}
 
 
 def osu_times(text: str) -> dict[int, float]:
@@ -63,7 +89,7 @@ def close_enough(what: str, size: int, ours: float, theirs: float) -> bool:
 
 
 def main() -> int:
-    """Run all rounds and print a line for each size and regime; 1 if one is further off than aimed at."""
+    """Run all rounds and print a line for each size and regime; 1 if one is surely further off than aimed at."""
     own, launcher = sys.argv[1:], ["mpiexec", "-n", "2"]
     if "--" in own:
         own, launcher = own[: own.index("--")], own[own.index("--") + 1 :]
@@ -74,6 +100,7 @@ def main() -> int:
     parser.add_argument("--osu-latency", type=Path)
     parser.add_argument("--osu-rate", type=Path)
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no further round after this time")
     args = parser.parse_args(own)
     found = bench(args, launcher)
     return 0 if report(found) else 1
@@ -83,38 +110,52 @@ def bench(args: argparse.Namespace, launcher: list[str]) -> list[tuple[str, floa
     """All launches: who, the mean time of a cache line before and after, and its numbers by (what, size)."""
     program = site.build(site_build.find_mpicc(launcher[0]))
     cores = sorted(os.sched_getaffinity(0))[:2]
+    imb, latency, rate = args.imb, args.osu_latency, args.osu_rate
+    window = ["-window_size", str(WINDOW), "-msglog", "10:10"]
     peers = {
-        "rankwise": lambda: _ours(launcher, program, cores),
-        "IMB": args.imb and (lambda: _times(imb_times, _said([*launcher, args.imb, "PingPong"]))),
-        "OSU": args.osu_latency
-        and (lambda: _times(osu_times, _said([*launcher, args.osu_latency, "-m", "1:1048576"]))),
-        "OSU rate": args.osu_rate
-        and (lambda: _rates(_said([*launcher, args.osu_rate, "-W", str(WINDOW), "-m", "1:65536"]))),
+        "rankwise": lambda: {"rankwise": _ours(launcher, program, cores)},
+        "IMB": imb and (lambda: _imb_times([*launcher, imb, "PingPong", "PingPongSpecificSource", *_LOG])),
+        "IMB rate": imb and (lambda: {"IMB rate": _rates(imb_rates, [*launcher, imb, "Uniband", *window])}),
+        "OSU": latency and (lambda: {"OSU": _osu_times([*launcher, latency, "-m", "1:1048576"])}),
+        "OSU rate": rate
+        and (
+            lambda: {
+                "OSU rate": _rates(osu_rates, [*launcher, rate, "-W", str(WINDOW), "-m", f"1:{RATES[-1]}"])
+            }
+        ),
     }
-    for name, path in (
-        ("--imb", args.imb),
-        ("--osu-latency", args.osu_latency),
-        ("--osu-rate", args.osu_rate),
-    ):
+    for name, path in (("--imb", imb), ("--osu-latency", latency), ("--osu-rate", rate)):
         if path is None:
             print(f"{name} not given: skipped")
     found = []
     shuffled = random.Random(1)
+    start = time.monotonic()
+    before = _cache_line(launcher, program, cores)
     for number in range(args.rounds):
+        if time.monotonic() - start > args.seconds:
+            break
         order = [name for name, run in peers.items() if run]
         shuffled.shuffle(order)
         for name in order:
-            before = _cache_line(launcher, program, cores)
-            numbers = peers[name]()
+            tables = peers[name]()
             after = _cache_line(launcher, program, cores)
             if max(before, after) < 1.5 * min(before, after):
-                found.append((name, (before * after) ** 0.5, numbers))
+                found += [(who, (before * after) ** 0.5, numbers) for who, numbers in tables.items()]
+            before = after
         print(f"round {number + 1} of {args.rounds}", file=sys.stderr, flush=True)
     return found
 
 
+def interval(ours: list[float], theirs: list[float]) -> tuple[float, float]:
+    """95 % interval of the ratio of two medians: launches are drawn anew, those of each side for themselves."""
+    drawn = np.random.default_rng(1)
+    medians = [np.median(drawn.choice(side, (REPLICATES, len(side))), axis=1) for side in (ours, theirs)]
+    low, high = np.percentile(medians[0] / medians[1], [2.5, 97.5])
+    return float(low), float(high)
+
+
 def report(found: list[tuple[str, float, dict]]) -> bool:
-    """Print medians by regime; whether all are as close as is aimed at."""
+    """Print medians by regime; whether none is surely further off than is aimed at."""
     modes = find_modes(np.array([line for _, line, _ in found]))
     fine = True
     for regime, inside in (("near", lambda x: x <= modes.border), ("far", lambda x: x > modes.border)):
@@ -122,9 +163,8 @@ def report(found: list[tuple[str, float, dict]]) -> bool:
         if not of_regime:
             continue
         print(f"\nregime {regime}: {len(of_regime)} launches")
-        print(f"{'':8}{'bytes':>9}{'rankwise':>14}{'peer':>14}{'':>10}{'off':>8}")
-        wanted = [("time", s, "IMB") for s in SMALL] + [("time", s, "OSU") for s in LARGE]
-        for what, size, peer in [*wanted, *(("rate", s, "OSU rate") for s in RATES)]:
+        print(f"{'':5}{'bytes':>9}{'rankwise':>12}{'peer':>12}  {'':12}{'off':>8}   95 % interval")
+        for what, size, peer, aimed in WANTED:
             ours, theirs = (
                 [n[what, size] for who, n in of_regime if who == name and (what, size) in n]
                 for name in ("rankwise", peer)
@@ -132,12 +172,25 @@ def report(found: list[tuple[str, float, dict]]) -> bool:
             if not ours or not theirs:
                 continue
             a, b = float(np.median(ours)), float(np.median(theirs))
-            good = close_enough(what, size, a, b)
-            fine &= good or what == "rate" and size != 1024
+            low, high = interval(ours, theirs)
+            mark = verdict(what, size, a, b, low, high) if aimed else ""
+            fine &= mark != TOO_FAR
             shown = [f"{x * 1e6:.3f} us" if what == "time" else f"{x / 1e6:.2f} M/s" for x in (a, b)]
-            mark = "" if good else "  further off than aimed at"
-            print(f"{what:8}{size:9}{shown[0]:>14}{shown[1]:>14}{peer:>10}{100 * (a / b - 1):7.1f} %{mark}")
+            off, low, high = (100 * (x - 1) for x in (a / b, low, high))
+            line = f"{what:5}{size:9}{shown[0]:>12}{shown[1]:>12}  {peer:12}{off:+6.1f} %  {low:+5.0f} .. {high:+.0f} %"
+            print(f"{line:75}{mark}".rstrip())
     return fine
+
+
+TOO_FAR, UNSURE = "  too far off", "  unsure"
+
+
+def verdict(what: str, size: int, ours: float, theirs: float, low: float, high: float) -> str:
+    """What is said of a difference whose ratio lies between `low` and `high`; nothing where it is as aimed at."""
+    if close_enough(what, size, ours, theirs):
+        return ""
+    nearest = min(max(1.0, low), high)
+    return UNSURE if close_enough(what, size, nearest * theirs, theirs) else TOO_FAR
 
 
 def _said(command: list) -> str:
@@ -170,8 +223,8 @@ def _cache_line(launcher: list[str], program: Path, cores: list[int]) -> float:
 
 def _ours(launcher: list[str], program: Path, cores: list[int]) -> dict:
     steps = [
-        _step("pingpong", cores, (*SMALL, *LARGE), budget_s=0.25, precision=0.005),
-        _step("window", cores, RATES, budget_s=0.25, precision=0.005, messages=WINDOW),
+        _step("pingpong", cores, (*SMALL, *LARGE), budget_s=0.08, precision=0.01),
+        _step("window", cores, RATES, budget_s=0.08, precision=0.01, messages=WINDOW),
     ]
     frame = _launch(launcher, program, steps).frame()
     found = {}
@@ -181,12 +234,20 @@ def _ours(launcher: list[str], program: Path, cores: list[int]) -> dict:
     return found
 
 
-def _times(read, text: str) -> dict:
-    return {("time", size): time for size, time in read(text).items()}
+_LOG = ["-msglog", "0:20"]
 
 
-def _rates(text: str) -> dict:
-    return {("rate", size): rate for size, rate in osu_rates(text).items()}
+def _imb_times(command: list) -> dict[str, dict]:
+    tables = imb_times(_said(command))
+    return {who: {("time", size): time for size, time in table.items()} for who, table in tables.items()}
+
+
+def _osu_times(command: list) -> dict:
+    return {("time", size): time for size, time in osu_times(_said(command)).items()}
+
+
+def _rates(read, command: list) -> dict:
+    return {("rate", size): rate for size, rate in read(_said(command)).items()}
 
 
 if __name__ == "__main__":
