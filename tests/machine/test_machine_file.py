@@ -155,6 +155,13 @@ O_s_per_byte = { value = 0, obtained = "assumed", source = "example" }
         ("L_s = {", "up_to_bytes = 10\nL_s = {", "the last has none"),
         ('topology = "pu:2"', "", "either `topology` or `topology_xml` is needed"),
         ("count = 2", "count = = 2", "line 4"),
+        ("count = 2", "count = 2\ncount = 3", "line 5 key `count`: is given twice"),
+        ("1e-6", "1e300", "line 12 key `link_classes[0].segments[0].L_s`: 1e+300 is more than"),
+        (
+            VALID[VALID.index("[[link") :],
+            2 * VALID[VALID.index("[[link") :],
+            "line 18: `link_classes[1].channel`: `network` is described twice",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(old, new, expected):
@@ -163,6 +170,12 @@ def test_what_is_wrong_is_named(old, new, expected):
         loads(VALID.replace(old, new))
     assert expected in caught.value.message
     assert caught.value.hint
+
+
+def test_a_mark_of_byte_order_is_read_over(tmp_path):
+    path = tmp_path / "bom.machine.toml"
+    path.write_text(VALID, encoding="utf-8-sig")
+    assert load(path).name == loads(VALID).name
 
 
 def test_a_missing_file_is_one_sentence(tmp_path):
@@ -186,12 +199,13 @@ SEGMENTS = VALID[VALID.index("[[link_classes.segments]]") :]
             "line 11 key `link_classes[0].eager_limit_bytes`: 0.5 bytes: a size is a whole number",
             "for example",
         ),
-        ("1e-6", "inf", "line 12 key `link_classes[0].segments[0].L_s`", "every key"),
+        ("1e-6", "inf", "line 12 key `link_classes[0].segments[0].L_s`", "0 or more"),
         ("1e-6", "true", "line 12 key `link_classes[0].segments[0].L_s.value`: expected", "every key"),
         ("L_s = {", "up_to_bytes = 12.5\nL_s = {", "line 12 key", "every key"),
         ("count = 2", "count = 99999999999999999999", "line 4 key `node.count`: expected", "every key"),
         (SEGMENTS, "", "line 6 key `link_classes[0]`: `segments` is missing", "every key"),
         (SEGMENTS, "segments = []\n", "line 11 key `link_classes[0].segments`", "every key"),
+        ("pu:2", "core:99999 pu:99999", "line 5 key `node.topology`", "describe one node"),
         ("pu:2", "hello", "line 5 key `node.topology`: `hello` is not", "synthetic"),
         ('topology = "pu:2"', 'topology_xml = "no.xml"', "line 5 key `node.topology_xml`: no", "lstopo"),
         ('"pu:2"', '"pu:2"\nhost_cores = [[0, 1], [0]]', "line 6 key `node.host_cores`: node 1", "core"),

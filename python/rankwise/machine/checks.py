@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rankwise.machine.file import LinkClass, Machine, Node
 
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
+_TIMES = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
+_LONGEST_S = 1e12  # of a message, or of a byte: beyond, sums of times lose what is short
 _OBJECTS = ("node", "package", "numa", "core", "switch")
 
 
@@ -36,6 +38,7 @@ def problems(machine: Machine) -> Iterator[Problem]:
             yield Problem(f"context.{key}", "a number that is not finite", "leave the key out")
     for at, link in enumerate(machine.link_classes):
         yield from _sizes(link, f"link_classes[{at}]")
+        yield from _times(link, f"link_classes[{at}]")
     for at, resource in enumerate(machine.resources):
         if problem := resource.contradiction():
             yield Problem(
@@ -54,6 +57,18 @@ def _sizes(link: LinkClass, path: str) -> Iterator[Problem]:
                 f"{size.value!r} bytes: a size is a whole number",
                 f"for example {size.value:.0f}",
             )
+
+
+def _times(link: LinkClass, path: str) -> Iterator[Problem]:
+    for at, segment in enumerate(link.segments):
+        for key in _TIMES:
+            time = getattr(segment, key)
+            if time is not None and time.value > _LONGEST_S:
+                yield Problem(
+                    f"{path}.segments[{at}].{key}",
+                    f"{time.value:g} is more than {_LONGEST_S:g} s",
+                    "times are in seconds, for example 1.5e-6",
+                )
 
 
 def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:

@@ -230,13 +230,13 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     answers: dict[str, dict[str, str | int | float | bool | Estimate]] = {}
 
     def __post_init__(self) -> None:
-        for what, names in (
-            ("channel", [link.channel for link in self.link_classes]),
-            ("resource", [resource.name for resource in self.resources]),
+        for table, key, names in (
+            ("link_classes", "channel", [link.channel for link in self.link_classes]),
+            ("resources", "name", [resource.name for resource in self.resources]),
         ):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ValueError(f"{what} `{twice[0]}` is described twice")
+            again = next((at for at, name in enumerate(names) if name in names[:at]), None)
+            if again is not None:
+                raise ValueError(f"`{table}[{again}].{key}`: `{names[again]}` is described twice")
         if self.network is not None:
             self.network.check_nodes(self.node.count)
             self.ports()
@@ -288,7 +288,7 @@ def load(path: str | os.PathLike[str]) -> Machine:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RankwiseError(
             f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}",
@@ -321,11 +321,25 @@ def loads(text: str, name: str = "machine file") -> Machine:
         cut = "at end of document" in said
         said = said.replace("at end of document", f"at the end, line {text.count(chr(10)) + 1}")
         hint = "was it cut off when it was written or copied? copy it again, or measure again"
+        if twice := _given_twice(said, text):
+            line, key = twice
+            raise RankwiseError(
+                f"`{name}` line {line} key `{key}`: is given twice", "leave out one of them"
+            ) from None
         raise RankwiseError(
             f"`{name}` is not TOML: {said}", hint if cut else "correct the line named"
         ) from None
     _refuse(next(problems(machine), None), text, name)
     return machine
+
+
+def _given_twice(said: str, text: str) -> tuple[int, str] | None:
+    """Line and key that a TOML reader found a second time, if that is what it says."""
+    place = re.search(r"\(at line (\d+)", said)
+    if not place or not re.search(r"overwrite|twice|duplicate", said):
+        return None
+    line = int(place[1])
+    return line, text.split("\n")[line - 1].partition("=")[0].strip(" []\t\r")
 
 
 def _refuse(problem: Problem | None, text: str, name: str) -> None:
@@ -339,6 +353,10 @@ def _way_out(sentence: str, path: str) -> str:
     key = path.rpartition(".")[2]
     if re.match(r"expected `object( \| null)?`, got `(int|float)`", sentence):
         return f'a number says how it was obtained: `{key} = {{ value = ..., obtained = "assumed", source = "..." }}`'
+    if "negative or not finite" in sentence:
+        return (
+            f'`{key}` is 0 or more; what is not known is a guess with `obtained = "assumed"` and its `source`'
+        )
     if sentence.startswith("there is no key"):
         near = difflib.get_close_matches(key, _KEYS, 1)
         if near:

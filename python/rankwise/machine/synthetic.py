@@ -10,6 +10,7 @@ from rankwise.errors import RankwiseError
 
 _LEVEL = re.compile(r"(?P<type>[A-Za-z0-9]+):(?P<count>\d+)(?:\((?P<attributes>[^)]*)\))?$")
 _INDEXES = re.compile(r"\s*indexes=(\S+)\s*")
+MOST_PUS = 65536  # of one node; hwloc would take minutes for more
 _HINT = "list each OS index once, for example `package:2 core:2(indexes=0,2,1,3)`"
 
 
@@ -20,7 +21,7 @@ def complete(description: str) -> str:
     level, or with `pu:1`, numbers the PUs.
 
     Raises:
-        RankwiseError: `indexes=` that hwloc would ignore without a word.
+        RankwiseError: `indexes=` that hwloc would ignore without a word, or more PUs than any node has.
     """
     # hwloc separates levels by white space, which may also stand inside the parentheses of a level.
     levels = re.findall(r"[^\s(]+(?:\([^)]*\))?", description)
@@ -44,6 +45,12 @@ def complete(description: str) -> str:
         rest = _INDEXES.sub(" ", numbered["attributes"]).strip()
         levels[core] = f"{numbered['type']}:{numbered['count']}" + (f"({rest})" if rest else "")
         levels[-1] = f"pu:1(indexes={indexes[1]})"
+    total = math.prod(_counts(levels))
+    if total > MOST_PUS:
+        raise RankwiseError(
+            f"`{description}` has {total} PUs; the most that a node may have are {MOST_PUS}",
+            "describe one node; `count` says how many of them there are",
+        )
     _check_indexes(description, levels)
     return " ".join(levels)
 
@@ -53,12 +60,15 @@ def numbers_cores(description: str) -> bool:
     return "indexes=" in description
 
 
+def _counts(levels: list[str]) -> list[int]:
+    return [int(match[1]) for level in levels if (match := re.match(r"(?:[A-Za-z0-9]+:)?(\d+)", level))]
+
+
 def _check_indexes(description: str, levels: list[str]) -> None:
     last = _INDEXES.search((re.search(r"\(([^)]*)\)$", levels[-1]) or ["", ""])[1])
     if not last or not re.fullmatch(r"[\d,]+", last[1]):
         return
-    counts = [int(match[1]) for level in levels if (match := re.match(r"(?:[A-Za-z0-9]+:)?(\d+)", level))]
-    total = math.prod(counts)
+    total = math.prod(_counts(levels))
     listed = [int(number) for number in last[1].split(",") if number]
     if len(listed) != total:
         raise RankwiseError(f"`{description}` lists {len(listed)} indexes for {total} PUs", _HINT)
