@@ -77,6 +77,20 @@ def test_dynamic_programming_finds_what_trying_all_divisions_finds():
         assert tuple(line.first for line in found[1:]) == best[1]
 
 
+def test_lines_follow_messages_that_outgrow_a_cache():
+    # GIVEN times that grow faster than in proportion to size over the last three doublings
+    x = np.array([2.0**k for k in range(23)])
+    y = 1e-6 + 1e-10 * x
+    for at, factor in ((20, 2.6), (21, 2.6), (22, 2.6)):
+        y[at] = y[at - 1] * factor
+    # WHEN lines are fitted that do not start below 0
+    lines = segment(x - 1, y)
+    fitted = np.concatenate([i.intercept + i.slope * (x[i.first : i.last + 1] - 1) for i in lines])
+    # THEN a border lies among these sizes, and none is missed by much
+    assert any(x[line.first] >= 2**19 for line in lines)
+    assert np.abs(fitted / y - 1).max() < 0.2
+
+
 def test_left_out_points_are_judged_by_lines_that_do_not_know_them():
     x = np.array([2.0**k for k in range(16)])
     y = 1e-6 + 1e-9 * x

@@ -87,7 +87,7 @@ def _row(found) -> tuple[str, ...]:
         seconds_text(first.o_s.value),
         seconds_text(first.o_receive_s.value),
         "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
-        f"{100 * found.fit.worst_error:.0f} %",
+        f"{100 * found.fit.worst_error:.0f} % at {bytes_text(found.fit.worst_bytes)}",
     )
 
 
@@ -177,6 +177,7 @@ def _document(session, written) -> dict:
             "latency_s": {"value": found.latency.value, "low": found.latency.low, "high": found.latency.high},
             "bandwidth_bytes_per_s": {str(size): rate for size, rate in found.bandwidths.items()},
             "worst_fit_error": found.fit.worst_error,
+            "worst_fit_bytes": found.fit.worst_bytes,
             "held_out_error": found.fit.held_out_error,
             "interrupted_share": found.points.interrupted,
             "interrupted_kept_share": found.points.kept_interrupted,

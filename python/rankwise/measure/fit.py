@@ -39,6 +39,7 @@ class ChannelFit:
         segments: As in the machine file.
         eager_limit: Largest size that is sent before its receive is posted; assumed if it is the largest tried.
         worst_error: Largest relative distance of a ping-pong median from its line.
+        worst_bytes: The size where it is.
         held_out_error: Median distance of sizes from lines that were fitted without them; `None` of a few sizes.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
         core_share: Share of the ping-pong time that a sender's core is busy at the largest eager size.
@@ -47,6 +48,7 @@ class ChannelFit:
     segments: list[Segment]
     eager_limit: Estimate | None
     worst_error: float
+    worst_bytes: int
     held_out_error: float | None
     progress: str
     core_share: float
@@ -147,10 +149,13 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     fitted = np.concatenate(
         [a + b * x[i : j + 1] for (a, b), (i, j) in zip(best.lines, shape.cuts, strict=True)]
     )
+    off_by = np.where(known <= max(WELL_KNOWN, known.min()), np.abs(fitted / y - 1), 0.0)
+    worst = int(np.argmax(off_by))
     return ChannelFit(
         segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
         eager_limit=_limit(points, below, above),
-        worst_error=float(np.abs(fitted / y - 1)[known <= max(WELL_KNOWN, known.min())].max()),
+        worst_error=float(off_by[worst]),
+        worst_bytes=sizes[worst],
         held_out_error=float(np.median(off)) if len(off) else None,
         progress=_progress(shape, medians),
         core_share=_core_share(shape, medians),

@@ -17,6 +17,8 @@ import numpy as np
 
 # Timings of one point are not known better than this from launch to launch, so BIC may not gain by fitting closer.
 RELATIVE_NOISE = 0.01
+# Times that grow by this factor more than sizes do outgrow a cache: two points may be a segment there.
+OUTGROWS = 1.1
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def segment(
         x: Sizes, ascending.
         y: Times, positive.
         most: Most segments.
-        least_points: Fewest points of a segment, where `borders` leave as many.
+        least_points: Fewest points of a segment, where `borders` leave as many; two where messages outgrow a cache, as
+            lines that start at the floor or above cannot follow that.
         borders: Positions after which a segment must end (a known change of protocol).
         floor: Least intercept of any line.
         errors: Relative error of each time, or of all.
@@ -109,7 +112,9 @@ def segment(
     block_of = {p: i for i, (a, b) in enumerate(blocks) for p in range(a, b + 1)}
     lines: dict[tuple[int, int], tuple[float, float, float]] = {}
     for i in range(count):
-        for j in range(i + need[i] - 1, blocks[block_of[i]][1] + 1):
+        for j in range(
+            i + min(need[i], 2 if _outgrows(x, y, i) else need[i]) - 1, blocks[block_of[i]][1] + 1
+        ):
             lines[i, j] = fit_line(x[i : j + 1], y[i : j + 1], floor, known[i : j + 1])
     # best[k][j]: least error of points 0..j in k + 1 segments, and where the last of them starts.
     best = [{j: (lines[0, j][2], 0) for j in range(count) if (0, j) in lines}]
@@ -133,6 +138,11 @@ def segment(
         found.append(Line(first, last, *lines[first, last][:2]))
         last, k = first - 1, k - 1
     return found[::-1]
+
+
+def _outgrows(x: np.ndarray, y: np.ndarray, at: int) -> bool:
+    """Whether time grows faster than in proportion to size from this point to the next."""
+    return at + 1 < len(x) and y[at + 1] * (x[at] + 1) > OUTGROWS * y[at] * (x[at + 1] + 1)
 
 
 def held_out(

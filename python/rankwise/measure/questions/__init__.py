@@ -65,6 +65,7 @@ def _answer(question: Question, samples: pl.DataFrame, plan: Plan, quick: bool) 
         reason = (
             "left out of short runs (`--quick`, or `--budget` below 100s)"
             if quick and not question.quick
-            else "no samples"
+            else "left out: the time was over, or the measurement interrupted, before its turn; "
+            "a longer `--budget` asks it"
         )
     return Answer(question.name, question.title, f"not measured: {reason}", missing=reason)
