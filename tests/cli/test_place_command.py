@@ -67,6 +67,18 @@ def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place
     assert err.splitlines()[-1] == f"next: rankwise run {options} -- mpiexec -n 4 ./app"
 
 
+def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, capsys):
+    assert place("--json") == 0
+    screening = json.loads(capsys.readouterr().out)["screening"]
+    assert screening["placements"] >= 2
+    assert screening["gap"] >= 0
+    assert screening["tau"] is None or -1 <= screening["tau"] <= 1
+    assert place("-f") == 0
+    assert "searched by screened times, decided by replayed ones: " in capsys.readouterr().out
+    assert place("-f", "--objective", "bytes", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["screening"] is None
+
+
 def test_hosts_of_a_current_file_are_the_nodes_in_their_order(place, capsys):
     # GIVEN a rank file that does not name the hosts in their order
     seats = [("z", 3), ("x", 1), ("w", 0), ("z", 0)]

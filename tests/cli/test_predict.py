@@ -419,6 +419,15 @@ def test_empty_files_are_called_empty(goal, tmp_path, capsys):
     assert f"error: `{empty}` is empty" in capsys.readouterr().err
 
 
+def test_options_that_change_nothing_for_an_input_are_named(goal, capsys):
+    words = ["predict", goal, "--machine", MACHINE, "--nodes", "2x2", "--no-losses"]
+    for option, value in (("--flops", "2Gf"), ("--library", "openmpi"), ("--memory", "1MiB")):
+        assert main([*words, option, value]) == 0
+        assert f"`{option}` changes nothing: " in capsys.readouterr().err
+    assert main(words) == 0
+    assert "changes nothing" not in capsys.readouterr().err
+
+
 def test_one_rank_is_one_rank(tmp_path, capsys):
     path = tmp_path / "one.goal"
     path.write_text("num_ranks 1\nrank 0 {\ncalc 5\n}\n")

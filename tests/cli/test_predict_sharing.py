@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
 
@@ -63,6 +64,24 @@ def test_the_interrupt_core_is_told(goal, capsys):
     without = predicted(capsys, goal, "--machine", TCP, "--nodes", "2x2", "--without", "interrupts")
     assert without["placements"][0]["makespan_s"] == pytest.approx(one["makespan_s"] - work)
     assert document["model"]["interrupts"] and not without["model"]["interrupts"]
+
+
+def test_windows_refuse_the_resources_that_they_would_leave_out_by_name(tmp_path, with_memory, capsys):
+    # GIVEN a message of a rank to itself
+    rank = Rank(0, 1, flags=FINALIZED | TRACED)
+    rank.event("MPI_Send", 1000, 100, u(0) + z(0) + z(0) + u(8))
+    rank.event("MPI_Recv", 1000, 100, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    recording = write_recording(tmp_path / "x.rw", [rank])
+    words = ["predict", str(recording), "--nodes", "1x1", "--memory", "0"]
+    assert main([*words, "--machine", with_memory]) == 1
+    error = capsys.readouterr().err
+    assert "`memory`" in error
+    assert "--without memory`" in error
+    assert main([*words, "--machine", with_memory, "--without", "memory"]) == 0
+    assert main([*words, "--machine", TCP]) == 1
+    error = capsys.readouterr().err
+    assert "`interrupt core`" in error
+    assert "--without interrupts" in error
 
 
 def test_how_much_of_the_computation_waits_for_memory_is_an_option(tmp_path, with_memory, capsys):

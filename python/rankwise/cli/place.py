@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate, PlacementSearch
+    from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
 
@@ -29,7 +30,7 @@ SCHEMA = "rankwise.place/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed
+    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed, size_bytes
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -67,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which part of the ranks' computation waits for memory; as of `rankwise predict`",
     )
     add_replays(parser)
+    memory = "replay larger schedules in windows, which takes longer; as of `rankwise predict`"
+    parser.add_argument("--memory", type=size_bytes, metavar="SIZE", help=memory)
     limits = parser.add_argument_group("limits of the search, for recordings")
     limits.add_argument(
         "--fix", action="append", metavar="RANK=NODE:CORE", help="a rank stays on this core; again for more"
@@ -101,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             "cores_per_rank",
             "keep_nodes",
             "memory_bound",
+            "memory",
         )
         _refuse(args, "a graph", "input", *options)
         return place_graph.run(args)
@@ -122,6 +126,7 @@ def _refuse(args: argparse.Namespace, placed: str, *names: str) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
@@ -133,7 +138,6 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
-    from rankwise.replay.source import load as load_source
 
     terminal = Terminal(args)
     output = _output(args)
@@ -147,20 +151,7 @@ def _run(args: argparse.Namespace) -> int:
             "`--hosts` names the nodes in the files of launchers",
             "name the launcher with `--format`, or such a file with `--current`",
         )
-    if not os.path.isdir(args.input):
-        raise RankwiseError(
-            f"`{args.input}` is not a recording directory",
-            "record a program: `rankwise record --trace -- ...`",
-        )
-    source = load_source(args.input)
-    if source.kind != "recording":
-        raise RankwiseError(
-            f"`{args.input}` is a trace of OTF2, and a placement is searched for a recording",
-            "record the program: `rankwise record --trace -- ...`; "
-            "`rankwise predict` compares placements of a trace",
-        )
-    for what, count in source.omitted.items():
-        terminal.warning(f"not replayed: {what} ({count})", "omitted")
+    source = _source(args, terminal)
     predictor = _predictor(args, source, machine, topology)
     ranks = source.schedule.ranks
     search = PlacementSearch(
@@ -185,12 +176,15 @@ def _run(args: argparse.Namespace) -> int:
     save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
+    screening = _screening(search, predictor)
     candidates = _with_intervals(found, predictor, terminal)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        terminal.json(_document(args, output, candidates, topology, machine) | {"launch": words})
+        document = _document(args, output, candidates, topology, machine)
+        terminal.json(document | {"screening": screening and asdict(screening), "launch": words})
     else:
         _show(terminal, candidates, topology, machine)
+        _show_screening(terminal, screening)
         if words:
             terminal.result(f"\n{words}")
             if " -rankmap " in words:
@@ -198,6 +192,29 @@ def _run(args: argparse.Namespace) -> int:
         terminal.wrote(output)
         terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
     return 0
+
+
+def _source(args: argparse.Namespace, terminal: Terminal) -> Source:
+    """The recording, and a warning of what is not replayed of it."""
+    from rankwise.replay.source import MEMORY_BYTES
+    from rankwise.replay.source import load as load_source
+
+    if not os.path.isdir(args.input):
+        raise RankwiseError(
+            f"`{args.input}` is not a recording directory",
+            "record a program: `rankwise record --trace -- ...`",
+        )
+    memory_bytes = MEMORY_BYTES if args.memory is None else args.memory
+    source = load_source(args.input, memory_bytes=memory_bytes)
+    if source.kind != "recording":
+        raise RankwiseError(
+            f"`{args.input}` is a trace of OTF2, and a placement is searched for a recording",
+            "record the program: `rankwise record --trace -- ...`; "
+            "`rankwise predict` compares placements of a trace",
+        )
+    for what, count in source.omitted.items():
+        terminal.warning(f"not replayed: {what} ({count})", "omitted")
+    return source
 
 
 def _search(
@@ -220,6 +237,22 @@ def _search(
         return search.run(
             predictor.predict, current, args.seed, budget_s, screen=predictor.screen_s, told=told
         )
+
+
+def _screening(search: PlacementSearch, predictor: Predictor) -> ScreenError | None:
+    """How far the screen that the search went by is from the replays that decided."""
+    import numpy as np
+
+    from rankwise.replay.decision import ScreenError
+
+    if search.objective != "time" or predictor.in_windows:  # where screened times are replayed ones
+        return None
+    placements = [each.placement for each in search.judged]
+    times = np.array([each.makespan_s for each in search.judged])
+    try:
+        return ScreenError.of(predictor.screen_s(placements), times)
+    except KeyboardInterrupt:
+        return None
 
 
 def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topology: Topology) -> Predictor:
@@ -356,6 +389,17 @@ def _show_sharing(
             ]
         )
     terminal.table(head, rows)
+
+
+def _show_screening(terminal: Terminal, screening: ScreenError | None) -> None:
+    """How far the times that the search went by are from those that decided."""
+    if screening is None or screening.gap is None:
+        return
+    order = "" if screening.tau is None else f", tau of their order {screening.tau:.2f}"
+    terminal.result(
+        f"\nsearched by screened times, decided by replayed ones: {screening.gap:.1%} apart\n"
+        f"(mean of {screening.placements} placements{order})"
+    )
 
 
 def _some(ranks: tuple[int, ...]) -> str:

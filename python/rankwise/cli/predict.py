@@ -97,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     source = load(args.input, args.library, args.flops, counts_suffice=True, memory_bytes=memory_bytes)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
+    _say_unused(args, terminal, source.kind)
     if source.kind == "counts":
         _counts_only(args, terminal)
     if source.in_windows:
@@ -169,6 +170,28 @@ def _check(args: argparse.Namespace) -> None:
         from rankwise.cli.predict_plot import check
 
         check(args.plot)
+
+
+def _say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None:
+    """Options that change nothing for what was read, each with the reason."""
+    goal, no_trace = (
+        "GOAL has messages and times only",
+        "without a trace there is no order of calls to replay",
+    )
+    timed = {
+        "recording": "a recording has computation as times",
+        "otf2": "an OTF2 trace has computation as times",
+        "counts": "a recording has computation as times",
+    }
+    small = "only recordings are replayed in windows"
+    unused = {
+        "flops": {**timed, "goal": goal, "goal-binary": goal},
+        "library": {"goal": goal, "goal-binary": goal, "counts": no_trace},
+        "memory": {"goal": small, "goal-binary": small, "simgrid": small, "otf2": small, "counts": no_trace},
+    }
+    for option, reasons in unused.items():
+        if getattr(args, option) is not None and kind in reasons:
+            terminal.warning(f"`--{option}` changes nothing: {reasons[kind]}", "unused-option")
 
 
 def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:

@@ -120,6 +120,7 @@ class PlacementSearch:
         self._first_slot = np.concatenate([[0], np.cumsum(room)])[:-1]
         heads = {(node, cores[0]): slot for (node, cores), slot in self._slot_of.items()}
         self._stopped = False
+        self.judged: list[Candidate] = []
         self._fixed: dict[int, int] = {}
         for rank, (node, core) in self.constraints.fixed.items():
             if (node, core) not in heads:
@@ -301,6 +302,7 @@ class PlacementSearch:
         if by_time:
             found = self._screened([each for each in known if each.allowed], found, screen, seed, end, told)
         known, found = self._judged(known, found[:judged], judge, told)
+        self.judged = [*known, *found]
         best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         return [*known, replace(best, name="optimised")]
 

@@ -56,9 +56,35 @@ def decide(screen: Judge, replay: Judge, placements: Sequence[Each], part: float
         screened_s=screened,
         replayed=chosen,
         replayed_s=times,
-        gap=float(np.mean(np.abs(screened[chosen] / times - 1))) if (times > 0).all() else math.nan,
+        gap=_gap(screened[chosen], times),
         tau=kendall(screened[chosen], times),
     )
+
+
+@dataclass(frozen=True)
+class ScreenError:
+    """How far screened times of placements are from their replayed ones.
+
+    Attributes:
+        placements: How many were compared.
+        gap: Mean of how far screened times are from replayed ones, as a part of these; `None` if a time is 0.
+        tau: Kendall's tau-b of both orders; `None` if there is no order to compare.
+    """
+
+    placements: int
+    gap: float | None
+    tau: float | None
+
+    @classmethod
+    def of(cls, screened_s: np.ndarray, replayed_s: np.ndarray) -> ScreenError:
+        """Of the same placements in the same order."""
+        tau = kendall(screened_s, replayed_s)
+        gap = _gap(screened_s, replayed_s)
+        return cls(len(replayed_s), *(None if math.isnan(value) else value for value in (gap, tau)))
+
+
+def _gap(screened_s: np.ndarray, replayed_s: np.ndarray) -> float:
+    return float(np.mean(np.abs(screened_s / replayed_s - 1))) if (replayed_s > 0).all() else math.nan
 
 
 def kendall(one: np.ndarray, other: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
 from rankwise.replay.decision import Decision, decide
 from rankwise.replay.expansions import Expansions, partition
-from rankwise.replay.layout import layout, links, reordered, topology_of, without_buffers
+from rankwise.replay.layout import has_buffers, layout, links, reordered, topology_of, without_buffers
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.replay import Replay
@@ -124,6 +124,8 @@ class Predictor:
             None,
             None,
         )  # the last expansion that was replayed in that order, and itself so
+        if self.in_windows:
+            self._check_in_windows()
         self.run: RecordedRun | None = None
         self._draws = draws
         rng = np.random.default_rng(seed)
@@ -136,6 +138,22 @@ class Predictor:
     def in_windows(self) -> bool:
         """Whether replays read the traces again; ties are served by the numbers of ranks then."""
         return isinstance(self.schedule, _core.replay.StreamedTrace)
+
+    def _check_in_windows(self) -> None:
+        """Refuse what a replay in windows leaves out, by name: it would be left out of the time, too."""
+        found = {part: [f"`{each}`" for each in names] for part, names in self._sharing.switched_on().items()}
+        if self._network:
+            found["switches"] = ["the switches"]
+        if self.switches.buffers and self.switches.progress and has_buffers(self.machine):
+            found["buffers"] = ["the socket buffers"]
+        if found:
+            names = [name for each in found.values() for name in each]
+            parts = " ".join(f"--without {part}" for part in found)
+            raise RankwiseError(
+                f"a trace that is replayed in windows has interfaces and cores alone: {', '.join(names)} of machine "
+                f"`{self.machine.name}` cannot be used",
+                f"leave it out with `{parts}`, or replay the schedule as a whole, with more `--memory`",
+            )
 
     @property
     def slows_computation(self) -> bool:
