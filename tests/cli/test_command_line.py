@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -232,6 +233,25 @@ def test_a_result_that_cannot_be_written_is_an_error_and_no_bug():
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     expected = "error: the result could not be written to stdout: no space left on device\n"
     assert (done.returncode, done.stderr) == (1, expected)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_the_caller_closed_is_no_bug(tmp_path, closed):
+    # GIVEN a program that tells which of its standard streams are open
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\nfor n in 0 1 2; do [ -e /proc/$$/fd/$n ] && echo $n >> $0.open; done; exit 3\n"
+    )
+    program.chmod(0o755)
+    commands = {"--version": 0, f"record --mpi mpich -o {tmp_path}/x.rw -- {program}": 3}
+    for words, status in commands.items():
+        script = f"{sys.executable} -m rankwise {words} {closed}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done.stderr
+    # THEN it sees what it sees without Rankwise
+    open_ones = [str(n) for n, mark in enumerate(["<&-", ">&-", "2>&-"]) if mark not in closed.split()]
+    left = Path(f"{program}.open").read_text().split() if Path(f"{program}.open").exists() else []
+    assert left == open_ones
 
 
 def test_a_command_to_type_next_is_wrapped_where_its_options_begin():

@@ -195,6 +195,19 @@ def test_time_is_split_into_mpi_and_the_rest(tmp_path):
     assert recording.context["partial_ranks"] == [{"rank": 1, "why": "MPI_Finalize was not reached"}]
 
 
+def test_a_killed_rank_lived_as_long_as_its_calls_took_and_until_the_one_that_did_not_return(tmp_path):
+    # GIVEN clocks that were read last after 1 ms, then calls of 5 ms, and of the other rank a call after 8 ms
+    first = Rank(0, 2, run_ns=1_000_000, flags=0)
+    first.count("MPI_Barrier", ns=5_000_000)
+    second = Rank(1, 2, run_ns=1_000_000, flags=0, in_call=("MPI_Recv", 8_000_000))
+    second.count("MPI_Barrier", ns=5_000_000)
+    ranks = Recording.open(write_recording(tmp_path / "killed.rw", [first, second])).ranks
+    # THEN no rank was longer in MPI than it lived
+    assert ranks["time_s"].to_list() == pytest.approx([0.005, 0.008])
+    assert ranks["mpi_s"].to_list() == pytest.approx([0.005, 0.005])
+    assert ranks["compute_s"].to_list() == pytest.approx([0.0, 0.003])
+
+
 def test_threads_of_a_process_are_added_up(tmp_path):
     first, second = Rank(0, 1), Rank(0, 1, thread=1, flags=0)
     for rank in (first, second):

@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rankwise.cli import failures
     from rankwise.cli.parsing import build_parser, parse
 
+    failures.open_closed_streams()
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in failures.ours(argv) if word in COMMANDS), None)
     try:

@@ -60,6 +60,21 @@ def stdout_fails(error: OSError) -> bool:
     return False
 
 
+def open_closed_streams() -> None:
+    """Give a stream that the caller closed (`>&-`) an end that leads nowhere, in this process only.
+
+    Its number is taken as well: the next file that is opened would get it, and with it what is meant for the stream.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, and is closed in what is started
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
+
+
 def silence_streams() -> None:
     """Point stdout and stderr at nowhere, so that the interpreter does not complain again when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -260,9 +260,13 @@ def ranks(job: Job) -> pl.DataFrame:
 
 
 def _time_s(thread: Thread) -> float:
-    # A rank that was killed ran at least until its clocks were read last.
-    end = thread.rank["finalize_ticks"] or thread.rank["last_ticks"]
-    return thread.seconds(max(end - thread.rank["init_ticks"], 0))
+    rank = thread.rank
+    if rank["finalize_ticks"]:
+        return thread.seconds(max(rank["finalize_ticks"] - rank["init_ticks"], 0))
+    # A rank that was killed ran at least until its clocks were read last, until the call that did not return, and as
+    # long as its calls took.
+    end = max(rank["last_ticks"], rank["in_call_begin_ticks"] if thread.in_call and thread.timed else 0)
+    return max(thread.seconds(max(end - rank["init_ticks"], 0)), _mpi_s(thread))
 
 
 def _mpi_s(thread: Thread) -> float:
