@@ -11,8 +11,9 @@
  * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file
  * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
  *
- *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 V2 V3 V4 V5
- * SETTING ROTATE point  STEP TEST PAIRS FROM TO BYTES REASON wrong  STEP TEST PAIRS FROM TO BYTES
+ *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 .. V5 SETTING ROTATE
+ *     point STEP TEST PAIRS FROM TO BYTES REASON
+ *     wrong STEP TEST PAIRS FROM TO BYTES
  *
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the
  * time a cache line needed from one rank to the other just before, -1 if they share no memory. REASON says
