@@ -11,7 +11,8 @@
  * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file
  * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
  *
- *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 .. V5 SETTING ROTATE
+ *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 .. V5
+ *            SETTING ROTATE
  *     point STEP TEST PAIRS FROM TO BYTES REASON
  *     wrong STEP TEST PAIRS FROM TO BYTES
  *

@@ -17,6 +17,7 @@ from rankwise.machine.file import Machine, Node, save
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.declared import declared
+from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.memories import memory
 from rankwise.measure.node_text import synthetic_of
@@ -102,9 +103,12 @@ def write(session: Session, path: Path) -> Written:
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
     )
-    # On emulated nodes all ranks stream through the one memory of the machine beneath.
-    shared = [] if built.node.host_cores else memory(table, built.link_classes)
-    built = msgspec.structs.replace(built, answers=entries(answers), resources=[*built.resources, *shared])
+    # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
+    if not built.node.host_cores:
+        cores, links = interrupt_core(table, session.plan, built.link_classes)
+        resources = [*built.resources, *memory(table, built.link_classes), *cores]
+        built = msgspec.structs.replace(built, resources=resources, link_classes=links)
+    built = msgspec.structs.replace(built, answers=entries(answers))
     return Written(kept, path, built, findings, answers, save(built, path))
 
 

@@ -60,15 +60,15 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     )
     values: dict[str, Value] = {"cache_misses": "counted" if counted else None}
     reasons = {} if counted else {"cache_misses": NO_COUNTERS}
-    serving, share = _serving(by_core)
-    values["serving_core"] = serving
-    if serving is None:
+    served_by, share = serving(by_core)
+    values["serving_core"] = served_by
+    if served_by is None:
         reasons["serving_core"] = share
     small = {core: trip for (core, size), trip in trips.items() if size == min(SIZES)}
     large = {core: per(size, time) for (core, size), time in further.items() if size == max(SIZES)}
     said = [
-        f"core {serving} serves the network ({share})"
-        if serving is not None
+        f"core {served_by} serves the network ({share})"
+        if served_by is not None
         else f"no single core serves the network ({share})"
     ]
     if small:
@@ -98,7 +98,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     )
 
 
-def _serving(by_core: pl.DataFrame) -> tuple[int | None, str]:
+def serving(by_core: pl.DataFrame) -> tuple[int | None, str]:
     """The core with most of the softirqs that serve the network, and the evidence or the reason why there is none."""
     counts = (
         by_core.group_by("setting")
