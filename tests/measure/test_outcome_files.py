@@ -4,6 +4,7 @@
 import argparse
 import dataclasses
 import json
+import types
 import xml.etree.ElementTree as ElementTree
 
 import msgspec
@@ -16,13 +17,15 @@ from rankwise.cli import measure_end, measure_plot
 from rankwise.cli.terminal import Terminal
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Node, dumps, loads
-from rankwise.measure import figure, page
+from rankwise.machine.topology import from_synthetic
+from rankwise.measure import figure, outcome, page
 from rankwise.measure.answer_table import document, entries, text
 from rankwise.measure.curves import curves
 from rankwise.measure.machine_file import find, machine
 from rankwise.measure.questions import answers
 from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot
 from rankwise.measure.statistics import Median
+from rankwise.quantities import bytes_text
 
 KNOWN = Median(2e-6, 1e-6, 3e-6, 9)
 MINUS = Median(-1, -2, 0, 3)
@@ -159,14 +162,25 @@ def test_the_machine_file_and_the_answer_say_the_same_of_progress(findings):
 
 def test_both_errors_of_a_fit_are_told_in_80_columns(findings, capsys):
     terminal = Terminal(argparse.Namespace(quiet=0, verbose=0, color="never", no_progress=True))
-    measure_end._held_out(terminal, findings)
+    measure_end._errors(terminal, findings)
     fit = findings.channels["package"].fit
-    assert f"not fitted to  package {100 * fit.held_out_error:.0f} %" in capsys.readouterr().out
-    assert measure_end._row(findings.channels["package"])[-1].startswith(f"{100 * fit.worst_error:.0f} % at ")
+    said = capsys.readouterr().out
+    assert f"not fitted to  package {100 * fit.held_out_error:.0f} %" in said
+    assert f"error is largest  package {bytes_text(fit.worst_bytes)}" in said
+    assert measure_end._row(findings.channels["package"])[-1] == f"{100 * fit.worst_error:.0f} %"
     # THEN the widest values of a channel fit
     wide = ("package", "1.23 us", "±100 %", "12.3 GB/s", "1.23 us", "1.23 us", ">4.19 MB", "100 %")
     terminal.table(measure_end.COLUMNS, [wide])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_channels_that_only_other_kinds_of_nodes_have_are_not_written(findings):
+    some = dataclasses.replace(findings, channels=dict(findings.channels), missing={})
+    nodes = {"a": from_synthetic("package:2 core:2"), "b": from_synthetic("package:1 l2:2 core:2")}
+    some.channels["L2"] = some.channels["package"]
+    outcome._only_known(some, types.SimpleNamespace(topologies=nodes))
+    assert list(some.channels) == ["package"]
+    assert some.missing == {"L2": "only nodes unlike `a`, which is written for all, have it"}
 
 
 def test_the_widest_table_of_answers_fits_80_columns(capsys):

@@ -59,7 +59,7 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     rows = [_row(found) for found in written.findings.channels.values()]
     if rows:
         terminal.table(COLUMNS, rows)
-    _held_out(terminal, written.findings)
+    _errors(terminal, written.findings)
     _capacities(terminal, written.findings)
     _answers(terminal, written.answers)
     for found in written.findings.channels.values():
@@ -87,15 +87,20 @@ def _row(found) -> tuple[str, ...]:
         seconds_text(first.o_s.value),
         seconds_text(first.o_receive_s.value),
         "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
-        f"{100 * found.fit.worst_error:.0f} % at {bytes_text(found.fit.worst_bytes)}",
+        f"{100 * found.fit.worst_error:.0f} %",
     )
 
 
-def _held_out(terminal: Terminal, findings) -> None:
+def _errors(terminal: Terminal, findings) -> None:
+    """Where lines are furthest from points, and how far from points that they were not fitted to."""
+    fits = {name: found.fit for name, found in findings.channels.items()}
+    worst = [f"{name} {bytes_text(fit.worst_bytes)}" for name, fit in fits.items()]
+    if worst:
+        terminal.result(f"\nsizes where the error is largest  {', '.join(worst)}")
     errors = {name: found.fit.held_out_error for name, found in findings.channels.items()}
     told = [f"{name} {100 * error:.0f} %" for name, error in errors.items() if error is not None]
     if told:
-        terminal.result(f"\nerror at sizes that the lines were not fitted to  {', '.join(told)}")
+        terminal.result(f"error at sizes that the lines were not fitted to  {', '.join(told)}")
 
 
 def _capacities(terminal: Terminal, findings) -> None:

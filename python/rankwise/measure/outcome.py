@@ -13,7 +13,9 @@ import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc
+from rankwise.machine.channels import channel_names
 from rankwise.machine.file import Machine, Node, save
+from rankwise.machine.topology import Topology
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.declared import declared
@@ -90,6 +92,7 @@ def write(session: Session, path: Path) -> Written:
     kept = samples_path(path)
     sample_files.save(table, kept)
     findings = find(table, session.plan.missing)
+    _only_known(findings, session)
     if not findings.channels:
         raise _nothing(findings, table, kept)
     answers = ask(table, session.plan, session.effort.quick)
@@ -110,6 +113,15 @@ def write(session: Session, path: Path) -> Written:
         built = msgspec.structs.replace(built, resources=resources, link_classes=links)
     built = msgspec.structs.replace(built, answers=entries(answers))
     return Written(kept, path, built, findings, answers, save(built, path))
+
+
+def _only_known(findings: Findings, session: Session) -> None:
+    """Leave out channels of which the file's one kind of node has none: no prediction could use them."""
+    host, node = next(iter(session.topologies.items()))
+    known = channel_names(Topology.of(node, 1))
+    for channel in [name for name in findings.channels if name not in known]:
+        del findings.channels[channel]
+        findings.missing[channel] = f"only nodes unlike `{host}`, which is written for all, have it"
 
 
 def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseError:
