@@ -6,8 +6,10 @@
 #define FIRST_BUCKETS 4096u
 #define SLAB_RECORDS 512u
 
-uint64_t rw_requests_known;
+uint64_t rw_requests_near, rw_requests_in_table;
+struct rw_near_request rw_near[1u << RW_NEAR_BITS];
 _Static_assert(sizeof(struct rw_request) <= 64, "a request's record fits a cache line");
+_Static_assert(sizeof(struct rw_near_request) == 32, "two requests that are near fit a cache line");
 
 static int lock;
 static struct rw_request *first_buckets[FIRST_BUCKETS];
@@ -78,15 +80,36 @@ struct rw_request *rw_request_new(int kind, unsigned call) {
     return request;
 }
 
-void rw_request_add(struct rw_request *request, uintptr_t handle) {
-    rw_lock(&lock);
-    if (rw_requests_known > 4 * ((uint64_t)1 << bucket_bits))
-        more_buckets();
+static void put(struct rw_request *request, uintptr_t handle) {
     struct rw_request **bucket = bucket_of(handle);
     request->handle = handle;
     request->next = *bucket;
     *bucket = request;
-    __atomic_store_n(&rw_requests_known, rw_requests_known + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&rw_requests_in_table, rw_requests_in_table + 1, __ATOMIC_RELAXED);
+}
+
+/* Another request has got this handle, or it takes part in more than near ones do: into the table. */
+static void move_away(uintptr_t handle) {
+    struct rw_near_request *slot = rw_near_slot(handle);
+    if (!handle || slot->handle != handle)
+        return;
+    if (!spare)
+        more_records();
+    struct rw_request *request = spare, *next = request ? request->next : NULL;
+    if (!request)
+        return;
+    spare = next;
+    *request = (struct rw_request){.maker = rw_current()};
+    rw_near_take(slot, request);
+    put(request, handle);
+}
+
+void rw_request_add(struct rw_request *request, uintptr_t handle) {
+    rw_lock(&lock);
+    if (rw_requests_in_table > 4 * ((uint64_t)1 << bucket_bits))
+        more_buckets();
+    move_away(handle);
+    put(request, handle);
     rw_unlock(&lock);
 }
 
@@ -110,6 +133,7 @@ static struct rw_request **find(uintptr_t handle, enum use how) {
 
 static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
     rw_lock(&lock);
+    move_away(handle);
     struct rw_request **link = find(handle, how);
     if (link) {
         struct rw_request *request = *link;
@@ -124,7 +148,7 @@ static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
             *link = request->next;
             request->next = spare;
             spare = request;
-            __atomic_store_n(&rw_requests_known, rw_requests_known - 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&rw_requests_in_table, rw_requests_in_table - 1, __ATOMIC_RELAXED);
         }
     }
     rw_unlock(&lock);
@@ -137,6 +161,6 @@ int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(
 
 int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) { return use(handle, cancelled, CANCEL); }
 
-int rw_request_take(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, TAKE); }
+int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, TAKE); }
 
 int rw_request_drop(uintptr_t handle, struct rw_request *dropped) { return use(handle, dropped, DROP); }

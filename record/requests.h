@@ -9,11 +9,15 @@
  * A handle is looked up after the call that completed it. By then another thread may have got it again, so with
  * MPI_THREAD_MULTIPLE what the same thread made is meant; of others, which may have passed theirs on, the oldest, made
  * before the call began. Of its own, or with one thread, it is the newest, should a completion have gone unseen.
+ *
+ * Without MPI_THREAD_MULTIPLE, what is completed once is kept near: in the slot of its handle, one a slot. All others are
+ * in a table, as are those whose handle another request has got since.
  */
 #ifndef RANKWISE_RECORD_REQUESTS_H
 #define RANKWISE_RECORD_REQUESTS_H
 
 #include "communicators.h"
+#include "process.h"
 #include "thread.h"
 
 enum rw_request_kind {
@@ -72,11 +76,8 @@ static inline void rw_requests_may_end(struct rw_thread *thread) {
         thread->requests_before = __atomic_load_n(&rw_process.requests, __ATOMIC_RELAXED);
 }
 
-/**
- * @brief The operation is over: copy its record and forget it, or make it inactive if persistent.
- * @return 1, or 0 if no record is known under this handle.
- */
-RW_HIDDEN int rw_request_take(uintptr_t handle, struct rw_request *taken);
+/** @brief What rw_request_take() does with a request that is in the table. */
+RW_HIDDEN int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken);
 
 /** @brief The request is freed: copy its record and forget it, persistent or not. */
 RW_HIDDEN int rw_request_drop(uintptr_t handle, struct rw_request *dropped);
@@ -90,9 +91,80 @@ RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
 /** @brief Copy the record. */
 RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
 
-/* How many there are: without any, completion calls need no look. A thread sees at least those it has made itself. */
-extern uint64_t rw_requests_known RW_HIDDEN;
-static inline uint64_t rw_any_requests(void) { return __atomic_load_n(&rw_requests_known, __ATOMIC_RELAXED); }
+/* How many are near, and in the table: without any, completion calls need no look. A thread sees those it has made. */
+extern uint64_t rw_requests_near, rw_requests_in_table RW_HIDDEN;
+static inline int rw_any_requests(void) {
+    return rw_requests_near || __atomic_load_n(&rw_requests_in_table, __ATOMIC_RELAXED);
+}
+
+/* What rw_request has of a request that is not persistent, two to a cache line. */
+#define RW_NEAR_BITS 10u
+struct rw_near_request {
+    uintptr_t handle; /* 0: the slot is free */
+    uint64_t number;
+    union {
+        struct rw_group *peers; /* receives */
+        uint64_t bytes;         /* sends */
+    };
+    uint32_t peer; /* sends */
+    uint16_t call;
+    uint8_t kind;
+    uint8_t counted;
+};
+extern struct rw_near_request rw_near[1u << RW_NEAR_BITS] RW_HIDDEN;
+
+static inline struct rw_near_request *rw_near_slot(uintptr_t handle) {
+    return &rw_near[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_NEAR_BITS)];
+}
+
+/**
+ * @brief A slot near for a new request, numbered; its other fields are to be filled in. NULL if another one has it, or
+ *        threads may call at the same time: then it belongs in the table.
+ */
+static inline struct rw_near_request *rw_near_add(uintptr_t handle, int kind, unsigned call) {
+    struct rw_near_request *const slot = rw_near_slot(handle);
+    if (RW_UNLIKELY(rw_process.multiple || slot->handle || !handle))
+        return NULL;
+    slot->handle = handle;
+    slot->number = rw_process.requests++;
+    slot->call = (uint16_t)call;
+    slot->kind = (uint8_t)kind;
+    rw_requests_near++;
+    return slot;
+}
+
+static inline void rw_near_forget(struct rw_near_request *slot) {
+    slot->handle = 0;
+    rw_requests_near--;
+}
+
+static inline void rw_near_take(struct rw_near_request *slot, struct rw_request *taken) {
+    taken->number = slot->number;
+    taken->call = slot->call;
+    taken->kind = slot->kind;
+    taken->persistent = taken->active = taken->cancelling = 0;
+    taken->counted = slot->counted;
+    if (slot->kind == RW_REQUEST_RECEIVE) {
+        taken->peers = slot->peers;
+    } else {
+        taken->bytes = slot->bytes;
+        taken->peer = slot->peer;
+    }
+    rw_near_forget(slot);
+}
+
+/**
+ * @brief The operation is over: copy its record and forget it, or make it inactive if persistent.
+ * @return 1, or 0 if no record is known under this handle.
+ */
+static inline int rw_request_take(uintptr_t handle, struct rw_request *taken) {
+    struct rw_near_request *const slot = rw_near_slot(handle);
+    if (RW_LIKELY(slot->handle == handle && handle)) {
+        rw_near_take(slot, taken);
+        return 1;
+    }
+    return __atomic_load_n(&rw_requests_in_table, __ATOMIC_RELAXED) && rw_request_take_from_table(handle, taken);
+}
 
 /* Message handles live in the same table, their bits inverted so that they never equal a request. */
 static inline uintptr_t rw_message_key(MPI_Message message) { return (uintptr_t)message ^ ~(uintptr_t)0; }

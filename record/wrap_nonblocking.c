@@ -13,12 +13,20 @@ static void add_send_request(struct rw_thread *thread, unsigned call, const stru
                              int persistent) {
     if (!persistent && !kept_whole(thread))
         return;
+    const uint32_t peer = sent->peer < 0 ? RW_PEER_UNKNOWN : (uint32_t)sent->peer;
+    struct rw_near_request *near = persistent ? NULL : rw_near_add((uintptr_t)made, RW_REQUEST_SEND, call);
+    if (near) {
+        near->counted = sent->peer != -1;
+        near->peer = peer;
+        near->bytes = sent->bytes;
+        return;
+    }
     struct rw_request *request = rw_request_new(RW_REQUEST_SEND, call);
     if (!request)
         return;
     request->persistent = (uint8_t)persistent;
     request->counted = sent->peer != -1;
-    request->peer = sent->peer < 0 ? RW_PEER_UNKNOWN : (uint32_t)sent->peer;
+    request->peer = peer;
     request->bytes = sent->bytes;
     rw_request_add(request, (uintptr_t)made);
 }
@@ -42,6 +50,11 @@ static void add_receive_request(struct rw_thread *thread, unsigned call, const s
                                 MPI_Request made, int persistent) {
     if (posted->peer == -1 && !persistent && !kept_whole(thread))
         return;
+    struct rw_near_request *near = persistent ? NULL : rw_near_add((uintptr_t)made, RW_REQUEST_RECEIVE, call);
+    if (near) {
+        near->peers = posted->comm->peers;
+        return;
+    }
     struct rw_request *request = rw_request_new(RW_REQUEST_RECEIVE, call);
     if (!request)
         return;
@@ -85,7 +98,8 @@ static void trace_nonblocking(struct rw_thread *thread, unsigned call, uint64_t 
 RW_CALLS_isend(ISENDS)
 RW_CALLS_send_init(SEND_INITS)
 
-#define POSTED_Recv rw_envelope(thread, count, datatype, source, tag, comm)
+/* Its size is for the trace only. */
+#define POSTED_Recv rw_envelope(thread, RW_UNLIKELY(thread->traced) ? (int64_t)count : 0, datatype, source, tag, comm)
 #define POSTED_Mrecv with_capacity(thread, given_message, count, datatype)
 #define BEFORE_Recv
 #define BEFORE_Mrecv const MPI_Message given_message = *message
