@@ -265,6 +265,13 @@ def test_bad_input_is_one_sentence_and_a_hint(goal, capsys, words, status, expec
     assert expected in out.err and "hint:" in out.err
 
 
+def test_a_machine_of_many_more_nodes_than_ranks_is_used_as_far_as_there_are_ranks(goal, capsys):
+    (one,) = predicted(capsys, goal, "--machine", str(Path(MACHINE).with_name("lumi-c.machine.toml")))[
+        "placements"
+    ]
+    assert one["name"] == "blocked 4x1"
+
+
 def test_ranks_that_the_machine_has_no_cores_for_are_refused(goal, tmp_path, capsys):
     small = tmp_path / "small.machine.toml"
     text = Path(MACHINE).read_text().replace("count = 4", "count = 1").replace(NODE, "package:2 core:1 pu:1")

@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
@@ -78,6 +79,27 @@ def test_without_trace_there_is_a_coarse_estimate_and_it_says_so(tmp_path, capsy
         assert main([*words, option, str(tmp_path / "x.out")]) == 1
         assert f"has no trace, which `{option}` needs" in capsys.readouterr().err
     assert not (tmp_path / "x.out").exists()
+
+
+def test_ranks_that_waited_for_cores_make_the_estimate_an_interval(tmp_path, capsys):
+    # GIVEN recordings without trace of two ranks that are in MPI for 0.9 of 1 s, and wait for a core for 0.8 s or never
+    times = {}
+    for waited in (0, 800_000_000):
+        ranks = [Rank(me, 2, runqueue_wait_ns=waited) for me in range(2)]
+        for rank in ranks:
+            rank.count("MPI_Wait", 900_000_000)
+        recording = write_recording(tmp_path / f"{waited}.rw", ranks)
+        words = ["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1", "--json"]
+        assert main(words) == 0
+        out, error = capsys.readouterr()
+        assert "[no-trace]" in error
+        assert ("[shared-cores]" in error) == bool(waited)
+        times[waited] = json.loads(out)["placements"][0]
+    # THEN they compute for 0.1 s in the one, for 0.02 to 0.1 s in the other
+    assert times[0]["interval"] is None
+    interval = times[800_000_000]["interval"]
+    assert interval["high_s"] == pytest.approx(times[0]["makespan_s"], rel=0.01)
+    assert interval["high_s"] / interval["low_s"] == pytest.approx(5, rel=0.1)
 
 
 def test_a_schedule_that_is_too_large_is_replayed_in_windows_with_the_same_numbers(tmp_path, capsys):

@@ -75,7 +75,23 @@ def test_ranks_on_one_core_share_it():
 
 def test_time_in_the_run_queue_is_no_computation():
     what = counts([], compute=(0.5, 0.5), waited=(0.4, None), time=(1.0, 1.0))
-    assert what.computation_s == pytest.approx([0.5 * 0.6, 0.5])
+    assert what.computation_low_s == pytest.approx([0.5 * 0.6, 0.5])
+    assert what.computation_high_s == pytest.approx([0.5, 0.5])
+    assert what.computation_s == pytest.approx([0.15**0.5, 0.5])
+
+
+def test_what_is_not_known_of_computation_on_shared_cores_is_the_interval():
+    # GIVEN two ranks that take turns on one core: each computes 1 s undisturbed, and gives way in MPI for 9 s
+    what = counts([], compute=(1.0, 1.0), waited=(8.0, 8.0), time=(10.0, 10.0))
+    where = machine(nodes=2)
+    predictor, _ = predict(what, where)
+    placement = allocate(2, 2, 1, predictor.topology.nodes[0], "blocked")[0]
+    prediction = predictor.predict_with_interval(placement)
+    assert (prediction.interval.low_s, prediction.interval.high_s) == pytest.approx((0.2, 1.0))
+    assert prediction.interval.low_s < prediction.makespan_s < prediction.interval.high_s
+    # AND where nobody waited there is nothing to say
+    alone, _ = predict(counts([]), where)
+    assert alone.predict_with_interval(placement).interval is None
 
 
 def test_losses_are_found_the_same_way():

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     _say_unused(args, terminal, source.kind)
     if source.kind == "counts":
-        _counts_only(args, terminal)
+        _counts_only(args, terminal, source.schedule.computation_factor)
     if source.in_windows:
         _in_windows(args, terminal, source)
     if args.goal:
@@ -194,7 +194,7 @@ def _say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None
             terminal.warning(f"`--{option}` changes nothing: {reasons[kind]}", "unused-option")
 
 
-def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
+def _counts_only(args: argparse.Namespace, terminal: Terminal, computation_factor: float) -> None:
     """A recording without trace: say how coarse that is, refuse what needs the order of calls."""
     again = "record it again with its trace: `rankwise record --trace -- ...`"
     for option in ("loggops", "goal", "perfetto", "memory_bound"):
@@ -206,6 +206,13 @@ def _counts_only(args: argparse.Namespace, terminal: Terminal) -> None:
         "no-trace",
         again,
     )
+    if computation_factor > _FAR_OFF:
+        terminal.warning(
+            "ranks waited for cores while they were recorded: how long they compute is only known to a factor of "
+            f"{computation_factor:.1f}, which is the interval of the times",
+            "shared-cores",
+            "record it with a core for each rank, or with `--trace`",
+        )
 
 
 def _in_windows(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
@@ -454,7 +461,7 @@ def _placements(
     if args.nodes:
         nodes, each = parse_nodes(args.nodes)
     else:
-        nodes = len(topology.nodes)
+        nodes = min(len(topology.nodes), ranks)
         each = -(-ranks // nodes)
     if not args.nodes and each > node.cores:
         raise RankwiseError(

@@ -9,7 +9,7 @@ its node's busiest interface direction has let everything through. Hockney's alp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,9 @@ from rankwise.replay.layout import layout, topology_of
 from rankwise.replay.predict import Prediction, check_ranks, resources, topology_for
 from rankwise.replay.sharing import is_modelled
 from rankwise.replay.switches import Switches
+from rankwise.replay.uncertainty import Interval
+
+_WORTH_SAYING = 1.02
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,10 @@ class Counts:
 
     Attributes:
         ranks: Of MPI_COMM_WORLD.
-        computation_s: Of each rank, outside MPI, less its share of the time that the rank waited for a core.
+        computation_s: Of each rank, what it computes alone on a core: in the middle (geometric mean) of the two below.
+        computation_low_s: The least that it can be: time outside MPI, less as much waiting as over all; ranks
+            that wait in MPI give way more often than ranks that compute.
+        computation_high_s: The most: all time outside MPI, or on a core.
         source: Of each row of the matrix; rows are of one pair, call and size range.
         destination: The same.
         count: Messages of each row.
@@ -45,6 +51,8 @@ class Counts:
     destination: np.ndarray
     count: np.ndarray
     total: np.ndarray
+    computation_low_s: np.ndarray
+    computation_high_s: np.ndarray
     operations: int = 0
 
     @classmethod
@@ -54,10 +62,18 @@ class Counts:
         ordered = ranks.sort("rank")
         compute, time = (ordered[name].to_numpy() for name in ("compute_s", "time_s"))
         waited = ordered["runqueue_wait_s"].fill_null(0.0).to_numpy()
-        on_core = np.clip(1 - waited / np.maximum(time, 1e-12), 0.0, 1.0)
+        on_core_s = np.clip(time - waited, 0.0, None)
+        low = compute * np.clip(on_core_s / np.maximum(time, 1e-12), 0.0, 1.0)
+        high = np.maximum(low, np.minimum(compute, on_core_s))
         names = ("source", "destination", "messages", "bytes")
         columns = (rows[name].to_numpy().astype(np.int64) for name in names)
-        return cls(len(ordered), compute * on_core, *columns)
+        return cls(len(ordered), np.sqrt(low * high), *columns, low, high)
+
+    @property
+    def computation_factor(self) -> float:
+        """How many times longer the ranks may compute than the least they can: 1 where none waited for a core."""
+        low = self.computation_low_s.sum()
+        return float(self.computation_high_s.sum() / low) if low > 0 else 1.0
 
     @property
     def messages(self) -> int:
@@ -146,8 +162,23 @@ class CountsPredictor:
         )
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
-        """As `predict`: how far the estimate is off is not known, and no interval would say it."""
-        return self.predict(placement)
+        """As `predict`, with what is not known of computation where ranks waited for cores while they were recorded.
+
+        How far the estimate is off otherwise is not known, and no interval says it.
+        """
+        prediction, counts = self.predict(placement), self.schedule
+        if counts.computation_factor < _WORTH_SAYING:
+            return prediction
+        low, high = (
+            self._computing(each).makespan_s(placement)
+            for each in (counts.computation_low_s, counts.computation_high_s)
+        )
+        interval = Interval(low, high, low, high, self.machine.confidence, replays=0)
+        return replace(prediction, interval=interval)
+
+    def _computing(self, computation_s: np.ndarray) -> CountsPredictor:
+        counts = replace(self.schedule, computation_s=computation_s)
+        return CountsPredictor(counts, self.machine, self.topology, switches=self.switches)
 
     def makespan_s(self, placement: Placement) -> float:
         """Estimated time alone."""
