@@ -8,6 +8,7 @@ import pytest
 from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
+from rankwise.recording.raw import UNTIMED
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 
@@ -100,6 +101,13 @@ def test_ranks_that_waited_for_cores_make_the_estimate_an_interval(tmp_path, cap
     interval = times[800_000_000]["interval"]
     assert interval["high_s"] == pytest.approx(times[0]["makespan_s"], rel=0.01)
     assert interval["high_s"] / interval["low_s"] == pytest.approx(5, rel=0.1)
+
+
+def test_calls_that_were_only_counted_are_no_estimate(tmp_path, capsys):
+    ranks = [Rank(me, 2, flags=FINALIZED | UNTIMED) for me in range(2)]
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    assert main(["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1"]) == 1
+    assert "nothing says how long the program computes" in capsys.readouterr().err
 
 
 def test_a_schedule_that_is_too_large_is_replayed_in_windows_with_the_same_numbers(tmp_path, capsys):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import LinkClass, Machine
 from rankwise.machine.link_classes import link_index
@@ -244,11 +245,17 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None]:
     """Counts of a recording, and where its ranks ran.
 
     Raises:
-        RankwiseError: It cannot be read, or ranks are missing.
+        RankwiseError: It cannot be read, ranks are missing, or their calls were only counted.
     """
     from rankwise.recording.recording import Recording
     from rankwise.replay.source import check_complete
 
     recording = Recording.open(path)
     check_complete(path, recording.context["missing_ranks"], recording.context["problems"])
-    return Counts.of(recording.messages, recording.ranks), recording.placement
+    ranks = recording.ranks
+    if ranks["compute_s"].has_nulls():
+        raise RankwiseError(
+            f"`{path}` has neither a trace nor how long calls took: nothing says how long the program computes",
+            "record it with its trace: `rankwise record --trace -- ...`",
+        )
+    return Counts.of(recording.messages, ranks), recording.placement
