@@ -12,6 +12,11 @@ namespace rankwise::collectives {
 void broadcast_over(tree_fn tree, const Operation &operation, Writer &writer);
 void reduce_over(tree_fn tree, const Operation &operation, Writer &writer);
 
+// Operators that do not commute: over a tree that keeps the order of ranks, then from its root to that of the
+// operation.
+void reduce_ordered_binomial(const Operation &operation, Writer &writer);
+void reduce_in_order_binary(const Operation &operation, Writer &writer);
+
 // Broadcast of long messages (van de Geijn): the buffer is scattered, then gathered by all.
 void bcast_scatter_recursive_doubling(const Operation &operation, Writer &writer);
 void bcast_scatter_ring(const Operation &operation, Writer &writer);

@@ -47,10 +47,14 @@ void reduce_scatter_nonoverlapping(const Operation &operation, Writer &writer) {
     if (operation.collective == Collective::reduce_scatter_block) {
         then(Collective::scatter, operation.bytes, operation, writer);
     } else if (operation.rank != 0) {
-        writer.receive(0, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
+        if (blocks.bytes(operation.rank, 1) > 0) {
+            writer.receive(0, blocks.bytes(operation.rank, 1), blocks.start(operation.rank));
+        }
     } else {
         for (std::uint32_t peer = 1; peer < operation.size; ++peer) {
-            writer.send(peer, blocks.bytes(peer, 1), blocks.start(peer));
+            if (blocks.bytes(peer, 1) > 0) {
+                writer.send(peer, blocks.bytes(peer, 1), blocks.start(peer));
+            }
         }
     }
 }

@@ -88,7 +88,7 @@ constexpr Rule bcast_rules[] = {
 };
 
 constexpr Rule reduce_rules[] = {
-    {4, 8, "rabenseifner"}, {4, 16, "binary"}, {4, 32, "chain"}, {4, 262144, "linear"}, {4, all, "chain"},
+    {4, 8, "rabenseifner_halves"}, {4, 16, "binary"}, {4, 32, "chain"}, {4, 262144, "linear"}, {4, all, "chain"},
     {8, 4096, "binary"}, {8, 65536, "chain"}, {8, 262144, "binomial"}, {8, 524288, "linear"},
     {8, 1048576, "binomial"}, {8, all, "linear"},
     {16, 8192, "binary"}, {16, all, "binomial"},
@@ -103,13 +103,13 @@ constexpr Rule reduce_rules[] = {
 };
 
 constexpr Rule reduce_noncommutative_rules[] = {
-    {4, 8, "binary"}, {4, all, "linear"},
+    {4, 8, "in_order_binary"}, {4, all, "linear"},
     {8, all, "linear"},
-    {16, 1024, "binary"}, {16, 8192, "linear"}, {16, 16384, "binary"}, {16, 262144, "linear"},
-    {16, all, "binary"},
-    {128, all, "binary"},
-    {256, 512, "binary"}, {256, 1024, "linear"}, {256, all, "binary"},
-    {any, all, "binary"},
+    {16, 1024, "in_order_binary"}, {16, 8192, "linear"}, {16, 16384, "in_order_binary"}, {16, 262144, "linear"},
+    {16, all, "in_order_binary"},
+    {128, all, "in_order_binary"},
+    {256, 512, "in_order_binary"}, {256, 1024, "linear"}, {256, all, "in_order_binary"},
+    {any, all, "in_order_binary"},
 };
 
 constexpr Rule reduce_scatter_rules[] = {
@@ -123,8 +123,8 @@ constexpr Rule reduce_scatter_rules[] = {
 };
 
 constexpr Rule reduce_scatter_block_rules[] = {
-    {4, 131072, "recursive_halving"}, {4, all, "nonoverlapping"},
-    {8, 32, "recursive_doubling"}, {8, 256, "butterfly"}, {8, 8192, "recursive_halving"}, {8, 16384, "butterfly"},
+    {4, 4, "recursive_doubling"}, {4, 131072, "recursive_halving"}, {4, all, "nonoverlapping"},
+    {8, 8, "recursive_halving"}, {8, 32, "recursive_doubling"}, {8, 256, "butterfly"}, {8, 8192, "recursive_halving"}, {8, 16384, "butterfly"},
     {8, 1048576, "recursive_halving"}, {8, all, "nonoverlapping"},
     {16, 4, "nonoverlapping"}, {16, 32, "recursive_halving"}, {16, 128, "butterfly"}, {16, 524288, "recursive_halving"}, {16, 4194304, "nonoverlapping"},
     {16, all, "recursive_halving"},

@@ -29,6 +29,32 @@ void reduce_over(tree_fn tree, const Operation &operation, Writer &writer) {
     }
 }
 
+namespace {
+
+void reduce_and_move(tree_fn tree, std::uint32_t holder, const Operation &operation, Writer &writer) {
+    Operation inner = operation;
+    inner.root = holder;
+    reduce_over(tree, inner, writer);
+    if (operation.root == holder) {
+        return;
+    }
+    if (operation.rank == holder) {
+        writer.send(operation.root, operation.bytes, 0);
+    } else if (operation.rank == operation.root) {
+        writer.receive(holder, operation.bytes, 0);
+    }
+}
+
+} // namespace
+
+void reduce_ordered_binomial(const Operation &operation, Writer &writer) {
+    reduce_and_move(binomial_tree, 0, operation, writer);
+}
+
+void reduce_in_order_binary(const Operation &operation, Writer &writer) {
+    reduce_and_move(in_order_binary_tree, operation.size - 1, operation, writer);
+}
+
 // libnbc's pieces of 8 KiB: as many elements in each, the rest in the last.
 void reduce_segmented_chain(const Operation &operation, Writer &writer) {
     constexpr std::uint64_t piece_bytes = 8192;

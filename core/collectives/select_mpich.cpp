@@ -96,9 +96,10 @@ std::string_view name_of(const Operation &operation) {
     case Collective::bcast:
         return bcast(operation);
     case Collective::reduce:
-        return operation.bytes > reduce_short && can_be_halved(operation) && operation.commutative
-                   ? "rabenseifner"
-                   : "binomial";
+        if (!operation.commutative) {
+            return "ordered_binomial";
+        }
+        return operation.bytes > reduce_short && can_be_halved(operation) ? "rabenseifner" : "binomial";
     case Collective::allreduce: {
         const std::uint64_t limit = operation.nonblocking ? iallreduce_short : allreduce_short;
         return operation.bytes > limit && can_be_halved(operation) && operation.commutative

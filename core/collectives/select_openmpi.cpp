@@ -36,7 +36,7 @@ std::string_view reduce(const Operation &operation) {
     const std::span<const Rule> rules =
         operation.commutative ? std::span<const Rule>(reduce_rules) : reduce_noncommutative_rules;
     const auto name = decide(rules, operation.size, operation.bytes);
-    if (name == "rabenseifner" && elements(operation) < std::bit_floor(operation.size)) {
+    if (name == "rabenseifner_halves" && elements(operation) < std::bit_floor(operation.size)) {
         return "linear";
     }
     return name;
@@ -116,9 +116,11 @@ std::string_view nonblocking(const Operation &operation) {
         if (operation.commutative && operation.size > 2 && can_be_halved) {
             return "rabenseifner_halves";
         }
-        return operation.size > 4 || operation.bytes < long_message || !operation.commutative
-                   ? "exchanged_binomial"
-                   : "segmented_chain";
+        if (!operation.commutative) {
+            return "ordered_binomial";
+        }
+        return operation.size > 4 || operation.bytes < long_message ? "exchanged_binomial"
+                                                                    : "segmented_chain";
     case Collective::allreduce:
         if (operation.size < 4 || operation.bytes < long_message || !operation.commutative ||
             operation.in_place) {

@@ -110,6 +110,34 @@ TreeNode binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root)
     return node;
 }
 
+// Each subtree holds consecutive ranks, with the last of them at its top: before that the upper half of the
+// others, with the rank before it as their top, and before these the lower half.
+TreeNode in_order_binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t) {
+    std::uint32_t first = 0;
+    TreeNode node;
+    while (true) {
+        const std::uint32_t top = first + size - 1;
+        const std::uint32_t lower = size / 2; // ranks of the half that comes first
+        if (rank == top) {
+            if (size > 1) {
+                node.children.push_back(top - 1);
+            }
+            if (size > 2) {
+                node.children.push_back(first + lower - 1);
+            }
+            return node;
+        }
+        node.parent = top;
+        if (rank < first + lower && size > 2) {
+            size = lower;
+        } else {
+            const std::uint32_t skipped = size > 2 ? lower : 0;
+            first += skipped;
+            size -= skipped + 1;
+        }
+    }
+}
+
 TreeNode chain_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
     const Rotation ranks{size, root};
     const std::uint64_t me = ranks.to_relative(rank);

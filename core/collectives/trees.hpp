@@ -33,6 +33,10 @@ TreeNode binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root)
 TreeNode exchanged_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 TreeNode exchanged_strided_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
+/// @brief Binary tree whose subtrees are consecutive ranks with the last of them on top, so from the last
+/// rank whatever the root.
+TreeNode in_order_binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
+
 /// @brief Every rank has the next one as its only child.
 TreeNode chain_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 

@@ -66,6 +66,26 @@ def test_reduce_adds_everyone_once_at_the_root(algorithm, size):
             assert buffers[root] == [everyone(size)] * units
 
 
+@pytest.mark.parametrize("algorithm", ["ordered_binomial", "in_order_binary"])
+@pytest.mark.parametrize("size", SIZES)
+def test_operators_that_do_not_commute_are_given_neighbouring_operands_in_order(algorithm, size):
+    for root in roots(size):
+        # GIVEN the ranks [first, end) whose operands each rank has combined
+        held = [(rank, rank + 1) for rank in range(size)]
+
+        def take(rank, step, data, held=held):
+            if step[0] == REDUCE:
+                (first, end), (other_first, other_end) = sorted([held[rank], data])
+                assert end == other_first
+                data = (first, other_end)
+            held[rank] = data
+
+        steps = steps_of_all("reduce", algorithm, size, root=root, bytes=UNIT)
+        run(steps, lambda rank, step, held=held: held[rank], take)
+        # THEN only neighbours were ever combined, and the root has everybody's
+        assert held[root] == (0, size)
+
+
 @pytest.mark.parametrize(("algorithm", "size"), cases("allreduce"))
 def test_allreduce_adds_everyone_once_for_everyone(algorithm, size):
     for units in (1, size, 2 * size + 3):

@@ -46,6 +46,20 @@ def test_libraries_choose_by_size_and_number_of_ranks(operation, size, length, m
     assert chosen == [mpich, openmpi]
 
 
+@pytest.mark.parametrize(
+    ("library", "size", "length", "nonblocking", "expected"),
+    [
+        ("mpich", 8, 100_000, False, "ordered_binomial"),
+        ("openmpi", 9, 512, False, "in_order_binary"),
+        ("openmpi", 9, 4096, False, "linear"),
+        ("openmpi", 9, 4096, True, "ordered_binomial"),
+    ],
+)
+def test_operators_that_do_not_commute_are_reduced_in_order(library, size, length, nonblocking, expected):
+    choose = {"size": size, "bytes": length, "element_bytes": 4, "nonblocking": nonblocking}
+    assert collectives.select(library, "reduce", **choose, commutative=False) == expected
+
+
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_every_choice_is_an_algorithm_of_that_operation(library):
     known = set(collectives.algorithms())
