@@ -47,6 +47,11 @@ def test_computation_overheads_and_the_larger_direction():
     assert prediction.channels["network"] == (150, 150150)
 
 
+def test_messages_to_processes_of_other_jobs_are_left_out():
+    what = counts([(0, 1, 100, 100100), (0, None, 7, 70), (None, 1, 3, 30)])
+    assert (what.messages, what.bytes) == (100, 100100)
+
+
 def test_inside_a_node_nothing_crosses_the_network():
     what = counts([(0, 1, 100, 100100)])
     _, prediction = predict(what, machine(NETWORK, {"L_s": 1e-6}), nodes=1, each=2)

@@ -58,8 +58,8 @@ class Counts:
 
     @classmethod
     def of(cls, messages: pl.DataFrame, ranks: pl.DataFrame) -> Counts:
-        """From the tables `messages` and `ranks` of a recording."""
-        rows = messages.filter(pl.col("messages") > 0)
+        """From the tables `messages` and `ranks` of a recording; messages to processes of other jobs are left out."""
+        rows = messages.filter(pl.col("messages") > 0).drop_nulls(["source", "destination"])
         ordered = ranks.sort("rank")
         compute, time = (ordered[name].to_numpy() for name in ("compute_s", "time_s"))
         waited = ordered["runqueue_wait_s"].fill_null(0.0).to_numpy()
@@ -241,8 +241,8 @@ def _costs(link: LinkClass, size: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return send + behind * each, receive + behind * each, latency + behind * gap
 
 
-def of_recording(path: Path) -> tuple[Counts, Placement | None]:
-    """Counts of a recording, and where its ranks ran.
+def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int]]:
+    """Counts of a recording, where its ranks ran, and what is left out of it.
 
     Raises:
         RankwiseError: It cannot be read, ranks are missing, or their calls were only counted.
@@ -258,4 +258,7 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None]:
             f"`{path}` has neither a trace nor how long calls took: nothing says how long the program computes",
             "record it with its trace: `rankwise record --trace -- ...`",
         )
-    return Counts.of(recording.messages, ranks), recording.placement
+    messages = recording.messages
+    outside = messages.filter(pl.col("source").is_null() | pl.col("destination").is_null())["messages"].sum()
+    omitted = {"messages to processes that the program started or joined": outside} if outside else {}
+    return Counts.of(messages, ranks), recording.placement, omitted

@@ -129,8 +129,8 @@ def load(
         if counts_suffice and not _has_trace(path):
             from rankwise.replay.counts import of_recording
 
-            counts, recorded = of_recording(path)
-            return Source(counts, "counts", recorded=recorded)
+            counts, recorded, omitted = of_recording(path)
+            return Source(counts, "counts", omitted, recorded=recorded)
         return _from_recording(path, library, memory_bytes)
     with named(path):
         if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
