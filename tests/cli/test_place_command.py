@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mpis
 import pytest
+from raw_writer import FINALIZED, TRACED, Rank, write_recording
 
 from rankwise.cli import main
 from rankwise.machine.file import load as load_machine
@@ -125,3 +126,11 @@ def test_ctrl_c_while_intervals_are_drawn_keeps_the_placement(place, capsys, mon
     assert "interrupted: intervals are left out" in err
     assert "best" in out
     assert load("best.placement.json").ranks == 4
+
+
+def test_a_program_that_takes_no_time_has_a_placement(tmp_path, capsys):
+    # GIVEN ranks whose trace has nothing to replay
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    assert main(["place", str(recording), "-m", str(MACHINE), "--budget", "0.1s"]) == 0
+    assert "optimised" in capsys.readouterr().out

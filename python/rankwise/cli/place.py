@@ -344,7 +344,7 @@ def _show(terminal: Terminal, candidates: list[Candidate], topology: Topology, m
     best = candidates[-1]
     rows = []
     for candidate in candidates:
-        over = candidate.makespan_s / best.makespan_s - 1
+        over = candidate.makespan_s / best.makespan_s - 1 if best.makespan_s > 0 else 0.0
         rows.append(
             [
                 candidate.name,
