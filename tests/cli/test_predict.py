@@ -426,6 +426,11 @@ def test_empty_files_are_called_empty(goal, tmp_path, capsys):
     assert f"error: `{empty}` is empty" in capsys.readouterr().err
 
 
+def test_a_key_that_the_kind_of_a_resource_does_not_have_is_refused(goal, capsys):
+    assert main(["predict", goal, "--machine", MACHINE, "--set", "nic_tx.per_core=1GB/s"]) == 1
+    assert "`per_core_bytes_per_s` is a key of memory, not of nic_tx" in capsys.readouterr().err
+
+
 def test_options_that_change_nothing_for_an_input_are_named(goal, capsys):
     words = ["predict", goal, "--machine", MACHINE, "--nodes", "2x2", "--no-losses"]
     for option, value in (("--flops", "2Gf"), ("--library", "openmpi"), ("--memory", "1MiB")):

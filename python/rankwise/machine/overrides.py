@@ -134,7 +134,13 @@ def _resource(resource: Resource, key: str, value: str, setting: str) -> Resourc
             f"`{setting}`: a capacity of 0 lets nothing pass",
             f"`--set {resource.name}.G=0ns/B` makes it unlimited",
         )
-    return msgspec.structs.replace(resource, **{field: _estimate(parse, value, example, setting)})
+    estimate = _estimate(parse, value, example, setting)
+    try:
+        return msgspec.structs.replace(resource, **{field: estimate})
+    except ValueError as error:
+        raise RankwiseError(
+            f"`{setting}`: {error}", "formats/machine.md says which keys a resource of each kind has"
+        ) from None
 
 
 def _changed(link: LinkClass, setting: str, **values: object) -> LinkClass:
