@@ -44,6 +44,7 @@ test-all: $(VENV)/.test
 bench-record: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
 	$(BIN)/python bench/record_overhead.py
+	$(BIN)/python bench/record_footprint.py
 
 # PEERS="--imb PATH/IMB-MPI1 --osu-latency PATH/osu_latency --osu-rate PATH/osu_mbw_mr -- mpiexec -n 2"
 bench-measure: $(VENV)/.installed
