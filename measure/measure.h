@@ -202,6 +202,7 @@ int measure_narrow(double *values, long count, double precision);
 #define MEASURE_PACES 1000 /* numbers of parts */
 void measure_pace_start(void);
 int measure_pace(const struct measure_step *step, int at); /* 0 to MEASURE_PACES; 0: leave it out */
+int measure_in_time(const struct measure_step *step, double seconds); /* whether that is before skip_s */
 const struct measure_step *measure_paced(const struct measure_step *step, int pace);
 
 /* repeat.c, group.c: whether larger messages still fit the budget; role 0 and rank 0 of the group know */

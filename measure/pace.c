@@ -14,6 +14,10 @@ void measure_pace_start(void) {
     start = measure_now();
 }
 
+int measure_in_time(const struct measure_step *step, double seconds) {
+    return step->skip_s <= 0 || start < 0 || measure_now() - start + seconds <= step->skip_s;
+}
+
 int measure_pace(const struct measure_step *step, int at) {
     const double elapsed = measure_now() - start;
     if (step->skip_s > 0 && elapsed > step->skip_s)

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GIVE_UP_AFTER 5 /* points without any: the ranks share a core, or might as well */
+#define BYTES_COUNT 4096 /* from here on, roughly */
+#define GIVE_UP_AFTER 5  /* points without any: the ranks share a core, or might as well */
 
 static int fruitless; /* points since the last that had a sample nobody interrupted */
 
@@ -67,6 +68,16 @@ const char *measure_until_took(struct measure_until *until, double took, long sw
     return narrow ? "interval" : NULL;
 }
 
+/* How much longer the next size takes: in proportion to bytes, where these count; 0 if there is none. */
+static double growth(const struct measure_step *step, long bytes) {
+    for (int i = 0; i + 1 < step->sizes; i++)
+        if (step->bytes[i] == bytes)
+            return step->bytes[i + 1] > BYTES_COUNT
+                       ? (double)step->bytes[i + 1] / (double)(bytes > BYTES_COUNT ? bytes : BYTES_COUNT)
+                       : 1;
+    return 0;
+}
+
 /*
  * Whether the least samples of the next size fit what the step may take for a size. What other programs took
  * from this point says little about the next, so of points that were always interrupted only as much counts
@@ -79,6 +90,9 @@ static int next_fits(const struct measure_until *until, double shortest, int int
         double took;
     } before; /* the last size whose time is known */
     const struct measure_step *step = until->step;
+    /* What may be left out does not begin where it would end too late, whoever interrupts. */
+    if (!measure_in_time(step, (MEASURE_LEAST_EVER + 1) * shortest * growth(step, until->bytes)))
+        return 0;
     const int first = before.step != step->number || before.bytes <= 0;
     if (interrupted && first && patient)
         return 1;

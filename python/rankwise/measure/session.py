@@ -28,6 +28,7 @@ from rankwise.measure.steps import FEWEST_LAUNCHES, PATIENCE, Effort, steps_for
 CENSUS_PATIENCE_S = 120.0
 LEAST_LAUNCH = 0.25  # of the time of a launch as planned: less would say nothing
 KEEP_EVERY_S = 20.0
+MOST_STARTUP = 0.25  # of a launch's time, that its start is expected to take
 MOST_BENDS = 4  # sizes added for each channel and launch
 
 
@@ -43,6 +44,7 @@ class Session:
         census: What the census said.
         topologies: By host.
         assumed_hosts: Hosts whose topology was not seen but assumed to be that of this machine.
+        startup_s: How long the census took, which is what a launch takes without measuring.
         interrupted: Whether the user stopped it.
         before: Samples of an interrupted measurement that this one goes on with.
         kept: Called with all samples now and then, so that what was measured outlives this process.
@@ -56,6 +58,7 @@ class Session:
     topologies: dict[str, NodeTopology] = field(default_factory=dict)
     assumed_hosts: list[str] = field(default_factory=list)
     unbound: list[int] = field(default_factory=list)
+    startup_s: float = 0.0
     interrupted: bool = False
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     kept: Callable[[pl.DataFrame], None] = lambda samples: None
@@ -67,8 +70,10 @@ class Session:
             RankwiseError: Nothing can be measured with this launcher line.
         """
         self.site.prepare()
+        start = time.monotonic()
         with self.site.command(["census"]) as command:
             launching.run(command, self.census, CENSUS_PATIENCE_S, environment=self.site.environment())
+        self.startup_s = time.monotonic() - start
         if self.census.world < 2:
             raise RankwiseError(
                 "the launcher line started one rank, which has nobody to talk to", "add `-n 2`"
@@ -108,6 +113,7 @@ class Session:
             seconds = launch_seconds(self.effort, left, number - first, time.monotonic() - start)
             if seconds is None:
                 return
+            seconds -= min(self.startup_s, MOST_STARTUP * seconds)
             effort = replace(effort, seconds=seconds * effort.launches)
             steps = steps_for(self.plan, effort, around, number)
             launch = Launch(number, channels=steps.channels)
