@@ -10,6 +10,7 @@ import mpis
 import pytest
 
 from rankwise.lab.validation import page
+from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
@@ -99,6 +100,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     begun = line(*words[:cut], "--window", "0s", *words[cut:], timeout=120)
     # THEN the status says that it is not finished
     assert begun.returncode == 75, begun.stderr
+    # GIVEN the lab of a validation that was killed
+    assert line("up", "--name", "validate-99999999", "--nodes", 1, "--cores", 1).returncode == 0
     # AND the same with --resume makes the runs
     resume = ["validate", "--resume", "--state", tmp_path / "v", "--tolerate", 1]
     done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
@@ -115,7 +118,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # AND the frozen hash is that of the file, in the page too
     assert found["machine_sha256"]["200mbit"] in (tmp_path / "accuracy.md").read_text()
     assert (tmp_path / "accuracy.mpich.200mbit.svg").read_text().startswith("<?xml")
-    # AND the lab is down
+    assert "Processor time in the traced runs." in (tmp_path / "accuracy.md").read_text()
+    # AND labs are down, that of the killed one too
     assert line("status").stdout == "no lab is up\n"
     # WHEN another machine file is meant, or the frozen one was changed
     other = machine_file(tmp_path / "other.machine.toml")
@@ -154,7 +158,8 @@ def test_the_page_has_what_came_out(tmp_path):
         state.add(Run(ONE.key, "worst", repetition, failure="status 1: out of memory"))
     document = evaluate(state)
     # WHEN the page is written
-    path, plot = page.write(tmp_path / "accuracy.md", [document])
+    used = Processors(ONE.key, used_s=0.1, computation_s=0.05, overhead_s=0.02, busy_share=0.8)
+    path, plot = page.write(tmp_path / "accuracy.md", [document], [[used]])
     text = path.read_text()
     # THEN numbers, failures and what was left out are there
     assert text.startswith(page.MARK)
@@ -163,6 +168,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert "| worst | failed |" in text
     assert "* one.2.100mbit worst, repetition 1: status 1: out of memory" in text
     assert "Not replayed: probes (3)." in text
+    assert "| one.2.100mbit | 80 % | 100 ms | 50 ms | 20 ms | 70 % | +10 % |" in text
     assert page.sentence(document) in text
     assert "of 1 pairs of placements that measuring tells apart, 100 % are ordered rightly" in text
     # AND the plot is linked and names the placements
@@ -170,7 +176,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert re.search(r"blocked", plot.read_text())
     # AND writing it again gives the same files
     before = plot.read_bytes()
-    page.write(tmp_path / "accuracy.md", [document])
+    page.write(tmp_path / "accuracy.md", [document], [[used]])
     assert plot.read_bytes() == before
 
 

@@ -72,12 +72,13 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.state import remove_dead
     from rankwise.lab.validation import page, session
+    from rankwise.lab.validation.processors import of_all
     from rankwise.lab.validation.result import evaluate
     from rankwise.lab.validation.state import State
 
     terminal = Terminal(args)
     directory = Path(args.state)
-    others = [evaluate(State.resume(Path(each))) for each in args.also]
+    others = [State.resume(Path(each)) for each in args.also]
     if args.output:
         page.check(Path(args.output), args.force)
     if args.resume:
@@ -91,13 +92,16 @@ def run(args: argparse.Namespace) -> int:
     if args.tolerate is not None:
         state.tolerated = args.tolerate
     remove_dead()
+    session.remove_orphans()
     if args.machine and args.resume:
         state.check_machine(state.plan.options.rates_bytes_per_s[0], Path(args.machine))
     finished = evaluate(state).complete or _go_on(args, terminal, state)
     document = evaluate(state)
     state.write_result(document)
     if args.output and document.cases:
-        for path in page.write(Path(args.output), [document, *others]):
+        shown = [document, *map(evaluate, others)]
+        processors = [of_all(each) for each in (state, *others)]
+        for path in page.write(Path(args.output), shown, processors):
             terminal.wrote(path)
     _tell(terminal, document)
     if not finished:

@@ -12,6 +12,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.plots import draw
+from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import Document
 from rankwise.lab.validation.sections import LIBRARIES, section, share
 
@@ -111,10 +112,18 @@ def check(path: Path, force: bool) -> None:
         ) from None
 
 
-def write(path: Path, documents: Sequence[Document]) -> list[Path]:
-    """Write page and plots; returns their paths, the page first."""
+def write(
+    path: Path, documents: Sequence[Document], processors: Sequence[Sequence[Processors]] = ()
+) -> list[Path]:
+    """Write page and plots; returns their paths, the page first.
+
+    Args:
+        path: Of the page.
+        documents: One validation each.
+        processors: For each of them, of its traced runs; left out, the page has none.
+    """
     sentences, sections, plots = [], [], []
-    for document in documents:
+    for document, of in zip(documents, processors or [()] * len(documents), strict=True):
         sentences.append("* " + sentence(document))
         own = []
         for rate in document.options.rates_bytes_per_s:
@@ -123,7 +132,7 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
             draw(cases, plot)
             own.append(plot)
         plots += own
-        sections.append(section(document, [plot.name for plot in own]))
+        sections.append(section(document, [plot.name for plot in own], of))
     introduction = _INTRODUCTION.format(sentences="\n".join(sentences))
     text = "\n".join([MARK, introduction, *sections, _READING])
     whole_files.write(path, text.encode())

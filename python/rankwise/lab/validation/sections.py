@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
+from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import CaseResult, Document, PlacementResult
 from rankwise.lab.validation.state import HEADER_BYTES
 from rankwise.measure.statistics import confidence_of
@@ -15,8 +16,8 @@ LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 _GAIN_POINTS = 0.05
 
 
-def section(document: Document, plots: Sequence[str]) -> str:
-    """All of one validation; `plots` are file names beside the page."""
+def section(document: Document, plots: Sequence[str], processors: Sequence[Processors] = ()) -> str:
+    """All of one validation; `plots` are file names beside the page, `processors` of its traced runs."""
     options, context = document.options, document.context
     rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
     ranks = " and ".join(map(str, options.ranks))
@@ -42,6 +43,7 @@ def section(document: Document, plots: Sequence[str]) -> str:
     lines += [*_gains(document), ""]
     lines += [*_sent(document), ""]
     lines += [*_monitored(document), ""]
+    lines += [*_processors(document, processors), ""]
     lines += [f"![measured and predicted times]({plot})" for plot in plots]
     lines.append("")
     for case in document.cases:
@@ -222,6 +224,38 @@ def _monitored(document: Document) -> list[str]:
         "",
         *_table(("case", "pairs that are equal", "messages", "bytes"), rows),
     ]
+
+
+def _processors(document: Document, processors: Sequence[Processors]) -> list[str]:
+    """Processor time of the traced runs, beside the error of the prediction for the same placement."""
+    if not processors:
+        return []
+    blocked = {
+        case.name: each.error for case in document.cases for each in case.placements if each.name == "blocked"
+    }
+    rows = [
+        (
+            each.case,
+            share(each.busy_share),
+            f"{1e3 * each.used_s:.0f} ms",
+            f"{1e3 * each.computation_s:.0f} ms",
+            f"{1e3 * each.overhead_s:.0f} ms",
+            share(each.known_share),
+            share(blocked.get(each.case), "+"),
+        )
+        for each in processors
+    ]
+    heads = ("case", "busy", "used", "computation", "messages", "known", "error of blocked")
+    return [*_PROCESSORS, "", *_table(heads, rows)]
+
+
+_PROCESSORS = [
+    "Processor time in the traced runs. *busy*: part of the processors behind the lab's cores that the ranks kept "
+    "busy; *used*: by a rank, as the kernel counted it. Of this the model has *computation* between calls and, from "
+    "the machine file, what its *messages* cost; *known* is these two over what was used. What is missing below 100 % "
+    "is used inside of calls: looking for messages while waiting, and what the kernel does meanwhile. Above, messages "
+    "cost less in the program than in the microbenchmark, where each wakes up its receiver:",
+]
 
 
 def _case(case: CaseResult) -> list[str]:

@@ -24,7 +24,7 @@ from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
-from rankwise.lab.state import Lab
+from rankwise.lab.state import Lab, running
 from rankwise.lab.up import bring_up, plan_lab, take_down
 from rankwise.lab.validation import monitored
 from rankwise.lab.validation.cases import Case, make_case
@@ -45,7 +45,8 @@ from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
 # Of this process: what an ended one may have left up is not in the way.
-LAB_NAME = f"validate-{os.getpid()}"
+LAB_PREFIX = "validate-"
+LAB_NAME = f"{LAB_PREFIX}{os.getpid()}"
 MEASURE_S, QUICK_MEASURE_S = 30.0, 6.0
 TRACED_LIMIT_S = 60.0
 # A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
@@ -70,6 +71,15 @@ def find_launcher(family: str, words: list[str]) -> Launcher:
             f"{where} an `mpiexec` of `{family}`", "name it: `rankwise lab validate -- /path/of/mpiexec`"
         )
     return found[0]
+
+
+def remove_orphans() -> None:
+    """Take down the labs of validations that were killed, which cannot do it any more."""
+    for name in running():
+        owner = name.removeprefix(LAB_PREFIX)
+        if owner != name and owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
+            with suppress(RankwiseError):
+                take_down(name)
 
 
 def context() -> dict[str, str | int]:
