@@ -21,7 +21,8 @@ std::uint64_t hash_of(std::span<const rw_rank_run> runs) {
 }
 
 void take(std::span<const rw_rank_run> runs, std::vector<std::uint32_t> &members) {
-    if (!members.empty())
+    const auto outside = [](const rw_rank_run &run) { return run.first == RW_PEER_UNKNOWN; };
+    if (!members.empty() || std::any_of(runs.begin(), runs.end(), outside))
         return;
     for (const rw_rank_run &run : runs)
         for (std::uint32_t i = 0; i < run.count; ++i)

@@ -14,9 +14,10 @@ namespace rankwise::replay {
 
 /// A communicator as all of its members know it, of an intercommunicator those of both groups.
 struct Communicator {
-    std::uint32_t number = 0;           ///< the same on every member
-    std::vector<std::uint32_t> members; ///< world ranks by rank in it; empty if no member wrote them down,
-                                        ///< of an intercommunicator those of one group
+    std::uint32_t number = 0; ///< the same on every member
+    std::vector<std::uint32_t>
+        members; ///< world ranks by rank in it; empty if no member wrote them down or some are
+                 ///< outside this world (spawned), of an intercommunicator those of one group
     bool is_inter = false;
     std::array<std::vector<std::uint32_t>, 2> groups; ///< of an intercommunicator, in an order of their own
 

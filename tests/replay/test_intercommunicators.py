@@ -112,3 +112,23 @@ def test_all_messages_of_all_operations_meet(tmp_path, call, size, library):
     else:
         assert across == {down, up}
     assert source.omitted == {}
+
+
+SPAWNED = 0xFFFFFFFE
+
+
+def test_collectives_with_spawned_processes_are_left_out_and_said(tmp_path):
+    # GIVEN two ranks with an intercommunicator to two that were spawned, and all of them in one communicator
+    ranks = ranks_of(2)
+    for rank in ranks:
+        rank.comm(2, [0, 1], remote=[SPAWNED, SPAWNED])
+        rank.comm(3, [0, 1, SPAWNED, SPAWNED], instance=1)
+        for comm in (2, 3):
+            rank.coll("MPI_Barrier", 0, comm=comm)
+            rank.coll("MPI_Alltoall", 8, comm=comm)
+        rank.coll("MPI_Barrier", 0)
+    source = load(write_recording(tmp_path / "x.rw", ranks), "mpich")
+    # THEN what remains is the barrier of the two
+    assert messages(source) == [(0, 1, 0), (1, 0, 0)]
+    assert set(source.omitted.values()) == {4}
+    assert all("partners are not known" in what for what in source.omitted)
