@@ -20,5 +20,5 @@ validate() { # MPI, its launcher, further options
 }
 validate mpich .mpi/mpich-5.0.2/bin/mpiexec
 validate openmpi .mpi/openmpi-5.0.11/bin/mpiexec
-"$bin/rankwise" lab validate --resume --window 0s --state $state/openmpi --also $state/mpich -o docs/accuracy.md || [ $? -le 75 ]
+"$bin/rankwise" lab validate --resume --window 0s --state $state/mpich --also $state/openmpi -o docs/accuracy.md || [ $? -le 75 ]
 "$bin/python" docs/accuracy_in_readme.py

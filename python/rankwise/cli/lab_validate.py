@@ -90,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
             session.check_machine(Path(args.machine), options)
         state = State.create(directory, options, session.context())
     if args.tolerate is not None:
-        state.tolerated = args.tolerate
+        for each in (state, *others):
+            each.tolerated = args.tolerate
     remove_dead()
     session.remove_orphans()
     if args.machine and args.resume:

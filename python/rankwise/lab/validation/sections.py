@@ -65,8 +65,8 @@ def _runs(document: Document) -> str:
     if not counts:
         return f"{planned} runs of each placement planned, none made"
     sure = f"measured intervals hold {confidence_of(min(counts)):.0%} or more"
-    made = str(planned) if min(counts) == planned else f"{min(counts)} to {max(counts)} of {planned} planned"
-    return f"{made} runs of each placement ({sure})"
+    made = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return f"{made} runs of each placement, {planned} planned ({sure})"
 
 
 def _others(document: Document) -> list[str]:
