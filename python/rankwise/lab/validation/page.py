@@ -151,11 +151,16 @@ def sentence(document: Document) -> str:
     """What came out, in one sentence."""
     found, bytes_only = document.predicted, document.bytes_only
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
+    ordered = (
+        f"of {found.pairs} pairs of placements that measuring tells apart, {share(found.ordered_share)} are ordered "
+        f"rightly (by network bytes alone: {share(bytes_only.ordered_share)})"
+        if found.pairs
+        else "runs tell no pairs of placements apart"
+    )
+    unfinished = "" if document.complete else " (not all planned runs were made)"
     return (
-        f"{LIBRARIES[document.options.mpi]}: of {found.pairs} pairs of placements that measuring tells apart, "
-        f"{share(found.ordered_share)} are ordered rightly (by network bytes alone: "
-        f"{share(bytes_only.ordered_share)}); the median error of the predicted time is {share(found.median_error)} "
-        f"({share(document.scaled.median_error)} if scaled by the traced run), the worst "
+        f"{LIBRARIES[document.options.mpi]}{unfinished}: {ordered}; the median error of the predicted time is "
+        f"{share(found.median_error)} ({share(document.scaled.median_error)} if scaled by the traced run), the worst "
         f"{share(found.worst_error, '+')}; {share(found.covered_share)} of the measured times lie in the "
         f"predicted interval{quiet}."
     )
