@@ -151,7 +151,15 @@ O_s_per_byte = { value = 0, obtained = "assumed", source = "example" }
             '"assumed" }\no_s',
             "a number that is assumed needs its `source`",
         ),
-        ("machine/1", "machine/7", "key `schema`"),
+        ("machine/1", "machine/7", "line 1 key `schema`: `rankwise.machine/7` is not `rankwise.machine/1`"),
+        ('schema = "rankwise.machine/1"', "", "line 1: `schema` is missing"),
+        ('"in-call"', '"sometimes"', "`sometimes` is not `in-call` or `independent`"),
+        ('1e-6, obtained = "assumed"', '0, obtained = "told"', "`assumed` or `measured` or `published`"),
+        (
+            '"pu:2"',
+            '"pu:2"\n[network]\nshape = "ring"',
+            "line 7 key `network.shape`: `ring` is not `fat-tree` or `torus` or `dragonfly`",
+        ),
         ("L_s = {", "up_to_bytes = 10\nL_s = {", "the last has none"),
         ('topology = "pu:2"', "", "either `topology` or `topology_xml` is needed"),
         ("count = 2", "count = = 2", "line 4"),
@@ -169,6 +177,27 @@ def test_what_is_wrong_is_named(old, new, expected):
     with pytest.raises(RankwiseError) as caught:
         loads(VALID.replace(old, new))
     assert expected in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "line 1: the file is empty"),
+        (VALID.encode() + b"\n# \xe9\n", f"line {VALID.count(chr(10)) + 2}: byte 0xe9 is not UTF-8"),
+        (None, "it is a directory"),
+    ],
+)
+def test_what_is_no_text_is_named_by_line(data, expected, tmp_path):
+    path = tmp_path / "bad.machine.toml"
+    if data is None:
+        path.mkdir()
+    else:
+        path.write_bytes(data)
+    with pytest.raises(RankwiseError) as caught:
+        load(path)
+    assert expected in caught.value.message
+    assert "bad.machine.toml" in caught.value.message
     assert caught.value.hint
 
 

@@ -15,6 +15,7 @@ import tomli_w
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError, schema_words
+from rankwise.machine.allowed import allowed_words
 from rankwise.machine.capabilities import Capabilities
 from rankwise.machine.checks import Problem, problems, topology_problems
 from rankwise.machine.curve import Curve
@@ -289,13 +290,21 @@ def load(path: str | os.PathLike[str]) -> Machine:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError:
+        raise RankwiseError(
+            f"machine file `{path}` cannot be read: it is a directory", "name a file in it"
+        ) from None
     except OSError as error:
         raise RankwiseError(
             f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}",
             f"measure this machine: `rankwise measure -o {path} -- mpiexec -n 2`",
         ) from None
-    except UnicodeDecodeError:
-        raise RankwiseError(f"machine file `{path}` is not UTF-8 text", "see formats/machine.md") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise RankwiseError(
+            f"`{path}` line {line}: byte 0x{error.object[error.start]:02x} is not UTF-8 text",
+            "machine files are UTF-8 text; formats/machine.md describes them",
+        ) from None
     machine = loads(text, str(path))
     _refuse(next(topology_problems(machine, path.parent), None), text, str(path))
     return machine
@@ -304,7 +313,9 @@ def load(path: str | os.PathLike[str]) -> Machine:
 def loads(text: str, name: str = "machine file") -> Machine:
     """Read a machine from TOML text; `name` is for messages."""
     if not text.strip():
-        raise RankwiseError(f"`{name}` is empty", "measure the machine: `rankwise measure -- mpiexec -n 2`")
+        raise RankwiseError(
+            f"`{name}` line 1: the file is empty", "measure the machine: `rankwise measure -- mpiexec -n 2`"
+        )
     try:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:
@@ -313,8 +324,12 @@ def loads(text: str, name: str = "machine file") -> Machine:
             path = f"{path}.{unknown[1]}".lstrip(".")
         # What is wrong with several keys together names one of them.
         named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
-        line = line_of_path(text, path or (named[1] if named else ""))
-        where = (f" line {line}" if line else "") + (f" key `{path}`" if path else "")
+        # What is missing altogether has no line of its own: the first, as with an empty file.
+        line = line_of_path(text, path or (named[1] if named else "")) or 1
+        where = f" line {line}" + (f" key `{path}`" if path else "")
+        wrong = re.fullmatch(r"invalid (?:enum )?value '(.*)'", sentence)
+        if wrong and (words := allowed_words(Machine, path)):
+            sentence = f"`{wrong[1]}` is not " + " or ".join(f"`{word}`" for word in words)
         raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(sentence, path)) from None
     except msgspec.DecodeError as error:
         said = str(error).lower()
