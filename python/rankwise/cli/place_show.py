@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `rankwise place` says of a placement and those it is compared with: tables, reasons, JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from rankwise.cli.terminal import Terminal
+    from rankwise.machine.file import Machine
+    from rankwise.machine.topology import Topology
+    from rankwise.placement.search import Candidate
+    from rankwise.replay.decision import ScreenError
+
+SCHEMA = "rankwise.place/1"
+
+
+def show(terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine) -> None:
+    """The best placement beside the others, and why it is best."""
+    from rankwise.placement.reasons import busiest_interface_s, compared_with, network_bytes, reasons
+    from rankwise.quantities import bytes_text, interval_text, seconds_text
+
+    best = candidates[-1]
+    rows = []
+    for candidate in candidates:
+        over = candidate.makespan_s / best.makespan_s - 1 if best.makespan_s > 0 else 0.0
+        rows.append(
+            [
+                candidate.name,
+                seconds_text(candidate.makespan_s),
+                interval_text(candidate.prediction.interval),
+                "best" if candidate is best or over == 0 else f"{over:+.1%}",
+                bytes_text(network_bytes(candidate.prediction)),
+                seconds_text(busiest_interface_s(candidate.prediction)),
+            ]
+        )
+    terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
+    terminal.result("")
+    _show_sharing(terminal, candidates, topology, machine)
+    known = {each.name: each.prediction for each in candidates[:-1]}
+    reference = compared_with(known, best.prediction)
+    terminal.result(f"\nthe best against {reference}:")
+    for sentence in reasons(best.prediction, known[reference], reference, topology, machine):
+        terminal.result(f"  {sentence}")
+
+
+def _show_sharing(
+    terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine
+) -> None:
+    """Bytes on the network beside even distribution, and how many ranks share things at most."""
+    from rankwise.placement.reasons import network_share
+    from rankwise.placement.sharing import sharing
+
+    found = [sharing(each.placement, topology, machine) for each in candidates]
+    caches = list(dict.fromkeys(name for each in found for name in each.caches))
+    head = ["most ranks on/in one", "network\nshare", "if even", "node", "memory", *caches]
+    head += ["interrupt\ncore"] if found[0].interrupted is not None else []
+    rows = []
+    for candidate, shared in zip(candidates, found, strict=True):
+        shares = (network_share(candidate.prediction), shared.even_share)
+        counts = (shared.node, shared.memory, *(shared.caches.get(name) for name in caches))
+        rows.append(
+            [
+                candidate.name,
+                *(None if share is None else f"{share:.0%}" for share in shares),
+                *(None if count is None else count.most for count in counts),
+                *(() if shared.interrupted is None else (_some(shared.interrupted),)),
+            ]
+        )
+    terminal.table(head, rows)
+
+
+def show_screening(terminal: Terminal, screening: ScreenError | None) -> None:
+    """How far the times that the search went by are from those that decided."""
+    if screening is None or screening.gap is None:
+        return
+    order = "" if screening.tau is None else f", tau of their order {screening.tau:.2f}"
+    terminal.result(
+        f"\nsearched by screened times, decided by replayed ones: {screening.gap:.1%} apart\n"
+        f"(mean of {screening.placements} placements{order})"
+    )
+
+
+def _some(ranks: tuple[int, ...]) -> str:
+    """The first few numbers of ranks."""
+    return " ".join(map(str, ranks[:4])) + (" ..." if len(ranks) > 4 else "")
+
+
+def document(
+    args: argparse.Namespace, output: Path, candidates: list[Candidate], topology: Topology, machine: Machine
+) -> dict:
+    """The same for programs."""
+    from dataclasses import asdict
+
+    from rankwise.placement.file import to_dict
+    from rankwise.placement.reasons import (
+        busiest_interface_s,
+        compared_with,
+        network_bytes,
+        network_share,
+        reasons,
+    )
+    from rankwise.placement.sharing import sharing
+
+    best = candidates[-1]
+    known = {each.name: each.prediction for each in candidates[:-1]}
+    reference = compared_with(known, best.prediction)
+    return {
+        "schema": SCHEMA,
+        "input": args.input,
+        "machine": args.machine,
+        "output": str(output),
+        "placements": [
+            {
+                "name": each.name,
+                "makespan_s": each.makespan_s,
+                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
+                "network_bytes": network_bytes(each.prediction),
+                "network_share": network_share(each.prediction),
+                "busiest_interface_s": busiest_interface_s(each.prediction),
+                "sharing": asdict(sharing(each.placement, topology, machine)),
+                "search_objective_s": each.surrogate_s,
+                "placement": to_dict(each.placement),
+            }
+            for each in candidates
+        ],
+        "compared_with": reference,
+        "reasons": reasons(best.prediction, known[reference], reference, topology, machine),
+    }
