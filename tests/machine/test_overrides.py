@@ -27,6 +27,8 @@ def resources(setting):
         ("network.o=1.5e2ns", "o_s", 150e-9),
         ("network.o_receive=2us", "o_receive_s", 2e-6),
         ("network.g=0s", "g_s", 0.0),
+        ("network.L=0", "L_s", 0.0),
+        ("network.G=0", "G_s_per_byte", 0.0),
         ("network.G=0.1ns/B", "G_s_per_byte", 1e-10),
         ("network.G=1us/kB", "G_s_per_byte", 1e-9),
         ("network.G=1GB/s", "G_s_per_byte", 1e-9),

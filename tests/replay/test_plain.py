@@ -29,6 +29,7 @@ def test_units_and_plain_nanoseconds_are_the_same():
         ("G=1us", "`1us` in `--loggops G=1us` is not a value of G"),
         ("S=-1", "is not a value of S"),
         ("S=1e400", "is not a value of S"),
+        ("S=1.5", "`1.5` in `--loggops S=1.5` is no whole number of bytes"),
     ],
 )
 def test_what_is_none_is_refused(text, expected):

@@ -18,6 +18,8 @@ MACHINE = machine({"L_s": 1e-6}, nic_bytes_per_s=1e9)
         ("network.G=1ns/B..100ns/B:3,log", "s/B", [1e-9, 1e-8, 1e-7], True),
         ("nic.capacity=1GB/s..3GB/s:2", "B/s", [1e9, 3e9], False),
         ("network.S=0..64KiB:2", "B", [0, 65536], False),
+        ("network.L=0..4us:3", "s", [0, 2e-6, 4e-6], False),
+        ("network.G=0 .. 1ns/B:2", "s/B", [0, 1e-9], False),
     ],
 )
 def test_values_in_their_unit(text, unit, values, log):
@@ -47,6 +49,8 @@ def test_each_value_is_what_the_machine_gets():
         ("network.L=1us..2", "`2` in `network.L=2` is not a value with its unit"),
         ("network.L=2us..1us", "the second end is not above the first"),
         ("network.L=0us..1us,log", "0 has no logarithm"),
+        ("network.L=0..1us,log", "0 has no logarithm"),
+        ("nic.capacity=0..1GB/s", "a capacity of 0 lets nothing pass"),
         ("network.L=1us..2us:1", "1 points"),
         ("core.waiting=yield..spin", "has words as values"),
     ],

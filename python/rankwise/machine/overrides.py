@@ -80,6 +80,11 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
     raise RankwiseError(f"machine `{machine.name}` has no channel or resource `{target}`", f"it has {listed}")
 
 
+def number(parse: _Parse, text: str) -> float | None:
+    """What `parse` makes of a value; 0 is one in any unit."""
+    return 0.0 if text == "0" else parse(text)
+
+
 def scale(key: str) -> tuple[_Parse, str] | None:
     """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
     if key == "S" or key in _BUFFERS:
@@ -95,13 +100,13 @@ def _is(resource: Resource, target: str) -> bool:
 
 
 def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate:
-    number = parse(value)
-    if number is None or not math.isfinite(number):
+    found = number(parse, value)
+    if found is None or not math.isfinite(found):
         raise RankwiseError(
             f"`{value}` in `{setting}` is not a value with its unit",
             f"for example `--set {setting.partition('=')[0]}={example}`",
         )
-    return Estimate(number, "assumed", source=f"set by hand: {setting}")
+    return Estimate(found, "assumed", source=f"set by hand: {setting}")
 
 
 def _word(value: str, words: tuple[str, ...], setting: str) -> str:
@@ -129,7 +134,7 @@ def _resource(resource: Resource, key: str, value: str, setting: str) -> Resourc
             + (", `waiting` (yield, spin)" if resource.kind == "core" else ""),
         )
     field, parse, example = _RESOURCE_KEYS[key]
-    if parse is rate and parse(value) == 0:
+    if parse is rate and number(parse, value) == 0:
         raise RankwiseError(
             f"`{setting}`: a capacity of 0 lets nothing pass",
             f"`--set {resource.name}.G=0ns/B` makes it unlimited",

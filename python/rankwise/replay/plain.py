@@ -70,6 +70,12 @@ class LogGOPS:
                     "for example `L=2us`, `G=0.1ns/B`, `S=64KiB`; without unit it is nanoseconds, or bytes",
                     status=2,
                 )
+            if parse is size and not number.is_integer():
+                raise RankwiseError(
+                    f"`{value}` in `--loggops {text}` is no whole number of bytes",
+                    "S is the largest message that is sent without waiting for its receive, as `S=64KiB`",
+                    status=2,
+                )
             values[field] = min(int(number), _UNLIMITED) if field == "S_bytes" else number
         return cls(**values)
 
