@@ -154,11 +154,10 @@ void RankReader::take(const Event &event) {
         break;
     case CallClass::partitioned:
     case CallClass::rma:
-        ++omitted_["calls of the kind `" + std::string(trace::class_name(event.call_class)) +
-                   "`, taken as no time"];
+        leave_out(event, "taken as no time");
         break;
     case CallClass::comm:
-        ++omitted_["calls that make communicators, whose synchronisation is not replayed"];
+        leave_out(event, "whose synchronisation is not replayed");
         break;
     case CallClass::io:
         program_.then(Operation::calc(std::llround(seconds(event.duration_ticks) * 1e12)));
@@ -173,6 +172,11 @@ void RankReader::take(const Event &event) {
         }
         break;
     }
+}
+
+void RankReader::leave_out(const Event &event, const char *how) {
+    const std::string name(trace::calls()[event.kind].name);
+    ++omitted_["`" + name + "` of rank " + std::to_string(rank_) + ", " + how];
 }
 
 double RankReader::seconds(std::uint64_t ticks) const {

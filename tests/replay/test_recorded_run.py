@@ -82,4 +82,17 @@ def test_a_run_that_is_far_off_is_warned_of(tmp_path, monkeypatch, capsys):
     far_off = replace(read, schedule=_core.replay.Schedule.read_goal(sent, "x.goal"))
     monkeypatch.setattr(sources, "load", lambda *_, **__: far_off)
     assert main(["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]) == 0
-    assert "warning: the recorded run was 2.5 times as fast as predicted for test" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "warning: the recorded run was 2.5 times as fast as predicted for test" in said
+    assert "was something else running" in said
+    # WHEN calls that are not modelled took much of the time
+    puts = replace(far_off, not_modelled={"MPI_Win_fence": 0.3, "MPI_Put": 0.12})
+    monkeypatch.setattr(sources, "load", lambda *_, **__: puts)
+    assert main(["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]) == 0
+    # THEN they are what is named
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        "calls that are not modelled took 42% of the ranks' time, most of it `MPI_Win_fence`, `MPI_Put`"
+        in said
+    )
+    assert "something else" not in said

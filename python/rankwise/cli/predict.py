@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankwise.replay.switches import Switches
 
 _FAR_OFF = 1.5
+_MUCH = 0.05  # of the ranks' time, in calls that are not modelled
 HELP = "predict the time of a program on a machine, for any placement"
 _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
@@ -267,7 +268,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     switches = Switches(**{part.replace("-", "_"): False for part in args.without})
     cases = [_case(path, name, args, source, switches) for path, name in _named_machines(args.machine)]
     for case in cases:
-        _warn_of_model_error(terminal, case)
+        _warn_of_model_error(terminal, case, source.not_modelled)
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
     outcomes: list[Outcome] = []
     with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
@@ -320,16 +321,23 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
 
 
-def _warn_of_model_error(terminal: Terminal, case: _Case) -> None:
+def _warn_of_model_error(terminal: Terminal, case: _Case, not_modelled: dict[str, float]) -> None:
     """Say so where the recorded run is far from what this machine is predicted to need for it."""
     run = case.predictor.run
     if run and run.factor > _FAR_OFF:
         than = "as long as" if run.error < 0 else "as fast as"
+        hint = (
+            "was something else running when the machine was measured or the program recorded? "
+            "record the run again, or measure again"
+        )
+        part = sum(not_modelled.values())
+        if part > _MUCH:
+            longest = ", ".join(f"`{call}`" for call in list(not_modelled)[:3])
+            hint = f"calls that are not modelled took {part:.0%} of the ranks' time, most of it {longest}"
         terminal.warning(
             f"the recorded run was {run.factor:.1f} times {than} predicted for {case.name}",
             "model-error",
-            "was something else running when the machine was measured or the program recorded? "
-            "record the run again, or measure again",
+            hint,
         )
 
 

@@ -16,6 +16,7 @@ from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
 from rankwise.replay import simgrid
+from rankwise.replay.omitted import gathered, not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,8 @@ class Source:
         span: How long that took, if it is known and the schedule has all of it.
         expand: Gives the schedule of ranks on these nodes, if collectives go by who shares a node; in `schedule` each
             rank has a node of its own.
+        not_modelled: Calls of which the model has no more than how long they took, or not even that: part of the
+            ranks' time.
     """
 
     schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
@@ -65,6 +68,7 @@ class Source:
     recorded: Placement | None = None
     span: Span | None = None
     expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
+    not_modelled: dict[str, float] = field(default_factory=dict)
 
     @property
     def in_windows(self) -> bool:
@@ -317,6 +321,7 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
             omitted = schedule.omitted
         else:
             schedule, omitted = run.schedule()
+    omitted = gathered(omitted)
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
@@ -330,4 +335,5 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
     span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
     by_nodes = expand if run.goes_by_nodes else None
-    return Source(schedule, "recording", omitted, library, recording.placement, span, by_nodes)
+    calls = not_modelled(recording)
+    return Source(schedule, "recording", omitted, library, recording.placement, span, by_nodes, calls)
