@@ -11,6 +11,8 @@ from rankwise.machine.file import Machine
 def link_index(machine: Machine, channel: str) -> int:
     """Index of the link class of a channel, or of the next wider channel inside the node (formats/machine.md).
 
+    Inside nodes of one core nothing can be measured, so what a rank sends itself may have to be the network's.
+
     Raises:
         RankwiseError: There is none.
     """
@@ -20,6 +22,8 @@ def link_index(machine: Machine, channel: str) -> int:
     candidates = {NETWORK: [NETWORK], UNBOUND: [NODE]}.get(channel)
     if candidates is None:
         candidates = inside[inside.index(channel) :]
+        if channel == SELF:
+            candidates.append(NETWORK)
     for name in candidates:
         if name in known:
             return known.index(name)

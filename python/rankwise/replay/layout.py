@@ -55,8 +55,13 @@ def layout(
             for node, each in zip(placement.node.tolist(), cores, strict=True)
         ]
     )
-    inside = _place_links(machine, topology, list(place_of))
-    several_nodes = len(np.unique(placement.node)) > 1
+    nodes = len(np.unique(placement.node))
+    inside = (
+        _place_links(machine, topology, list(place_of))
+        if nodes < placement.ranks
+        # Nothing travels inside a node, so nodes of one core need no link class for it.
+        else np.zeros(len(place_of) ** 2, dtype=np.uint8)
+    )
     shared = sharing.layout(topology, placement, cores_of) if sharing else {}
     return {
         "node": placement.node.astype(np.uint32),
@@ -65,7 +70,7 @@ def layout(
         "processor": np.array(processor, dtype=np.uint32),
         "capacity": np.array([len(each) for each in cores_of], dtype=np.uint32),
         "place_link": inside,
-        "network_link": link_index(machine, NETWORK) if several_nodes else 0,
+        "network_link": link_index(machine, NETWORK) if nodes > 1 else 0,
         "self_link": link_index(machine, SELF),
         **shared,
     }
