@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rankwise.cli
+import rankwise.cli.parsing
 from rankwise.cli.terminal import Terminal
 from rankwise.errors import RankwiseError
 
@@ -191,6 +192,14 @@ def test_every_command_has_the_interface_and_a_help_text():
         module = importlib.import_module(f"rankwise.cli.{name}")
         assert module.HELP[0].islower() and not module.HELP.endswith(".")
         assert callable(module.add_arguments) and callable(module.run)
+
+
+def test_help_fits_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    parser = rankwise.cli.parsing.build_parser(rankwise.cli.COMMANDS)
+    verbs = next(action for action in parser._actions if action.choices and "record" in action.choices)
+    for each in (parser, *verbs.choices.values()):
+        assert max(map(len, each.format_help().splitlines())) <= 80, each.prog
 
 
 def test_help_and_version_import_nothing_heavy():

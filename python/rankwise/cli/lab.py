@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli import lab_interrupts, lab_validate
     from rankwise.cli.parsing import add_json
 
-    parser.usage = "%(prog)s up|run|status|down|validate|interrupts [OPTIONS] [-- ./app args]"
+    parser.usage = (
+        "%(prog)s up|run|status|down|validate|interrupts [OPTIONS]\n                    [-- ./app args]"
+    )
     # Without it what each action is called in its usage would begin with the usage above.
     actions = parser.add_subparsers(
         metavar="ACTION", dest="action", title="actions", required=True, prog=parser.prog

@@ -9,6 +9,7 @@ import importlib
 import os
 import re
 import shlex
+import textwrap
 from collections.abc import Sequence
 
 import rankwise
@@ -69,7 +70,7 @@ def build_parser(commands: Sequence[str]) -> Parser:
     """The parser of the whole command line, from the modules in `rankwise.cli`."""
     parser = Parser(
         prog="rankwise",
-        description=rankwise.__doc__,
+        description=_lines(rankwise.__doc__),
         epilog="What follows `--` is what you type today, for example `mpiexec -n 16 ./app`.",
     )
     parser.add_argument("--version", action="version", version=f"rankwise {rankwise.__version__}")
@@ -77,7 +78,7 @@ def build_parser(commands: Sequence[str]) -> Parser:
     for name in commands:
         module = importlib.import_module(f"rankwise.cli.{name}")
         shown = {} if getattr(module, "HIDDEN", False) else {"help": module.HELP}
-        command = verbs.add_parser(name, description=_sentence(module.HELP), **shown)
+        command = verbs.add_parser(name, description=_lines(_sentence(module.HELP)), **shown)
         module.add_arguments(command)
         command.set_defaults(run=module.run, takes_command=getattr(module, "COMMAND", None))
         if getattr(module, "COMMAND", None) and not command.usage:
@@ -232,3 +233,7 @@ def size_bytes(text: str) -> int:
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
+
+
+def _lines(text: str) -> str:
+    return textwrap.fill(text, 78)

@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.usage = (
         "%(prog)s [OPTIONS] REC --machine FILE\n"
-        "       %(prog)s [OPTIONS] --graph FILE --hierarchy A:B:...:N --distances A:B:..."
+        "       %(prog)s [OPTIONS] --graph FILE --hierarchy A:B:...:N\n"
+        "                      --distances A:B:..."
     )
     parser.add_argument("input", nargs="?", metavar="REC", help="a recording made with --trace")
     parser.add_argument("--machine", "-m", metavar="FILE", help="the machine file")

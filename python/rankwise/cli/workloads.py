@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import add_json
 
     parser.epilog = (
-        "without NAME, lists them; with NAME, compiles it with the site's mpicc and prints its path:\n"
+        "without NAME, lists them; with NAME, compiles it with the site's mpicc and\nprints its path:\n"
         "  mpiexec -n 16 $(rankwise workloads cg) --class B"
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="for example cg")
