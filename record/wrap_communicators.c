@@ -84,11 +84,11 @@ static void duplicate_later(struct rw_thread *thread, unsigned call, MPI_Comm of
 #define MAKES(name, call, base, large, parameters) MAKE(mpi, name) MAKE(pmpi, name)
 RW_CALLS_comm(MAKES)
 
-/* Forgotten before the call: afterwards another thread may already have the handle again. */
+/* Forgotten before the call: afterwards another thread may already have the handle again. Freed inside other calls too. */
 #define FREE_COMM(entry, name)                                                                                        \
     RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
         rw_unregister(*comm);                                                                                         \
+        RW_BEGIN(entry, name);                                                                                        \
         const int result = RW_CONTINUE(entry, name);                                                                  \
         RW_CALLED(name);                                                                                              \
         trace_plain(thread, RW_CALL_##name, begin, end);                                                              \
