@@ -41,8 +41,14 @@ class LabSite(Site):
         """Compile the microbenchmarks for the MPI that was asked for.
 
         Raises:
-            RankwiseError: The nodes are of a kind that a machine file cannot describe.
+            RankwiseError: There is one core only, or the nodes are of a kind that a machine file cannot describe.
         """
+        if sum(len(node.cores) for node in self.lab.nodes) < 2:
+            raise RankwiseError(
+                f"lab `{self.lab.name}` has one core, whose rank has nobody to talk to",
+                f"bring up one with more: `rankwise lab up --name {self.lab.name} --nodes 2 --cores 1`, after "
+                f"`rankwise lab down --name {self.lab.name}`",
+            )
         if synthetic_of(self.lab.topology().nodes[0]) is None:
             raise RankwiseError(
                 f"the nodes of lab `{self.lab.name}` are too irregular for hwloc's synthetic descriptions, and a "
