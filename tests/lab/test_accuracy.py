@@ -12,7 +12,7 @@ from rankwise.lab.validation.state import HEADER_BYTES
 
 MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
 QUIET, STEADY = 0.05, 1.3
-WINDOW_S, LIMIT_S = 20, 32  # after which no run is begun, and after which all is given up
+WINDOW_S, LIMIT_S = 35, 60  # after which no run is begun, and after which all is given up
 FAR_OFF = 5.0  # virtual processors change between two speeds that are up to 4 times apart
 
 
