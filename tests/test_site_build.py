@@ -37,6 +37,17 @@ def test_the_wrapper_beside_the_launcher_goes_before_the_one_on_path(tmp_path, m
     assert site_build.find_mpicc("srun") == tmp_path / "other" / "mpicc"
 
 
+def test_a_wrapper_is_known_by_its_absolute_path(tmp_path, monkeypatch):
+    # GIVEN an MPI that is named from where the user is, where another may be later
+    wanted = executable(tmp_path / "site" / "bin" / "mpicc")
+    executable(tmp_path / "site" / "bin" / "mpiexec")
+    monkeypatch.chdir(tmp_path)
+    # THEN its programs are not taken for those of another directory
+    assert site_build.find_mpicc("site/bin/mpiexec") == wanted
+    monkeypatch.setenv("RANKWISE_MPICC", "site/bin/mpicc")
+    assert site_build.find_mpicc() == wanted
+
+
 def test_alternatives_lead_to_the_wrapper_with_the_same_suffix(tmp_path):
     # GIVEN Debian's chain mpiexec -> alternatives -> mpiexec.mpich, with an mpicc of another MPI beside the first
     bin_ = tmp_path / "bin"

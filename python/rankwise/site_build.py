@@ -65,6 +65,9 @@ def find_mpicc(launcher: str | None = None) -> Path:
     Args:
         launcher: First word of the launcher line, such as `mpiexec`; `None` if there is none.
 
+    Returns:
+        Its absolute path, which is part of what programs are kept under.
+
     Raises:
         RankwiseError: There is no such wrapper.
     """
@@ -73,16 +76,16 @@ def find_mpicc(launcher: str | None = None) -> Path:
         found = shutil.which(chosen)
         if found is None:
             raise RankwiseError(f"RANKWISE_MPICC is `{chosen}`, which is not a program", MODULE_HINT)
-        return Path(found)
+        return Path(found).absolute()
     for candidate in _beside(launcher):
         if os.access(candidate, os.X_OK):
-            return candidate
+            return candidate.absolute()
     found = shutil.which("mpicc")
     if found is None:
         raise RankwiseError(
             "no `mpicc` on PATH, so the programs that travel as source cannot be built", MODULE_HINT
         )
-    return Path(found)
+    return Path(found).absolute()
 
 
 def probe(mpicc: Path) -> Toolchain:
