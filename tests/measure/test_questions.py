@@ -104,6 +104,13 @@ def test_one_sample_of_each_test_is_an_answer_and_no_exception(question, value):
         assert all(answer.reasons.get(key) for key, known in answer.values.items() if known is None)
 
 
+@pytest.mark.parametrize(("quick", "why"), [(True, "left out of short runs"), (False, "the time was over")])
+def test_reused_buffers_alone_do_not_ask_about_rotating_ones(quick, why):
+    found = answers(table({"test": "pingpong", "value1": 1e-6}), plan_of("aa"), quick)
+    (buffers,) = [a for a in found if a.name == "buffers"]
+    assert why in buffers.missing and why in buffers.sentence
+
+
 def test_a_rate_is_the_inverse_of_the_time_with_its_interval():
     rows = [{"test": "window", "bytes": size, "value1": t * 1e-7} for size in (8, 1024) for t in range(1, 10)]
     (rate,) = [a for a in answers(table(*rows), plan_of("aa")) if a.name == "rate"]

@@ -58,7 +58,7 @@ def answers(samples: pl.DataFrame, plan: Plan, quick: bool = False) -> list[Answ
 
 def _answer(question: Question, samples: pl.DataFrame, plan: Plan, quick: bool) -> Answer:
     of_question = samples.filter(pl.col("test").is_in(question.tests))
-    if len(of_question):
+    if len(of_question.filter(question.own)):
         return question.answer(of_question, plan)
     reason = question.why_not(plan)
     if not reason:

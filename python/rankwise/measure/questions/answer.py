@@ -99,11 +99,12 @@ class Question:
         title: Heading of its answer.
         tests: The microbenchmarks (measure/*.c) whose samples it reads.
         steps: Adds its steps to those of a launch; adds nothing where it cannot be asked.
-        answer: From the samples of `tests`, at least one, of all launches.
+        answer: From the samples of `tests`, at least one of them its `own`, of all launches.
         why_not: Why it cannot be asked of these ranks; empty if it can.
         quick: Whether `--quick` asks it.
         weight: Its share of the time for questions, relative to the others.
         launches: Only the first so many launches ask it, because it takes long or says the same each time.
+        own: Which samples of `tests` are taken for this question only.
     """
 
     name: str
@@ -115,3 +116,4 @@ class Question:
     quick: bool = False
     weight: float = 1.0
     launches: int = 1000
+    own: pl.Expr = field(default_factory=lambda: pl.lit(True))
