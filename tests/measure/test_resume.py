@@ -72,6 +72,7 @@ def test_an_interrupted_measurement_keeps_its_samples_and_is_gone_on_with(sessio
     assert [len(each) for each in kept] == [1, 2]
     # WHEN resumed
     second = session(before=kept[-1])
+    assert second.seconds_left() == pytest.approx(first.effort.seconds * (LAUNCHES - 2) / LAUNCHES)
     seen = []
     second.measure(lambda done, total, launch: seen.append((done, total)))
     # THEN the launches that are left run, under numbers of their own

@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     parts = 1000
     with terminal.progress("measuring", parts) as update:
         session.measure(lambda done, total, now: update(parts * done // total, measure_end.best(now)))
-        update(parts, "")  # points and launches that were left out are done, too
+        if not session.interrupted:
+            update(parts, "")  # points and launches that were left out are done, too
     written = outcome.write(session, output)
     measure_plot.write(args.plot, written)
     measure_end.tell(terminal, session, written, args.plot)

@@ -35,7 +35,7 @@ def announce(terminal: Terminal, session) -> None:
             "nodes-differ",
             "measure each kind with a launcher line of its own, for example with `--hosts`",
         )
-    terminal.note(f"measuring for about {seconds_text(session.effort.seconds)}")
+    terminal.note(f"measuring for about {seconds_text(session.seconds_left())}")
     if session.assumed_hosts:
         hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)
         terminal.warning(
@@ -72,6 +72,8 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     terminal.wrote(written.path)
     for path in plots:
         terminal.wrote(path)
+    if session.interrupted:
+        terminal.note("interrupted; the same line with `--resume` instead of `--force` goes on with it")
     terminal.next(f"rankwise predict app.rw --machine {quote(str(written.path))}")
 
 

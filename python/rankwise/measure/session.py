@@ -108,7 +108,7 @@ class Session:
         effort = replace(self.effort, pingpong=self._sizes())
         done, start = 0, time.monotonic()
         first = self.next_launch()
-        left = max(1, self.effort.launches - first)
+        left = self._launches_left()
         for number in range(first, first + left):
             seconds = launch_seconds(self.effort, left, number - first, time.monotonic() - start)
             if seconds is None:
@@ -132,6 +132,13 @@ class Session:
             done += steps.points
             around |= self._limits()
             effort = replace(self.effort, pingpong=self._sizes())
+
+    def seconds_left(self) -> float:
+        """About how long `measure` will take: what is resumed has launches behind it."""
+        return self.effort.seconds * self._launches_left() / self.effort.launches
+
+    def _launches_left(self) -> int:
+        return max(1, self.effort.launches - self.next_launch())
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""
