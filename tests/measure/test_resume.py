@@ -48,6 +48,7 @@ def session(monkeypatch):
             heard()
             if launch.number == interrupted:
                 raise launching.Interrupted
+            assert launch.take("@rankwise end\n")
 
         monkeypatch.setattr(launching, "run", run)
         return made
@@ -72,18 +73,19 @@ def test_an_interrupted_measurement_keeps_its_samples_and_is_gone_on_with(sessio
     assert [len(each) for each in kept] == [1, 2]
     # WHEN resumed
     second = session(before=kept[-1])
-    assert second.seconds_left() == pytest.approx(first.effort.seconds * (LAUNCHES - 2) / LAUNCHES)
+    assert second.seconds_left() == pytest.approx(first.effort.seconds * (LAUNCHES - 1) / LAUNCHES)
     seen = []
     second.measure(lambda done, total, launch: seen.append((done, total)))
-    # THEN the launches that are left run, under numbers of their own
+    # THEN the launches that are left run, under numbers of their own, and the interrupted one is made good
     assert not second.interrupted
-    assert second.samples()["launch"].to_list() == list(range(max(3, LAUNCHES)))
-    assert len(seen) == LAUNCHES - 2
+    assert second.samples()["launch"].to_list() == list(range(LAUNCHES + 1))
+    assert len(seen) == LAUNCHES - 1
+    assert resume.launches_done(second.samples()) == LAUNCHES
     # WHEN nothing is left, THEN one more launch makes the numbers surer
     third = session(before=second.samples())
     third.measure()
-    assert third.next_launch() == LAUNCHES
-    assert third.samples()["launch"].n_unique() == LAUNCHES + 1
+    assert third.next_launch() == LAUNCHES + 1
+    assert third.samples()["launch"].n_unique() == LAUNCHES + 2
 
 
 def test_samples_of_something_else_are_refused(session, tmp_path):

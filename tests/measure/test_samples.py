@@ -24,7 +24,7 @@ def test_lines_are_read_behind_a_launchers_prefix_and_beside_other_output():
     assert (row["launch"], row["channel"], row["bytes"], row["switches"]) == (2, "package", 1024, 2)
     assert row["sentinel_s"] == pytest.approx(50.9e-9)
     assert row["value1"] == 3.5177e-07
-    assert row["context"] == '{"date": "today"}'
+    assert row["context"] == '{"complete": false, "date": "today"}'
     assert launch.points == [(3, 1024, "interval")]
     assert launch.ranks[1]["allowed"] == "0-1"
     assert launch.variables == {"MPIR_CVAR_X_EAGER": -1}

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.samples import SCHEMA
+from rankwise.measure.samples import COMPLETE, SCHEMA
 
 # What has to be the same: numbers of another library or other cores are no samples of the same thing.
 _SAME = {
@@ -66,3 +66,9 @@ def check(samples: pl.DataFrame, now: Mapping) -> None:
                 f"the interrupted measurement had another {what}{told}"[:300],
                 "resume with the same launcher line on the same machine, or measure anew with `--force`",
             )
+
+
+def launches_done(samples: pl.DataFrame) -> int:
+    """How many launches came to their end; one that was interrupted is repeated, and its samples are kept beside."""
+    last = samples.group_by("launch").agg(pl.col("context").last())
+    return sum(json.loads(context).get(COMPLETE, True) for context in last["context"])

@@ -18,6 +18,7 @@ import polars as pl
 from rankwise.whole_files import replacing
 
 MARK = "@rankwise "
+COMPLETE = "complete"  # in the context of a sample: whether its launch came to its end
 
 # As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, five values,
 # setting, rotate_bytes.
@@ -136,7 +137,7 @@ class Launch:
 
     def frame(self) -> pl.DataFrame:
         """The samples as a table."""
-        context = json.dumps(self.context, sort_keys=True)
+        context = json.dumps({**self.context, COMPLETE: self.complete}, sort_keys=True)
         rows = [
             (self.number, r[0], r[1], self.channels.get(r[0], ""), *r[2:], context)
             for r in self.rows

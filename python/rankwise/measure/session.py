@@ -21,6 +21,7 @@ from rankwise.measure.bends import bends
 from rankwise.measure.fit import eager_limit
 from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
+from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.site import Site
 from rankwise.measure.steps import FEWEST_LAUNCHES, PATIENCE, Effort, steps_for
@@ -107,17 +108,17 @@ class Session:
         around = self._limits()
         effort = replace(self.effort, pingpong=self._sizes())
         done, start = 0, time.monotonic()
-        first = self.next_launch()
+        first, before = self.next_launch(), launches_done(self.before)
         left = self._launches_left()
-        for number in range(first, first + left):
-            seconds = launch_seconds(self.effort, left, number - first, time.monotonic() - start)
+        for ran in range(left):
+            seconds = launch_seconds(self.effort, left, ran, time.monotonic() - start)
             if seconds is None:
                 return
             seconds -= min(self.startup_s, MOST_STARTUP * seconds)
             effort = replace(effort, seconds=seconds * effort.launches)
-            steps = steps_for(self.plan, effort, around, number)
-            launch = Launch(number, channels=steps.channels)
-            launch.context = self.context() | {"launch": number}
+            steps = steps_for(self.plan, effort, around, before + ran)
+            launch = Launch(first + ran, channels=steps.channels)
+            launch.context = self.context() | {"launch": launch.number}
             self.launches.append(launch)
             heard = self._hearer(launch, done, steps.points * left, said)
             patience = 5 * steps.seconds + CENSUS_PATIENCE_S
@@ -138,7 +139,7 @@ class Session:
         return self.effort.seconds * self._launches_left() / self.effort.launches
 
     def _launches_left(self) -> int:
-        return max(1, self.effort.launches - self.next_launch())
+        return max(1, self.effort.launches - launches_done(self.before))
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""
