@@ -174,13 +174,25 @@ def test_both_errors_of_a_fit_are_told_in_80_columns(findings, capsys):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-def test_channels_that_only_other_kinds_of_nodes_have_are_not_written(findings):
+def test_each_kind_of_node_is_written_and_channels_that_none_has_are_not(findings, tmp_path):
     some = dataclasses.replace(findings, channels=dict(findings.channels), missing={})
-    nodes = {"a": from_synthetic("package:2 core:2"), "b": from_synthetic("package:1 l2:2 core:2")}
-    some.channels["L2"] = some.channels["package"]
-    outcome._only_known(some, types.SimpleNamespace(topologies=nodes))
-    assert list(some.channels) == ["package"]
-    assert some.missing == {"L2": "only nodes unlike `a`, which is written for all, have it"}
+    nodes = [from_synthetic(words) for words in ("package:2 core:2", "package:1 l2:2 core:2")]
+    irregular = dataclasses.replace(nodes[0], packages=(0, 0, 0, 1))
+    topologies = dict(zip("abcd", [nodes[0], nodes[1], nodes[0], irregular], strict=True))
+    site = types.SimpleNamespace(host_cores=lambda: None, xml=lambda node: b"<topology/>")
+    session = types.SimpleNamespace(topologies=topologies, site=site)
+    some.channels["L2"] = some.channels["L7"] = some.channels["package"]
+    outcome._only_known(some, session)
+    assert list(some.channels) == ["package", "L2"]
+    assert some.missing == {"L7": "none of the nodes has it"}
+    node = outcome._node(session, tmp_path / "x.machine.toml")
+    assert (node.count, from_synthetic(node.topology)) == (4, nodes[0])
+    assert [(kind.nodes, kind.topology_xml) for kind in node.others] == [
+        ([1], None),
+        ([3], "x.topology.2.xml"),
+    ]
+    assert from_synthetic(node.others[0].topology) == nodes[1]
+    assert (tmp_path / "x.topology.2.xml").exists()
 
 
 def test_the_widest_table_of_answers_fits_80_columns(capsys):

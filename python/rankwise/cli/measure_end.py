@@ -30,10 +30,9 @@ def announce(terminal: Terminal, session) -> None:
         terminal.warning(f"{who} not bound to one core; each is bound while it measures", "unbound-ranks")
     if len({node.sha256 for node in session.topologies.values()}) > 1:
         terminal.warning(
-            "the nodes differ, and a machine file describes one kind: that of "
-            f"`{next(iter(session.topologies))}` is written for all",
+            "the nodes differ; each channel is measured on one pair, and taken to cost the same on other kinds",
             "nodes-differ",
-            "measure each kind with a launcher line of its own, for example with `--hosts`",
+            "measure each kind with a launcher line of its own, for example with `--hosts`, and `--compare`",
         )
     terminal.note(f"measuring for about {seconds_text(session.seconds_left())}")
     if session.assumed_hosts:

@@ -68,7 +68,8 @@ def _described(words: list[str]):
     """Nodes by name, and the switches between them."""
     from rankwise.errors import RankwiseError
     from rankwise.machine.file import load
-    from rankwise.machine.topology import describe, from_this_machine, from_xml_file
+    from rankwise.machine.nodes import topology_of_nodes
+    from rankwise.machine.topology import describe, from_this_machine
 
     if not words:
         return {"here": from_this_machine()}, None
@@ -76,20 +77,15 @@ def _described(words: list[str]):
     for word in words:
         if word.endswith(".toml"):
             machine = load(word)
-            about = machine.node
-            node = (
-                describe(about.topology)
-                if about.topology is not None
-                else from_xml_file(Path(word).parent / about.topology_xml)
-            )
+            some = topology_of_nodes(machine.node, Path(word).parent).nodes
             if machine.network is not None and len(words) > 1:
                 raise RankwiseError(f"`{word}` has switches between its nodes; draw it alone", status=2)
-            network, count = machine.network, about.count
+            network = machine.network
         else:
-            node, count = describe(word), 1
-        for _ in range(min(count, MOST_NODES)):
+            some = (describe(word),)
+        for node in some[:MOST_NODES]:
             nodes[f"n{len(nodes)}"] = node
-        if network is not None and count > MOST_NODES:
+        if network is not None and len(some) > MOST_NODES:
             network = None
     return nodes, network
 

@@ -457,7 +457,7 @@ def _placements(
 ) -> dict[str, Placement]:
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.placement.file import load
-    from rankwise.placement.simple import allocate, parse_nodes
+    from rankwise.placement.simple import allocate, allocate_unlike, parse_nodes
     from rankwise.quantities import counted
     from rankwise.replay.recorded_run import fits
 
@@ -471,7 +471,8 @@ def _placements(
     else:
         nodes = min(len(topology.nodes), ranks)
         each = -(-ranks // nodes)
-    if not args.nodes and each > node.cores:
+    unlike = any(other is not node for other in topology.nodes[:nodes])
+    if not args.nodes and each > node.cores and not unlike:
         raise RankwiseError(
             f"the program has {counted(ranks, 'rank')}, the machine {counted(nodes * node.cores, 'core')}",
             "use a machine file of more nodes (`node.count`), or a `--placement` in which ranks share cores",
@@ -481,6 +482,13 @@ def _placements(
             f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, machine `{name}` has {len(topology.nodes)}",
             f"use at most {counted(len(topology.nodes), 'node')}, or change `count` in the machine file",
         )
+    if unlike:
+        kinds = topology.nodes[:nodes]
+        most = each if args.nodes else max(other.cores for other in kinds)
+        return {
+            f"{how} on {counted(nodes, 'node')}": allocate_unlike(ranks, kinds, most, how)
+            for how in args.allocation or ["blocked"]
+        }
     return {
         f"{how} {nodes}x{each}": allocate(ranks, nodes, each, node, how)[0]
         for how in args.allocation or ["blocked"]

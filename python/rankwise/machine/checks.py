@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import UNBOUND, channel_names
-from rankwise.machine.topology import NodeTopology, Topology, from_synthetic, from_xml_file
+from rankwise.machine.nodes import described
+from rankwise.machine.topology import NodeTopology, Topology
 
 if TYPE_CHECKING:
-    from rankwise.machine.file import LinkClass, Machine, Node
+    from rankwise.machine.file import LinkClass, Machine
 
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 _TIMES = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
@@ -73,22 +74,30 @@ def _times(link: LinkClass, path: str) -> Iterator[Problem]:
 
 def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
     """Problems of a machine with the topology of its nodes; `directory` is where its file lies."""
-    try:
-        node = _node(machine.node, directory)
-    except RankwiseError as error:
-        key = "topology" if machine.node.topology is not None else "topology_xml"
-        yield Problem(f"node.{key}", error.message, error.hint or "see `lstopo --of synthetic`")
-        return
+    kinds: list[NodeTopology] = []
+    for path, kind in (
+        ("node", machine.node),
+        *((f"node.others[{at}]", other) for at, other in enumerate(machine.node.others)),
+    ):
+        try:
+            kinds.append(described(kind, directory))
+        except RankwiseError as error:
+            key = "topology" if kind.topology is not None else "topology_xml"
+            yield Problem(f"{path}.{key}", error.message, error.hint or "see `lstopo --of synthetic`")
+            return
+    kind_of = {node: at for at, other in enumerate(machine.node.others, 1) for node in other.nodes}
     for at, cores in enumerate(machine.node.host_cores or []):
+        node = kinds[kind_of.get(at, 0)]
         if len(cores) != node.cores:
             yield Problem(
                 "node.host_cores",
-                f"node {at} of `host_cores` has {len(cores)} cores, `topology` has {node.cores}",
+                f"node {at} of `host_cores` has {len(cores)} cores, its `topology` has {node.cores}",
                 "list one core of the host for each logical core",
             )
-    known = [name for name in channel_names(Topology.of(node, 1)) if name != UNBOUND]
+    known = [name for name in channel_names(Topology(tuple(kinds))) if name != UNBOUND]
     listed = "channels of this topology: " + ", ".join(f"`{name}`" for name in known)
-    caches = [name for name, _ in node.caches]
+    caches = sorted({name for node in kinds for name, _ in node.caches})
+    fewest = min(node.cores for node in kinds)
     for at, link in enumerate(machine.link_classes):
         if link.channel not in known:
             yield Problem(
@@ -102,13 +111,6 @@ def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
         if resource.per not in (*_OBJECTS, *caches):
             those = ", ".join(f"`{name}`" for name in (*_OBJECTS, *caches))
             yield Problem(f"{path}.per", f"its topology has no `{resource.per}`", f"it has {those}")
-        if resource.core is not None and resource.core >= node.cores:
-            yield Problem(
-                f"{path}.core", f"there is no core {resource.core}", f"cores are 0 to {node.cores - 1}"
-            )
-
-
-def _node(node: Node, directory: Path) -> NodeTopology:
-    if node.topology_xml is not None:
-        return from_xml_file(directory / node.topology_xml)
-    return from_synthetic(node.topology)
+        if resource.core is not None and resource.core >= fewest:
+            where = "some nodes have" if machine.node.others else "there is"
+            yield Problem(f"{path}.core", f"{where} no core {resource.core}", f"cores are 0 to {fewest - 1}")

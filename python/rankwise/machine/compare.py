@@ -119,7 +119,12 @@ def _channels(machines: Sequence[Machine]) -> list[str]:
 
 
 def _nodes(machines: Sequence[Machine]) -> Iterator[Quantity]:
-    yield Quantity("nodes", "number", "", tuple(str(machine.node.count) for machine in machines))
+    yield Quantity("nodes", "number", "", tuple(map(_count, machines)))
+
+
+def _count(machine: Machine) -> str:
+    kinds = 1 + len(machine.node.others)
+    return str(machine.node.count) + (f" ({kinds} kinds)" if kinds > 1 else "")
 
 
 def _of_channel(channel: str, links: Sequence[LinkClass | None]) -> Iterator[Quantity]:

@@ -21,6 +21,7 @@ from rankwise.machine.checks import Problem, problems, topology_problems
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
+from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.toml_lines import line_of_path
 
 SCHEMA = "rankwise.machine/1"
@@ -179,35 +180,13 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         return None
 
 
-class Node(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
-    """The nodes, all alike.
-
-    Attributes:
-        count: Number of nodes.
-        topology: hwloc synthetic string of one node; `(indexes=...)` where OS order is not logical order.
-        topology_xml: Instead: path of an hwloc XML file, relative to the machine file.
-        host_cores: On an emulated machine: for each node, the core of the host that each logical core runs on.
-    """
-
-    count: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
-    topology: str | None = None
-    topology_xml: str | None = None
-    host_cores: list[list[Annotated[int, msgspec.Meta(ge=0)]]] | None = None
-
-    def __post_init__(self) -> None:
-        if (self.topology is None) == (self.topology_xml is None):
-            raise ValueError("either `topology` or `topology_xml` is needed")
-        if self.host_cores is not None and len(self.host_cores) != self.count:
-            raise ValueError(f"`host_cores` lists {len(self.host_cores)} nodes, `count` is {self.count}")
-
-
 class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """A machine: nodes, link classes, resources.
 
     Attributes:
         schema: `rankwise.machine/1`.
         name: For people.
-        node: Topology and number of nodes.
+        node: Topologies and number of nodes.
         link_classes: One a channel.
         resources: What ranks share.
         notes: For people.
@@ -275,7 +254,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
 _KEYS = sorted(
     {
         field.name
-        for each in (Machine, Node, LinkClass, Segment, Resource, Estimate, Capabilities)
+        for each in (Machine, Node, OtherNodes, LinkClass, Segment, Resource, Estimate, Capabilities)
         for field in msgspec.structs.fields(each)
     }
 )
@@ -389,11 +368,13 @@ def dumps(machine: Machine) -> str:
     tables = {key: plain.pop(key) for key in ("node", "network", "context", "capabilities") if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
-    host_cores = tables["node"].pop("host_cores", None)
+    host_cores, others = (tables["node"].pop(key, None) for key in ("host_cores", "others"))
     for key, table in tables.items():
         out.append(f"\n[{key}]\n{_table(table)}")
         if key == "node" and host_cores is not None:
             out.append("host_cores = [\n" + "".join(f"    {cores},\n" for cores in host_cores) + "]\n")
+        if key == "node":
+            out += ["\n[[node.others]]\n" + _table(kind) for kind in others or []]
     for name, answer in answers.items():
         out.append(f"\n[{tomli_w.dumps({'answers': {name: {}}}).strip().strip('[]')}]\n{_table(answer)}")
     for resource in resources:

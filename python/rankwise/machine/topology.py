@@ -140,16 +140,21 @@ def from_this_machine() -> NodeTopology:
 
 def from_saved_files(path: str | os.PathLike[str]) -> NodeTopology:
     """A node from its saved /proc and /sys: a directory that holds them, or the recorder's tar file."""
+    return from_xml_text(xml_of_saved_files(path), str(path))
+
+
+def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
+    """The same as hwloc's XML."""
     path = Path(path)
     if path.is_dir():
-        return from_xml_text(hwloc.xml_of_root(path), str(path))
+        return hwloc.xml_of_root(path)
     with tempfile.TemporaryDirectory(prefix="rankwise-topology-") as scratch:
         try:
             with tarfile.open(path) as archive:
                 _unpack(archive, Path(scratch))
         except (OSError, tarfile.TarError) as error:
             raise RankwiseError(f"the saved topology `{path}` cannot be read", causes=(str(error),)) from None
-        return from_xml_text(hwloc.xml_of_root(scratch), str(path))
+        return hwloc.xml_of_root(scratch)
 
 
 def describe(text: str) -> NodeTopology:

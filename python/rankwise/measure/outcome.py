@@ -12,10 +12,10 @@ import msgspec
 import polars as pl
 
 from rankwise.errors import RankwiseError
-from rankwise.machine import hwloc
 from rankwise.machine.channels import channel_names
-from rankwise.machine.file import Machine, Node, save
-from rankwise.machine.topology import Topology
+from rankwise.machine.file import Machine, save
+from rankwise.machine.nodes import Node, OtherNodes
+from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.declared import declared
@@ -29,6 +29,7 @@ from rankwise.measure.questions.answer import Answer
 from rankwise.measure.session import Session
 
 SUFFIX = ".machine.toml"
+NODES_DIFFER = "each channel was measured on one pair, and is taken to cost the same on nodes of another kind"
 # Devices whose drivers move data without the host's protocol stack: InfiniBand and RoCE, HPE Slingshot.
 RDMA_DIRECTORIES = ("/sys/class/infiniband", "/sys/class/cxi")
 
@@ -109,6 +110,9 @@ def write(session: Session, path: Path) -> Written:
     # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
     if not built.node.host_cores:
         cores, links = interrupt_core(table, session.plan, built.link_classes)
+        fewest = min(node.cores for node in session.topologies.values())
+        if any(each.core >= fewest for each in cores):  # a file has one such core for all nodes
+            cores, links = [], built.link_classes
         resources = [*built.resources, *memory(table, built.link_classes), *cores]
         built = msgspec.structs.replace(built, resources=resources, link_classes=links)
     built = msgspec.structs.replace(built, answers=entries(answers))
@@ -116,12 +120,11 @@ def write(session: Session, path: Path) -> Written:
 
 
 def _only_known(findings: Findings, session: Session) -> None:
-    """Leave out channels of which the file's one kind of node has none: no prediction could use them."""
-    host, node = next(iter(session.topologies.items()))
-    known = channel_names(Topology.of(node, 1))
+    """Leave out channels that no node has: no prediction could use them."""
+    known = channel_names(Topology(tuple(session.topologies.values())))
     for channel in [name for name in findings.channels if name not in known]:
         del findings.channels[channel]
-        findings.missing[channel] = f"only nodes unlike `{host}`, which is written for all, have it"
+        findings.missing[channel] = "none of the nodes has it"
 
 
 def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseError:
@@ -142,14 +145,26 @@ def network_protocol() -> str:
 
 
 def _node(session: Session, path: Path) -> Node:
-    first = next(iter(session.topologies.values()))
-    count, host_cores = len(session.topologies), session.site.host_cores()
-    text = synthetic_of(first)
-    if text is not None:
-        return Node(count=count, topology=text, host_cores=host_cores)
-    xml = path.with_name(path.name.removesuffix(SUFFIX) + ".topology.xml")
-    xml.write_bytes(hwloc.xml_of_this_machine())
-    return Node(count=count, topology_xml=xml.name, host_cores=host_cores)
+    kinds: dict[NodeTopology, list[int]] = {}
+    for number, node in enumerate(session.topologies.values()):
+        kinds.setdefault(node, []).append(number)
+    described = []
+    for at, node in enumerate(kinds):
+        text = synthetic_of(node)
+        if text is not None:
+            described.append({"topology": text})
+            continue
+        more = f".{at}" if at else ""
+        xml = path.with_name(f"{path.name.removesuffix(SUFFIX)}.topology{more}.xml")
+        xml.write_bytes(session.site.xml(node))
+        described.append({"topology_xml": xml.name})
+    others = [
+        OtherNodes(nodes=numbers, **words)
+        for words, numbers in zip(described[1:], list(kinds.values())[1:], strict=True)
+    ]
+    return Node(
+        count=len(session.topologies), **described[0], host_cores=session.site.host_cores(), others=others
+    )
 
 
 def _context(session: Session) -> dict[str, str | int | float | bool]:
@@ -172,7 +187,7 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
     if session.unbound:
         told["unbound_ranks"] = len(session.unbound)
     if len({node.sha256 for node in session.topologies.values()}) > 1:
-        told["nodes_differ"] = "the topology is that of the first host; machine files have one for all nodes"
+        told["nodes_differ"] = NODES_DIFFER
     if session.assumed_hosts:
         told["topology_assumed_for"] = ", ".join(session.assumed_hosts)
     for channel, pair in session.plan.pairs.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rankwise import site_build
 from rankwise.errors import RankwiseError
-from rankwise.machine.topology import NodeTopology, from_saved_files
+from rankwise.machine.topology import xml_of_saved_files
 from rankwise.measure import launch as launching
 from rankwise.measure.samples import Launch
 from rankwise.record import session
@@ -21,8 +21,8 @@ from rankwise.record.library import What
 SUFFIX = re.compile(r"\.[0-9a-f]{8}\.topology\.tar$")
 
 
-def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[str, NodeTopology]:
-    """Topology by host, seen on the nodes themselves.
+def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[str, bytes]:
+    """Topology by host as hwloc's XML, seen on the nodes themselves.
 
     Args:
         words: The launcher line.
@@ -42,6 +42,6 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
             environment = recording.launch.environment_of_first(os.environ)
             launching.run(recording.launch.words, Launch(), patience_s, environment=environment)
             saved = sorted(path.glob("raw/*.topology.tar"))
-            return {SUFFIX.sub("", tar.name): from_saved_files(tar) for tar in saved}
+            return {SUFFIX.sub("", tar.name): xml_of_saved_files(tar) for tar in saved}
         except RankwiseError:
             return {}

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankwise import site_build
-from rankwise.machine.topology import NodeTopology, from_this_machine
+from rankwise.machine import hwloc
+from rankwise.machine.topology import NodeTopology, from_this_machine, from_xml_text
 from rankwise.measure import remote
 from rankwise.measure.launch import PROGRAM
 from rankwise.measure.samples import Launch
@@ -24,6 +25,7 @@ class Site:
     def __init__(self, words: Sequence[str]):
         self.words = list(words)
         self.program = Path()
+        self._xml: dict[str, bytes] = {}
 
     @property
     def description(self) -> str:
@@ -48,9 +50,15 @@ class Site:
         hosts = {about["host"]: about.get("boot") == boot_id() for about in census.ranks.values()}
         seen = {host: from_this_machine() for host, here in hosts.items() if here}
         if len(seen) < len(hosts):
-            seen |= remote.topologies(self.words, self.program, PATIENCE_S)
+            for host, xml in remote.topologies(self.words, self.program, PATIENCE_S).items():
+                seen[host] = from_xml_text(xml, host)
+                self._xml[seen[host].sha256] = xml
         assumed = [host for host in hosts if host not in seen]
         return {host: seen[host] if host in seen else from_this_machine() for host in hosts}, assumed
+
+    def xml(self, node: NodeTopology) -> bytes:
+        """One of the nodes as the XML of hwloc."""
+        return self._xml.get(node.sha256) or hwloc.xml_of_this_machine()
 
     def cores(self, node: NodeTopology, about: dict[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Logical cores that a rank may use, and for each the OS index to bind to."""

@@ -192,3 +192,39 @@ def allocate(
         allocation=allocation,
     )
     return placement, Topology.of(node, nodes)
+
+
+def allocate_unlike(
+    ranks: int, nodes: Sequence[NodeTopology], most: int, allocation: str = "blocked"
+) -> Placement:
+    """Place ranks on nodes of several kinds, one rank a core; a full node is passed over.
+
+    Nodes get equally many ranks as far as they have cores for them.
+
+    Args:
+        ranks: Number of ranks.
+        nodes: The nodes.
+        most: Ranks on a node.
+        allocation: `blocked`, `cyclic` or `plane=K`.
+
+    Raises:
+        RankwiseError: They do not fit.
+    """
+    cores = [node.cores for node in nodes]
+    if ranks > sum(min(each, most) for each in cores):
+        raise RankwiseError(
+            f"{counted(ranks, 'rank')} do not fit: {counted(len(nodes), 'node')} of several kinds have room for "
+            f"{sum(min(each, most) for each in cores)}",
+            "use a machine file of more nodes (`node.count`), or more ranks a node with `--nodes`",
+        )
+    level = next(k for k in range(most + 1) if sum(min(each, k) for each in cores) >= ranks)
+    room = [min(each, level) for each in cores]
+    node, slot = dealt(ranks, room, parse_allocation(allocation, level))
+    return Placement(
+        node_names=default_names(len(nodes)),
+        topology_sha256=tuple(each.sha256 for each in nodes),
+        node=node,
+        core_start=np.arange(ranks + 1),
+        cores=slot,
+        allocation=allocation,
+    )

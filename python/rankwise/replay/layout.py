@@ -12,29 +12,27 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.file import Estimate, LinkClass, Machine
 from rankwise.machine.link_classes import link_index
-from rankwise.machine.topology import Topology, from_synthetic, from_xml_file
+from rankwise.machine.nodes import topology_of_nodes
+from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.processors import processors
 from rankwise.replay.sharing import Sharing
 
+_Place = tuple[int, tuple[int, ...]]  # a node of its kind, and cores
 # Arrays of a layout with one value a rank.
 BY_RANK = ("node", "place", "processor", "memory_bound", "far")
 
 
 def topology_of(machine: Machine, directory: Path) -> Topology:
     """The nodes of a machine; `directory` is where its file lies."""
-    if machine.node.topology_xml is not None:
-        node = from_xml_file(directory / machine.node.topology_xml)
-    else:
-        node = from_synthetic(machine.node.topology)
-    if machine.node.host_cores is not None:
-        short = [len(cores) for cores in machine.node.host_cores if len(cores) != node.cores]
-        if short:
+    topology = topology_of_nodes(machine.node, directory)
+    for node, cores in zip(topology.nodes, machine.node.host_cores or (), strict=False):
+        if len(cores) != node.cores:
             raise RankwiseError(
-                f"`host_cores` has {short[0]} cores for a node of {node.cores}",
+                f"`host_cores` has {len(cores)} cores for a node of {node.cores}",
                 "list one host core for each logical core (formats/machine.md)",
             )
-    return Topology.of(node, machine.node.count)
+    return topology
 
 
 def layout(
@@ -42,12 +40,16 @@ def layout(
 ) -> dict:
     """The `layout` argument of `Schedule.replay_on_machine`; with `sharing` what that needs.
 
-    A *place* is a core, or the set of cores that an unbound rank may use. Ranks share a processor if their places
-    of the same node, or on an emulated machine their cores of the host, do (`processors`).
+    A *place* is a core, or the set of cores that an unbound rank may use, of a kind of node. Ranks share a processor
+    if their places of the same node, or on an emulated machine their cores of the host, do (`processors`).
     """
-    place_of: dict[tuple[int, ...], int] = {}
+    place_of: dict[_Place, int] = {}
     cores = [placement.cores_of(rank) for rank in range(placement.ranks)]
-    place = [place_of.setdefault(each, len(place_of)) for each in cores]
+    first: dict[int, int] = {}  # node of each kind that has ranks
+    place = [
+        place_of.setdefault((first.setdefault(id(topology.nodes[node]), node), each), len(place_of))
+        for node, each in zip(placement.node.tolist(), cores, strict=True)
+    ]
     host_cores = machine.node.host_cores
     processor, cores_of = processors(
         [
@@ -90,16 +92,18 @@ def reordered(layout: dict, position: np.ndarray) -> dict:
     return layout | by_rank
 
 
-def _place_links(machine: Machine, topology: Topology, places: list[tuple[int, ...]]) -> np.ndarray:
-    """Link class between each two places of a node, as seen by two ranks in them."""
+def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> np.ndarray:
+    """Link class between each two places of a node, as seen by two ranks in them; 0 where no node has both."""
     twice = [*places, *places]  # two ranks of one place, too
-    start = np.cumsum([0, *(len(each) for each in twice)])
-    flat = np.array([core for each in twice for core in each], dtype=np.int64)
-    located = Locations.of(topology, np.zeros(len(twice), dtype=np.int64), start, flat)
+    start = np.cumsum([0, *(len(cores) for _, cores in twice)])
+    flat = np.array([core for _, cores in twice for core in cores], dtype=np.int64)
+    node = np.array([kind for kind, _ in twice], dtype=np.int64)
+    located = Locations.of(topology, node, start, flat)
     one, other = np.divmod(np.arange(len(places) ** 2), max(len(places), 1))
     channels = located.between(one, other + len(places))
-    index = {int(number): link_index(machine, located.channels[number]) for number in np.unique(channels)}
-    return np.array([index[int(number)] for number in channels], dtype=np.uint8)
+    numbers = np.unique(channels[node[one] == node[other]])
+    index = {int(number): link_index(machine, located.channels[number]) for number in numbers}
+    return np.array([index.get(int(number), 0) for number in channels], dtype=np.uint8)
 
 
 def links(machine: Machine) -> list[dict]:

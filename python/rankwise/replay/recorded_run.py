@@ -52,7 +52,9 @@ def fits(recorded: Placement | None, topology: Topology) -> bool:
     """Whether the ranks ran on nodes like these."""
     if recorded is None or len(recorded.node_names) > len(topology.nodes):
         return False
-    return set(recorded.topology_sha256) == {topology.nodes[0].sha256}
+    return all(
+        wanted == node.sha256 for wanted, node in zip(recorded.topology_sha256, topology.nodes, strict=False)
+    )
 
 
 def recorded_run(source: Source, predictor: Predictor) -> RecordedRun | None:

@@ -18,6 +18,7 @@ from rankwise.replay.processors import Core
 from rankwise.replay.switches import Switches
 
 _NONE = 2**32 - 1
+_OF_NODES = ("node", "package", "numa")
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,15 @@ class Sharing:
         self, resource: Resource, topology: Topology, placement: Placement
     ) -> tuple[np.ndarray, list[tuple[int, int]]]:
         """Number of each rank's memory or cache, and node and number in it of each."""
-        ids_of = {node: _ids(resource, node) for node in set(topology.nodes)}
+        kinds = set(topology.nodes)
+        of_caches = {name for node in kinds for name, _ in node.caches}
+        if resource.per not in (*_OF_NODES, *of_caches):
+            listed = ", ".join(f"`{name}`" for name in sorted(of_caches)) or "none"
+            raise RankwiseError(
+                f"resource `{resource.name}` is one for each `{resource.per}`, which no cores of a node share",
+                f"shared caches of these nodes: {listed}",
+            )
+        ids_of = {node: _ids(resource, node) for node in kinds}
         ids = [ids_of[node] for node in topology.nodes]
         usual: dict[tuple[int, tuple[int, ...]], int] = {}
         number: dict[tuple[int, int], int] = {}
@@ -238,14 +247,7 @@ def _ids(resource: Resource, node: NodeTopology) -> Sequence[int]:
         return node.packages
     if resource.per == "numa":
         return node.numa_nodes
-    caches = dict(node.caches)
-    if resource.per not in caches:
-        listed = ", ".join(f"`{name}`" for name in caches) or "none"
-        raise RankwiseError(
-            f"resource `{resource.name}` is one for each `{resource.per}`, which no cores of a node share",
-            f"shared caches of these nodes: {listed}",
-        )
-    return caches[resource.per]
+    return dict(node.caches).get(resource.per, (-1,) * node.cores)
 
 
 def _near(node: NodeTopology, core: int) -> frozenset[int]:

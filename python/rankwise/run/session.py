@@ -174,19 +174,20 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
                 f"`{machine}` describes an emulated machine, whose nodes exist in the lab only",
                 "run it there: `rankwise lab run --placement ... -- ./app`",
             )
-        known, called = topology_of(described, Path(machine).parent).nodes[0], f"those of `{machine}`"
+        kinds, called = topology_of(described, Path(machine).parent).nodes, f"those of `{machine}`"
     elif node is not None:
-        known, called = describe(node), f"`{node}`"
+        kinds, called = (describe(node),), f"`{node}`"
     else:
-        known, called = from_this_machine(), "this host"
+        kinds, called = (from_this_machine(),), "this host"
+    known = {kind.sha256: kind for kind in kinds}
     for name, wanted in zip(placement.node_names, placement.topology_sha256, strict=True):
-        if wanted != known.sha256:
+        if wanted not in known:
             raise RankwiseError(
                 f"the placement was made for another kind of node for `{name}` than {called} "
-                f"(topology {wanted[:12]}, here {known.sha256[:12]})",
+                f"(topology {wanted[:12]}, here {', '.join(each[:12] for each in known)})",
                 "name the machine file it was made for with `--machine FILE`",
             )
-    return [known] * len(placement.node_names)
+    return [known[wanted] for wanted in placement.topology_sha256]
 
 
 def _check_own_cores(placement: Placement) -> None:
