@@ -225,3 +225,15 @@ def test_the_error_on_sizes_that_were_left_out_is_told():
     assert 0 <= fit.held_out_error < 0.05
     few = fit_channel(collect(samples(Truth(limit=None), Noise(), 3, sizes=[1, 1024, 65536])), replicates=10)
     assert few.held_out_error is None or few.held_out_error < 0.2
+
+
+def test_a_slope_that_no_sample_contradicts_still_has_an_interval():
+    # GIVEN messages whose time does not grow with their size, and no noise at all
+    truth = Truth(G=0.0, limit=None)
+    points = collect(samples(truth, Noise(0.0, 0.0, 1.0, 0.0, interrupted=0.0), seed=1))
+    # THEN what the errors of the points would hide is not excluded
+    for segment in fit_channel(points).segments:
+        slope = segment.G_s_per_byte
+        if slope.obtained == "measured":
+            assert slope.low <= slope.value < slope.high
+            assert slope.high < 1e-6

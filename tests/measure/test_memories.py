@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rankwise.machine.file import SCHEMA as MACHINE_SCHEMA
 from rankwise.machine.file import Estimate as Number
 from rankwise.machine.file import LinkClass, Machine, Node, Segment, dumps, loads
-from rankwise.measure.memories import memory
+from rankwise.measure.memories import caches, memory
 from rankwise.measure.samples import SCHEMA
 
 STREAMED, CACHED = 64 << 20, 4 << 20
@@ -79,6 +79,28 @@ def test_the_narrowest_domain_with_a_memory_is_taken_and_caches_are_not():
     assert found.slowdown.values[-1] == pytest.approx(20 / 11)
 
 
+def test_a_shared_cache_that_was_filled_is_a_resource():
+    # GIVEN two ranks that an L2 holds up, two that nothing holds up in an L3, and memory below both
+    rates = {"L2": (60e9, 70e9), "L3+package": (40e9, 80e9)}
+    made = [table({1: [one] * 3, 2: [two] * 3}, domain, CACHED) for domain, (one, two) in rates.items()]
+    made += [table({1: [10e9] * 3, 2: [12e9] * 3}, domain) for domain in rates]
+    (found,) = caches(pl.concat(made), [link(5e9)])
+    assert (found.name, found.kind, found.per, found.discipline) == ("L2", "cache", "L2", "sharing")
+    assert found.capacity_bytes_per_s.value == pytest.approx(70e9)
+    assert found.capacity_bytes_per_s.obtained == "measured"
+    node = Node(count=1, topology="package:1 l2:2 core:2 pu:1")
+    read = loads(dumps(Machine(MACHINE_SCHEMA, "test", node, [link(1e9)], [found])))
+    assert read.resources == [found]
+    # THEN sets that only memory holds say nothing of the cache
+    slow = [table({1: [10e9] * 3, 2: [12e9] * 3}, "L2", size) for size in (CACHED, STREAMED)]
+    assert caches(pl.concat(slow), []) == []
+    # THEN the largest set that the cache holds counts, and a package is no cache
+    small = table({1: [90e9] * 3, 2: [99e9] * 3}, "L2", 256 << 10)
+    assert caches(pl.concat([small, *made]), [])[0].capacity_bytes_per_s.value == pytest.approx(70e9)
+    only = [table({1: [60e9], 2: [70e9]}, "package", CACHED), table({1: [10e9], 2: [12e9]}, "package")]
+    assert caches(pl.concat(only), []) == []
+
+
 def test_without_company_or_without_one_alone_nothing_is_said():
     assert memory(table({}), []) == []
     assert memory(table({1: [10e9] * 3}), []) == []
@@ -93,4 +115,5 @@ def test_without_company_or_without_one_alone_nothing_is_said():
 def test_whatever_was_measured_the_machine_file_can_be_read(rates, bandwidth):
     resources = memory(table(rates), [link(bandwidth)])
     assert len(resources) == (1 in rates)
+    assert caches(pl.concat([table(rates, "L2"), table(rates, "L2", CACHED)]), [link(bandwidth)]) == []
     assert written(resources).resources == resources

@@ -7,6 +7,7 @@ import textwrap
 from shlex import quote
 
 from rankwise.cli.terminal import Terminal
+from rankwise.machine.channels import NETWORK
 from rankwise.quantities import bytes_text, seconds_text
 
 MOST_ROWS = 24
@@ -79,7 +80,12 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
 def _row(found) -> tuple[str, ...]:
     first = found.fit.segments[0]
     limit = found.fit.eager_limit
-    peak = max(found.bandwidths.values())
+    # Messages that pass a rate limit in one burst say nothing of what the network carries.
+    peak = (
+        found.bandwidths[max(found.bandwidths)]
+        if found.channel == NETWORK
+        else max(found.bandwidths.values())
+    )
     return (
         found.channel,
         seconds_text(found.latency.value),

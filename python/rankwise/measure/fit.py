@@ -21,7 +21,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, Segment
 from rankwise.measure.points import QUANTITIES, Points
-from rankwise.measure.segments import fit_line, held_out, scatter, segment
+from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
 
 REPLICATES = 200
 _SIDES = ("send_busy", "receive_busy")
@@ -233,7 +233,9 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         per_byte = Estimate(0.0, "assumed", source=_untimed(0))
     if not points.sizes("gap"):
         g = Estimate(0.0, "assumed", source="no bursts were timed, so only o bounds the rate")
-    gap_per_byte = _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips)
+    gap_per_byte = _not_certain(
+        _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips), shape, at, best
+    )
     if shape.cuts[at][0] == shape.cuts[at][1]:
         source = (
             "as for smaller messages: one size was timed"
@@ -259,6 +261,20 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         up_to_bytes=shape.up_to(at),
         o_receive_s=o_receive,
     )
+
+
+def _not_certain(slope: Estimate, shape: _Shape, at: int, best: _Parameters) -> Estimate:
+    """An interval without width is widened by what the errors of a segment's points hide.
+
+    So is it where times do not grow with size: a slope of 0 is a bound of the fit, from which no replicate strays.
+    """
+    first, last = (shape.sizes["pingpong"][i] for i in shape.cuts[at])
+    if slope.low < slope.high or last == first:
+        return slope
+    start, rise = best.lines[at]
+    errors = [max(shape.errors["pingpong", s], RELATIVE_NOISE) for s in (first, last)]
+    hidden = float(np.hypot(*errors)) * (start + rise * (last - 1)) / (last - first)
+    return measured(slope.value, max(0.0, slope.value - hidden), slope.value + hidden, slope.samples or 0)
 
 
 def _untimed(other: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From ranks that stream through memory together to the Resource `memory` of a machine file."""
+"""From ranks that stream through memory and caches together to Resources of a machine file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from rankwise.measure.statistics import Median
 
 # Narrowest first: a rank's own part of the memory is what it waits for.
 _PER = {"numa_node": "numa", "package": "package", "node": "node"}
+# A cache gives its ranks this many times what memory gives them: else it was not what held them up.
+_ABOVE_MEMORY = 1.5
 _COPY_PASSES = 2.0
 _COPY_SOURCE = "what streams is counted as read and as written, and a copy does both"
 
@@ -35,7 +37,45 @@ def memory(samples: pl.DataFrame, links: Sequence[LinkClass]) -> list[Resource]:
     Returns:
         Nothing where no two ranks shared a memory or where one alone was never seen.
     """
-    rows = samples.filter((pl.col("test") == "memory") & (pl.col("bytes") == max(SIZES)))
+    found = _sweeps(samples, max(SIZES))
+    for kind, name in _PER.items():
+        if kind in found:
+            return [_resource(found[kind], name, links)]
+    return []
+
+
+def caches(samples: pl.DataFrame, links: Sequence[LinkClass]) -> list[Resource]:
+    """The shared caches whose capacity was reached, from the largest working set that they seem to hold.
+
+    How large a cache is, is not asked: its ranks get more from it than from memory as long as it holds what they use,
+    and hold each other up only if they share it.
+
+    Args:
+        samples: Of all tests and launches.
+        links: Of the same machine.
+    """
+    from_memory = _sweeps(samples, max(SIZES))
+    found: dict[str, Resource] = {}
+    for size in sorted(SIZES)[:-1]:
+        for kind, swept in _sweeps(samples, size).items():
+            memory_swept = from_memory.get(kind)
+            if kind in _PER or swept.capacity is None or memory_swept is None:
+                continue
+            if swept.capacity.value > _ABOVE_MEMORY * memory_swept.most:
+                found[kind] = Resource(
+                    name=kind,
+                    kind="cache",
+                    discipline="sharing",
+                    per=kind,
+                    capacity_bytes_per_s=_estimate(swept.capacity),
+                    passes=_passes(swept.rates[1], links),
+                )
+    return [found[kind] for kind in sorted(found)]
+
+
+def _sweeps(samples: pl.DataFrame, size: int) -> dict[str, Sweep]:
+    """By kind of domain what 1, 2, ... of its ranks got together from working sets of a size."""
+    rows = samples.filter((pl.col("test") == "memory") & (pl.col("bytes") == size))
     found: dict[str, Sweep] = {}
     for (channel,), group in settled(rows, ["channel", "pairs"]).group_by(["channel"], maintain_order=True):
         group = group.filter(pl.col("value1") > 0)
@@ -43,10 +83,7 @@ def memory(samples: pl.DataFrame, links: Sequence[LinkClass]) -> list[Resource]:
         swept = capacity.fit(dict(sorted(totals.items())))
         if swept and 1 in swept.rates and len(swept.rates) > 1:
             found.update(dict.fromkeys(str(channel).removeprefix(PREFIX).split("+"), swept))
-    for kind, name in _PER.items():
-        if kind in found:
-            return [_resource(found[kind], name, links)]
-    return []
+    return found
 
 
 def _resource(swept: Sweep, name: str, links: Sequence[LinkClass]) -> Resource:

@@ -21,7 +21,7 @@ from rankwise.measure.answer_table import entries
 from rankwise.measure.declared import declared
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
-from rankwise.measure.memories import memory
+from rankwise.measure.memories import caches, memory
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.questions import answers as ask
 from rankwise.measure.questions import progress
@@ -113,7 +113,8 @@ def write(session: Session, path: Path) -> Written:
         fewest = min(node.cores for node in session.topologies.values())
         if any(each.core >= fewest for each in cores):  # a file has one such core for all nodes
             cores, links = [], built.link_classes
-        resources = [*built.resources, *memory(table, built.link_classes), *cores]
+        shared = [*memory(table, built.link_classes), *caches(table, built.link_classes)]
+        resources = [*built.resources, *shared, *cores]
         built = msgspec.structs.replace(built, resources=resources, link_classes=links)
     built = msgspec.structs.replace(built, answers=entries(answers))
     return Written(kept, path, built, findings, answers, save(built, path))
