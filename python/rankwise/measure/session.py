@@ -24,7 +24,7 @@ from rankwise.measure.points import collect
 from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.site import Site
-from rankwise.measure.steps import FEWEST_LAUNCHES, PATIENCE, Effort, steps_for
+from rankwise.measure.steps import FEWEST_LAUNCHES, LAST_PATIENCE, PATIENCE, Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
 LEAST_LAUNCH = 0.25  # of the time of a launch as planned: less would say nothing
@@ -107,24 +107,29 @@ class Session:
         """
         around = self._limits()
         effort = replace(self.effort, pingpong=self._sizes())
-        done, start = 0, time.monotonic()
+        # The census is part of the time that was asked for.
+        done, start = 0, time.monotonic() - self.startup_s
         first, before = self.next_launch(), launches_done(self.before)
         left = self._launches_left()
         for ran in range(left):
-            seconds = launch_seconds(self.effort, left, ran, time.monotonic() - start)
+            spent = time.monotonic() - start
+            seconds = launch_seconds(self.effort, left, ran, spent)
             if seconds is None:
                 return
+            planned = self.effort.seconds / self.effort.launches
+            last = ran > 0 and planned * left - spent - seconds < LEAST_LAUNCH * planned
             seconds -= min(self.startup_s, MOST_STARTUP * seconds)
             effort = replace(effort, seconds=seconds * effort.launches)
-            steps = steps_for(self.plan, effort, around, before + ran)
+            patience = LAST_PATIENCE if last else PATIENCE
+            steps = steps_for(self.plan, effort, around, before + ran, patience)
             launch = Launch(first + ran, channels=steps.channels)
             launch.context = self.context() | {"launch": launch.number}
             self.launches.append(launch)
             heard = self._hearer(launch, done, steps.points * left, said)
-            patience = 5 * steps.seconds + CENSUS_PATIENCE_S
+            longest = 5 * steps.seconds + CENSUS_PATIENCE_S
             try:
                 with self.site.command(steps.arguments) as command:
-                    launching.run(command, launch, patience, heard, self.site.environment())
+                    launching.run(command, launch, longest, heard, self.site.environment())
             except launching.Interrupted:
                 self.interrupted = True
                 return

@@ -14,6 +14,7 @@ CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
 FULL_FROM_S = 100.0
 PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
+LAST_PATIENCE = 1.05  # of the last launch, after which no other makes up for it
 FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
 
 
@@ -145,7 +146,13 @@ class Steps:
         self.seconds += each * len(sizes)
 
 
-def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]], number: int = 0) -> Steps:
+def steps_for(
+    plan: Plan,
+    effort: Effort,
+    around: Mapping[str, tuple[int, int]],
+    number: int = 0,
+    patience: float = PATIENCE,
+) -> Steps:
     """Steps of one launch.
 
     Args:
@@ -153,6 +160,7 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]],
         effort: How much.
         around: By channel, sizes just below and above its eager limit as far as known from the launches before.
         number: Of the launch; some questions are asked by the first ones only.
+        patience: Further questions that would begin after so many times the launch's time are left out.
     """
     steps = Steps()
     each = _budget(plan, effort)
@@ -179,7 +187,7 @@ def steps_for(plan: Plan, effort: Effort, around: Mapping[str, tuple[int, int]],
     steps.keep_time(0, whole * (1 - effort.questions))
     of_fit = len(steps.arguments)
     add_steps(steps, plan, whole * effort.questions, effort.quick, number)
-    steps.keep_time(of_fit, whole, PATIENCE * whole)
+    steps.keep_time(of_fit, whole, patience * whole)
     return steps
 
 
