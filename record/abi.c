@@ -51,7 +51,7 @@ const char *rw_abi_open(void *library_handle) {
     return NULL;
 }
 #else
-#if !defined(RW_MPICH_ABI)
+#if !defined(RW_MPICH_ABI) && !defined(OPEN_MPI)
 int rw_status_is_mpich;
 
 static uint64_t told_bytes(const MPI_Status *status) {

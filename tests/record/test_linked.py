@@ -2,23 +2,25 @@
 """Programs that the recorder is linked into, where nothing can be preloaded."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import mpis
 import pytest
 import raw_reader
 
+from rankwise import site_build
 from rankwise.cli import main
 from rankwise.launchers.detect import mpi_of
-from rankwise.record.link import linkable
+from rankwise.record.link import _FLAGS, linkable
 
-pytestmark = [pytest.mark.mpi, pytest.mark.slow]
+pytestmark = pytest.mark.mpi
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu")
 
 
 @pytest.fixture
-def recorder_object(mpi, monkeypatch, tmp_path_factory):
-    """The object to link with, compiled for this MPI."""
+def compiler(mpi, monkeypatch):
+    """The compiler wrapper of an MPI that the recorder can be linked with."""
     if mpi.name == "openmpi-4.1.8" or (mpi.name.startswith("debian") and mpi.family == "openmpi"):
         pytest.skip("Open MPI 4 has no sessions, and the recorder cannot be compiled with its header")
     if mpi.flavour == "standard_abi":
@@ -28,8 +30,14 @@ def recorder_object(mpi, monkeypatch, tmp_path_factory):
         monkeypatch.setenv(name, "cc")
     if not mpi.name.startswith("debian"):
         monkeypatch.setenv("LD_LIBRARY_PATH", str(mpi.mpicc.parent.parent / "lib"))
+    return mpi.mpicc
+
+
+@pytest.fixture
+def recorder_object(compiler, monkeypatch, tmp_path_factory):
+    """The object to link with, compiled for this MPI."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-    return linkable(mpi.mpicc)
+    return linkable(compiler)
 
 
 def check_ring(mpi, program, directory) -> None:
@@ -42,6 +50,23 @@ def check_ring(mpi, program, directory) -> None:
     assert all(thread.has("finalized") for thread in threads)
 
 
+def test_what_differs_between_libraries_is_compiled_with_each_header(compiler, tmp_path):
+    # GIVEN the headers that the build makes
+    calls = site_build.source_room("formats") / "mpi_calls.txt"
+    room = site_build.source_room("record")
+    made = subprocess.run(
+        [sys.executable, room / "generate.py", calls], capture_output=True, text=True, check=True
+    )
+    (tmp_path / "calls_generated.h").write_text(made.stdout)
+    (tmp_path / "linked_calls.h").write_text("#define RW_LINKED_CALLS(X) X(Init)\n")
+    # WHEN the sources with parts for one library are looked at by its compiler, THEN it has nothing to say
+    sources = [room / name for name in ("abi.c", "linked.c", "process.c")]
+    command = [compiler, *_FLAGS, "-Wall", "-Werror", "-fsyntax-only", f"-I{tmp_path}", *sources]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
 def test_a_program_linked_with_the_recorder_needs_no_preloading(
     mpi, recorder_object, tmp_path, capsys, monkeypatch
 ):
@@ -52,6 +77,7 @@ def test_a_program_linked_with_the_recorder_needs_no_preloading(
     check_ring(mpi, program, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_program_that_mpi_is_linked_into_is_recorded(mpi, recorder_object, tmp_path):
     # GIVEN Debian's static MPICH
     archive = DEBIAN / "libmpich.a"
