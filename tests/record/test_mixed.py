@@ -25,6 +25,9 @@ def check(mpi, ranks, program, how, record, stated, *arguments):
 @pytest.mark.parametrize("how", RECORDED)
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_counts_are_exact_however_requests_end(mpi, compiled, record, tmp_path_factory, ranks, how):
+    if mpi.name == "debian-mpich" and mpi.version < (4, 1) and ranks == 1:
+        # An assertion of UCX 1.13 fails, or MPI_Mprobe does not return.
+        pytest.xfail("MPICH 4.0's matched probes lose a message of a rank to itself whose request was freed")
     check(mpi, ranks, compiled(mpi, "mixed.c"), how, record, tmp_path_factory.mktemp("expected"))
 
 
