@@ -56,6 +56,7 @@ void reduce_composition_alpha(const Operation &operation, Writer &writer);
 void reduce_composition_beta(const Operation &operation, Writer &writer);
 void allreduce_composition_alpha(const Operation &operation, Writer &writer);
 void barrier_composition_alpha(const Operation &operation, Writer &writer);
+void scan_composition_alpha(const Operation &operation, Writer &writer);
 
 // Everyone's buffers combined, for everyone.
 void allreduce_recursive_doubling(const Operation &operation, Writer &writer);

@@ -35,6 +35,27 @@ class Composition {
             among(nodes_ == nullptr ? everyone_ : nodes_->leaders(), collective, bytes, root);
         }
     }
+    /// @brief The node's sum from its last rank to its first.
+    void last_to_leader() {
+        if (nodes_ != nullptr && nodes_->neighbours(operation_.rank).size() > 1) {
+            move(nodes_->neighbours(operation_.rank).back(), leader());
+        }
+    }
+    /// @brief What all nodes up to each have, from its first rank to that of the next one.
+    void hand_on_among_leaders() {
+        const auto &leaders = nodes_ == nullptr ? everyone_ : nodes_->leaders();
+        if (!is_leader()) {
+            return;
+        }
+        const auto own = std::lower_bound(leaders.begin(), leaders.end(), operation_.rank);
+        if (own + 1 != leaders.end()) {
+            writer_.send(*(own + 1), operation_.bytes, 0);
+        }
+        if (own != leaders.begin()) {
+            writer_.receive(*(own - 1), operation_.bytes, 0);
+        }
+        writer_.next();
+    }
     void move(std::uint32_t from, std::uint32_t to) {
         writer_.next();
         if (from != to && operation_.rank == from) {
@@ -108,6 +129,20 @@ void allreduce_composition_alpha(const Operation &operation, Writer &writer) {
     parts.within_node(Collective::reduce, operation.bytes, parts.leader());
     parts.among_leaders(Collective::allreduce, operation.bytes, 0);
     parts.within_node(Collective::bcast, operation.bytes, parts.leader());
+}
+
+// Nodes hold consecutive ranks, so what is before a rank is before it on its node, or on the nodes before.
+void scan_composition_alpha(const Operation &operation, Writer &writer) {
+    Composition parts(operation, writer);
+    parts.within_node(Collective::scan, operation.bytes, parts.leader());
+    parts.last_to_leader();
+    parts.among_leaders(Collective::scan, operation.bytes, 0);
+    parts.hand_on_among_leaders();
+    // Whether there is anything from the nodes before, an int.
+    parts.within_node(Collective::bcast, 4, parts.leader());
+    if (parts.leader() != 0) {
+        parts.within_node(Collective::bcast, operation.bytes, parts.leader());
+    }
 }
 
 void barrier_composition_alpha(const Operation &operation, Writer &writer) {

@@ -20,6 +20,10 @@ NodePartition::NodePartition(std::span<const std::uint32_t> node) {
     }
 }
 
+bool NodePartition::is_consecutive() const {
+    return std::is_sorted(number_.begin(), number_.end());
+}
+
 bool NodePartition::is_even() const {
     return std::all_of(members_.begin(), members_.end(),
                        [&](const auto &node) { return node.size() == members_.front().size(); });

@@ -21,6 +21,8 @@ class NodePartition {
     const std::vector<std::uint32_t> &leaders() const { return leaders_; }
     /// @return whether all nodes have equally many ranks
     bool is_even() const;
+    /// @return whether the ranks of each node follow each other
+    bool is_consecutive() const;
     /// @return whether there is more than one node, and more than one rank on some node
     bool has_levels() const { return leaders_.size() > 1 && leaders_.size() < number_.size(); }
 

@@ -105,6 +105,7 @@ constexpr Algorithm table[] = {
     {"composition_beta", reduce, &reduce_composition_beta},
     {"composition_alpha", allreduce, &allreduce_composition_alpha},
     {"composition_alpha", barrier, &barrier_composition_alpha},
+    {"composition_alpha", scan, &scan_composition_alpha},
     {"han", bcast, &bcast_han},
     {"han", reduce, &reduce_han},
     {"han", allreduce, &allreduce_han},

@@ -31,6 +31,8 @@ bool goes_by_nodes(Library library, Collective collective) {
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
         return library == Library::openmpi;
+    case Collective::scan:
+        return library == Library::mpich;
     default:
         return false;
     }

@@ -79,6 +79,8 @@ std::string_view composition_of(const Operation &operation) {
     case Collective::allreduce:
         return operation.commutative && operation.bytes <= allreduce_by_nodes ? "composition_alpha"
                                                                               : std::string_view{};
+    case Collective::scan:
+        return operation.nodes->is_consecutive() ? "composition_alpha" : std::string_view{};
     default:
         return {};
     }

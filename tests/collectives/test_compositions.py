@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from dataflow import UNIT, run, run_on_buffers, steps_of_all
+from dataflow import REDUCE, UNIT, run, run_on_buffers, steps_of_all
 from rankwise._core import collectives
 
 NODES = {
@@ -77,6 +77,38 @@ def test_allreduce_adds_everyone_once_for_everyone(nodes, units):
         assert buffers == [[sum(16**rank for rank in range(size))] * units] * size
 
 
+@pytest.mark.parametrize("nodes", [nodes for nodes in NODES.values() if nodes == sorted(nodes)])
+def test_scan_adds_the_ranks_up_to_each_once(nodes):
+    size = len(nodes)
+    for algorithm in composed("scan", nodes):
+        # GIVEN each rank's sums: of a scan within its node, of one among the nodes, and what is before its node
+        sums = [{"group": 16**rank, "upto": 16**rank, "before": 0} for rank in range(size)]
+        for own in sums:
+            own["groups"] = own["nodes"] = own["group"]
+
+        def take(rank, step, sent, sums=sums):
+            kind, peer, _, length, _ = step
+            own, here = sums[rank], nodes[rank] == nodes[peer]
+            if kind == REDUCE:
+                group, upto = ("group", "upto") if here else ("groups", "nodes")
+                own[group] += sent[group]
+                own[upto] += sent[group] if peer < rank else 0
+            elif not here:
+                own["before"] = sent["nodes"]
+            elif rank < peer and rank == nodes.index(nodes[rank]):
+                own["groups"] = own["nodes"] = sent["upto"]
+            elif length == UNIT:  # and not only whether anything is before this node
+                own["before"] = sent["before"]
+
+        # WHEN everyone has sent what it had
+        steps = steps_of_all("scan", algorithm, size, bytes=UNIT, nodes=nodes)
+        run(steps, lambda rank, step, sums=sums: dict(sums[rank]), take)
+        # THEN
+        assert [own["upto"] + own["before"] for own in sums] == [
+            sum(16**before for before in range(rank + 1)) for rank in range(size)
+        ]
+
+
 def test_nobody_leaves_a_barrier_before_all_have_come(nodes):
     size = len(nodes)
     for algorithm in composed("barrier", nodes):
@@ -104,6 +136,9 @@ def test_nobody_leaves_a_barrier_before_all_have_come(nodes):
         ("allreduce", 32769, "rabenseifner"),
         ("barrier", 0, "composition_alpha"),
         ("allgather", 8, "recursive_doubling"),
+        ("scan", 8, "composition_alpha"),
+        ("scan", 1 << 20, "composition_alpha"),
+        ("exscan", 8, "recursive_doubling"),
     ],
 )
 def test_mpich_composes_where_there_are_several_nodes_with_several_ranks(operation, length, expected):
@@ -116,6 +151,17 @@ def test_mpich_composes_where_there_are_several_nodes_with_several_ranks(operati
         assert collectives.select("mpich", operation, **choose, nodes=nodes) == flat
     beside = collectives.select("mpich", operation, **choose, nodes=by_nodes, nonblocking=True)
     assert "composition" not in beside
+
+
+def test_mpich_scans_by_nodes_only_where_each_has_consecutive_ranks():
+    for nodes, expected in (
+        ([4, 4, 1, 1, 1, 3], "composition_alpha"),
+        ([0, 1, 0, 1], "recursive_doubling"),
+        ([0, 0, 1, 0], "recursive_doubling"),
+    ):
+        for commutative in (True, False):
+            choose = {"size": len(nodes), "bytes": 8, "nodes": nodes, "commutative": commutative}
+            assert collectives.select("mpich", "scan", **choose) == expected
 
 
 def test_operations_that_do_not_commute_keep_the_order_of_ranks():

@@ -168,6 +168,8 @@ def test_scatter_and_gather_move_each_block_where_it_belongs(size, algorithm):
 @pytest.mark.parametrize("size", SIZES)
 def test_scan_adds_the_ranks_up_to_each_once(operation, size):
     for algorithm in names(operation):
+        if "composition" in algorithm:
+            continue  # needs nodes: test_compositions.py
         partial = [16**rank for rank in range(size)]
         result = list(partial)
 

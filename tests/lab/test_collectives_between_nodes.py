@@ -76,7 +76,7 @@ OVERHEAD, A_MESSAGE = 1.07, 300
 BY_INTERFACES = [
     ("barrier", 0), ("bcast", 8000), ("bcast", 100_000), ("bcast", 1_000_000), ("reduce", 1000), ("reduce", 8000),
     ("allreduce", 8000), ("allreduce", 100_000), ("allgather", 8000), ("alltoall", 8000), ("gather", 8000),
-    ("scatter", 8000), ("reduce_scatter_block", 8000),
+    ("scatter", 8000), ("reduce_scatter_block", 8000), ("scan", 8000), ("scan", 100_000), ("exscan", 8000),
 ]  # fmt: skip
 
 
