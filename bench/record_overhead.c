@@ -3,7 +3,7 @@
  * Time of single MPI calls. One rank: calls that stay in the process, where nothing else blurs them. Two ranks: a
  * ping-pong and windows of messages. Rank 0 prints one line for each phase: its name, the best batch, and the 10th
  * percentile of the batches, in ns a call. A phase that takes long, because the ranks have no cores of their own, has
- * fewer batches.
+ * fewer batches. With the argument `multiple`, threads may call at the same time (MPI_THREAD_MULTIPLE), though one does.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -80,8 +80,8 @@ static void measure(const char *name, void (*phase)(void), int repetitions, int 
 }
 
 int main(int argc, char **argv) {
-    int size;
-    MPI_Init(&argc, &argv);
+    int size, provided;
+    MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size == 1) {

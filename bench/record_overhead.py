@@ -31,10 +31,13 @@ RECORDED = {
     "exact": What(trace=True, exact=True),
 }
 VARIANTS = ("without", "floor", "floor_timed", *RECORDED)
-RANKS = (1, 2)
+# Ranks, and what the program is told.
+LAUNCHES = ((1,), (2,), (1, "multiple"), (2, "multiple"))
 
 
-def run_once(mpi: mpis.Mpi, program: Path, variant: str, ranks: int) -> dict[str, tuple[float, float]]:
+def run_once(
+    mpi: mpis.Mpi, program: Path, variant: str, ranks: int, *told: str
+) -> dict[str, tuple[float, float]]:
     """One run: best and 10th percentile of the batches, ns a call, by phase. Recordings go to memory if possible."""
     shared_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shared_memory) as directory:
@@ -43,9 +46,9 @@ def run_once(mpi: mpis.Mpi, program: Path, variant: str, ranks: int) -> dict[str
             added = variables(Path(directory), RECORDED[variant], None)
         elif variant != "without":
             added = {"LD_PRELOAD": str(program.with_name(f"{program.name}.{variant}.so"))}
-        command = [program]
+        command = [program, *told]
         if ranks == 1:
-            command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), program]
+            command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), *command]
         done = subprocess.run(
             mpi.launch(ranks, *command, environment=added),
             env={k: v for k, v in mpi.environment().items() if "YIELD" not in k.upper()},
@@ -66,12 +69,12 @@ def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
         source = Path(__file__).with_name("record_floor.c")
         mpi.compile(source, scratch / f"{mpi.name}.{variant}.so", "-shared", "-fPIC", *flags)
     print(f"{mpi.name}: ns a call; added: best of all runs (median of {rounds} runs)")
-    for ranks in RANKS:
+    for ranks, *told in LAUNCHES:
         runs = {variant: [] for variant in VARIANTS}
         for number in range(rounds):
             turn = number % len(VARIANTS)
             for variant in VARIANTS[turn:] + VARIANTS[:turn]:
-                runs[variant].append(run_once(mpi, program, variant, ranks))
+                runs[variant].append(run_once(mpi, program, variant, ranks, *told))
         for phase in runs["without"][0]:
             best = {v: min(run[phase][0] for run in runs[v]) for v in VARIANTS}
             median = {v: statistics.median(run[phase][1] for run in runs[v]) for v in VARIANTS}
@@ -79,7 +82,8 @@ def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
                 f"{v} {best[v] - best['without']:+5.1f} ({median[v] - median['without']:+5.1f})"
                 for v in VARIANTS[1:]
             )
-            print(f"  {phase:16} {best['without']:6.1f} ({median['without']:6.1f})  {added}", flush=True)
+            name = f"{phase} {' '.join(told)}"
+            print(f"  {name:24} {best['without']:6.1f} ({median['without']:6.1f})  {added}", flush=True)
 
 
 def main() -> None:

@@ -287,7 +287,8 @@ struct rw_rank_run {
  *   anything else                 nothing
  *
  * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
- * Request numbers count 0, 1, 2, ... over a process in the order taken; `back` is (next number - number).
+ * Request numbers count 0, 1, 2, ... over a thread in the order taken; `back` is (next number - number). A request
+ * that another thread has made is further back than the first one.
  * A receive that was cancelled completes with peer -1 and 0 bytes.
  * Cancel and request_free of a request that has no number (made by a call of another class) have back 0; start and
  * complete leave such requests out.

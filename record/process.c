@@ -11,6 +11,7 @@
 #include "calibrate.h"
 #include "communicators.h"
 #include "complain.h"
+#include "requests.h"
 #include "storage.h"
 #include "topology.h"
 #include "trace.h"
@@ -120,7 +121,8 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
                          : provided == MPI_THREAD_FUNNELED   ? 1
                                                              : 0;
     note_binding(rank);
-    rw_process.multiple = provided == MPI_THREAD_MULTIPLE;
+    if (provided == MPI_THREAD_MULTIPLE)
+        rw_requests_share();
     rw_process.init_ticks = init_ticks;
     const char *trouble = rw_storage_open(rw_process.directory, rank->host);
     if (!trouble) {
@@ -155,6 +157,8 @@ void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t ini
 
 void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks) {
     rw_process.sessions++;
+    if (rw_process.ready && !rw_process.multiple)
+        rw_requests_share(); /* it may be of a higher level than the world */
     if (rw_process.ready || rw_process.inert || !RW_HAS(Group_from_session_pset))
         return;
     if (RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *, MPI_Group *)(

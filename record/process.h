@@ -21,7 +21,6 @@ struct rw_process {
     int sited;    /* places of calls are kept */
     int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
     uint64_t init_ticks;
-    uint64_t requests; /* numbered so far, for the trace */
     int sessions;      /* open ones, where MPI_Init was not called */
     int world_model;   /* MPI_Init was called */
     const char *directory;

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include "shared_requests.h"
+
 #define FIRST_BUCKETS 4096u
 #define SLAB_RECORDS 512u
 
@@ -11,7 +13,6 @@ struct rw_near_request rw_near[1u << RW_NEAR_BITS];
 _Static_assert(sizeof(struct rw_request) <= 64, "a request's record fits a cache line");
 _Static_assert(sizeof(struct rw_near_request) == 32, "two requests that are near fit a cache line");
 
-static int lock;
 static struct rw_request *first_buckets[FIRST_BUCKETS];
 static struct rw_request **buckets = first_buckets;
 static unsigned bucket_bits = 12;
@@ -61,22 +62,19 @@ static void more_buckets(void) {
 }
 
 struct rw_request *rw_request_new(int kind, unsigned call) {
-    rw_lock(&lock);
-    if (!spare)
-        more_records();
-    struct rw_request *request = spare;
-    uint64_t number = 0;
-    if (kind <= RW_LAST_NUMBERED_REQUEST) {
-        /* Under the lock: other threads only read it. */
-        number = rw_process.requests;
-        __atomic_store_n(&rw_process.requests, number + 1, __ATOMIC_RELAXED);
+    struct rw_thread *const thread = rw_current();
+    struct rw_request *request = (struct rw_request *)thread->draft;
+    if (RW_LIKELY(!rw_process.multiple)) {
+        if (!spare)
+            more_records();
+        request = spare;
     }
-    if (request) {
+    const uint64_t number = kind <= RW_LAST_NUMBERED_REQUEST ? thread->numbered++ : 0;
+    if (!request)
+        return NULL;
+    if (RW_LIKELY(!rw_process.multiple))
         spare = request->next;
-        *request = (struct rw_request){
-            .kind = (uint8_t)kind, .call = (uint16_t)call, .number = number, .maker = rw_current()};
-    }
-    rw_unlock(&lock);
+    *request = (struct rw_request){.kind = (uint8_t)kind, .call = (uint16_t)call, .number = number};
     return request;
 }
 
@@ -85,7 +83,7 @@ static void put(struct rw_request *request, uintptr_t handle) {
     request->handle = handle;
     request->next = *bucket;
     *bucket = request;
-    __atomic_store_n(&rw_requests_in_table, rw_requests_in_table + 1, __ATOMIC_RELAXED);
+    rw_requests_in_table++;
 }
 
 /* Another request has got this handle, or it takes part in more than near ones do: into the table. */
@@ -99,68 +97,63 @@ static void move_away(uintptr_t handle) {
     if (!request)
         return;
     spare = next;
-    *request = (struct rw_request){.maker = rw_current()};
     rw_near_take(slot, request);
     put(request, handle);
 }
 
 void rw_request_add(struct rw_request *request, uintptr_t handle) {
-    rw_lock(&lock);
+    if (RW_UNLIKELY(rw_process.multiple)) {
+        rw_shared_add(request, handle);
+        return;
+    }
     if (rw_requests_in_table > 4 * ((uint64_t)1 << bucket_bits))
         more_buckets();
     move_away(handle);
     put(request, handle);
-    rw_unlock(&lock);
 }
 
-enum use { LOOK_UP, START, CANCEL, TAKE, DROP };
-
-/* The link that holds the record meant by this handle, or NULL. */
-static struct rw_request **find(uintptr_t handle, enum use how) {
-    const struct rw_thread *self = rw_current();
-    struct rw_request **found = NULL;
-    for (struct rw_request **link = bucket_of(handle); *link; link = &(*link)->next) {
-        const struct rw_request *request = *link;
-        if (request->handle != handle)
-            continue;
-        if (!rw_process.multiple || request->maker == self)
-            return link;
-        if (how != TAKE || request->number < self->requests_before)
-            found = link;
-    }
-    return found;
+void rw_requests_share(void) {
+    for (unsigned i = 0; i < 1u << RW_NEAR_BITS; i++)
+        move_away(rw_near[i].handle);
+    for (uint64_t i = 0; i < (uint64_t)1 << bucket_bits; i++)
+        for (const struct rw_request *request = buckets[i]; request; request = request->next)
+            rw_shared_add(request, request->handle);
+    rw_requests_in_table = 1;
+    rw_process.multiple = 1;
 }
 
-static int use(uintptr_t handle, struct rw_request *copy, enum use how) {
-    rw_lock(&lock);
+static int use(uintptr_t handle, struct rw_request *copy, enum rw_request_use how) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        return rw_shared_use(handle, how == RW_TAKE ? rw_current()->added_before : UINT64_MAX, copy, how);
     move_away(handle);
-    struct rw_request **link = find(handle, how);
-    if (link) {
-        struct rw_request *request = *link;
-        *copy = *request;
-        if (how == START)
-            request->active = 1;
-        else if (how == CANCEL)
-            request->cancelling = 1;
-        else if (how == TAKE && request->persistent)
-            request->active = request->cancelling = 0;
-        else if (how != LOOK_UP) {
-            *link = request->next;
-            request->next = spare;
-            spare = request;
-            __atomic_store_n(&rw_requests_in_table, rw_requests_in_table - 1, __ATOMIC_RELAXED);
-        }
+    struct rw_request **link = bucket_of(handle);
+    while (*link && (*link)->handle != handle)
+        link = &(*link)->next;
+    struct rw_request *const request = *link;
+    if (!request)
+        return 0;
+    *copy = *request;
+    if (how == RW_START)
+        request->active = 1;
+    else if (how == RW_CANCEL)
+        request->cancelling = 1;
+    else if (how == RW_TAKE && request->persistent)
+        request->active = request->cancelling = 0;
+    else if (how != RW_LOOK_UP) {
+        *link = request->next;
+        request->next = spare;
+        spare = request;
+        rw_requests_in_table--;
     }
-    rw_unlock(&lock);
-    return link != NULL;
+    return 1;
 }
 
-int rw_request_look_up(uintptr_t handle, struct rw_request *found) { return use(handle, found, LOOK_UP); }
+int rw_request_look_up(uintptr_t handle, struct rw_request *found) { return use(handle, found, RW_LOOK_UP); }
 
-int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(handle, started, START); }
+int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(handle, started, RW_START); }
 
-int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) { return use(handle, cancelled, CANCEL); }
+int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) { return use(handle, cancelled, RW_CANCEL); }
 
-int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, TAKE); }
+int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, RW_TAKE); }
 
-int rw_request_drop(uintptr_t handle, struct rw_request *dropped) { return use(handle, dropped, DROP); }
+int rw_request_drop(uintptr_t handle, struct rw_request *dropped) { return use(handle, dropped, RW_DROP); }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests whose completion says something: receives (true source and size), persistent operations, duplicates of
- * communicators, matched messages; with a trace all of them, for their numbers, and with MPI_THREAD_MULTIPLE those of
- * messages and collectives, so that no thread takes another's.
+ * communicators, matched messages; with a trace all of them, for their numbers.
  *
  * Libraries hand out one handle many times at once for operations that are complete already (sends to
  * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all the same.
- * A handle is looked up after the call that completed it. By then another thread may have got it again, so with
- * MPI_THREAD_MULTIPLE what the same thread made is meant; of others, which may have passed theirs on, the oldest, made
- * before the call began. Of its own, or with one thread, it is the newest, should a completion have gone unseen.
- *
- * Without MPI_THREAD_MULTIPLE, what is completed once is kept near: in the slot of its handle, one a slot. All others are
- * in a table, as are those whose handle another request has got since.
+ * A handle is looked up after the call that completed it; meant is the newest record, should a completion have gone
+ * unseen. What is completed once is kept near: in the slot of its handle, one a slot. All others are in a table, as are those
+ * whose handle another request has got since. With MPI_THREAD_MULTIPLE all are in one that threads share without a
+ * lock (shared_requests.h).
  */
 #ifndef RANKWISE_RECORD_REQUESTS_H
 #define RANKWISE_RECORD_REQUESTS_H
@@ -19,6 +16,9 @@
 #include "communicators.h"
 #include "process.h"
 #include "thread.h"
+
+extern uint64_t rw_shared_added RW_HIDDEN;
+RW_HIDDEN int rw_shared_has(uintptr_t handle);
 
 enum rw_request_kind {
     RW_REQUEST_SEND,
@@ -38,8 +38,7 @@ struct rw_collective_call; /* wrap_collectives.c */
 struct rw_request {
     struct rw_request *next; /* in its bucket, or of the free ones */
     uintptr_t handle;
-    const struct rw_thread *maker;
-    uint64_t number; /* for the trace */
+    uint64_t number; /* for the trace: rw_thread.numbered when it was made */
     uint16_t call;   /* that made it */
     uint8_t kind;
     uint8_t persistent;
@@ -70,10 +69,25 @@ struct rw_request {
 RW_HIDDEN struct rw_request *rw_request_new(int kind, unsigned call);
 RW_HIDDEN void rw_request_add(struct rw_request *request, uintptr_t handle);
 
-/** @brief Before a call that may complete requests: those that other threads make from now on are none of its own. */
+/** @brief From now on threads may call at the same time: requests get a table that bears it, and so it is said. */
+RW_HIDDEN void rw_requests_share(void);
+
+/** @brief Before a call that may complete requests: those that get their handles from now on are others. */
 static inline void rw_requests_may_end(struct rw_thread *thread) {
     if (RW_UNLIKELY(rw_process.multiple))
-        thread->requests_before = __atomic_load_n(&rw_process.requests, __ATOMIC_RELAXED);
+        thread->added_before = __atomic_load_n(&rw_shared_added, __ATOMIC_RELAXED);
+}
+
+/** @brief Whether a request of which completion says nothing is to be added all the same. */
+static inline int rw_keep_request(const struct rw_thread *thread, uintptr_t handle) {
+    return thread->traced || (RW_UNLIKELY(rw_process.multiple) && rw_shared_has(handle));
+}
+
+/** @brief How far back in the thread's trace a request was made; of another thread's, before the trace. */
+static inline uint64_t rw_request_back(const struct rw_thread *thread, uint64_t number) {
+    if (RW_LIKELY((number ^ thread->numbered) >> RW_NUMBER_BITS == 0))
+        return thread->numbered - number;
+    return (thread->numbered & (((uint64_t)1 << RW_NUMBER_BITS) - 1)) + 2;
 }
 
 /** @brief What rw_request_take() does with a request that is in the table. */
@@ -91,10 +105,10 @@ RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
 /** @brief Copy the record. */
 RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
 
-/* How many are near, and in the table: without any, completion calls need no look. A thread sees those it has made. */
+/* How many are near, and in the table (shared: some): without any, completion calls need no look. */
 extern uint64_t rw_requests_near, rw_requests_in_table RW_HIDDEN;
 static inline int rw_any_requests(void) {
-    return rw_requests_near || __atomic_load_n(&rw_requests_in_table, __ATOMIC_RELAXED);
+    return rw_requests_near || rw_requests_in_table;
 }
 
 /* What rw_request has of a request that is not persistent, two to a cache line. */
@@ -121,12 +135,12 @@ static inline struct rw_near_request *rw_near_slot(uintptr_t handle) {
  * @brief A slot near for a new request, numbered; its other fields are to be filled in. NULL if another one has it, or
  *        threads may call at the same time: then it belongs in the table.
  */
-static inline struct rw_near_request *rw_near_add(uintptr_t handle, int kind, unsigned call) {
+static inline struct rw_near_request *rw_near_add(struct rw_thread *thread, uintptr_t handle, int kind, unsigned call) {
     struct rw_near_request *const slot = rw_near_slot(handle);
     if (RW_UNLIKELY(rw_process.multiple || slot->handle || !handle))
         return NULL;
     slot->handle = handle;
-    slot->number = rw_process.requests++;
+    slot->number = thread->numbered++;
     slot->call = (uint16_t)call;
     slot->kind = (uint8_t)kind;
     rw_requests_near++;
@@ -163,7 +177,7 @@ static inline int rw_request_take(uintptr_t handle, struct rw_request *taken) {
         rw_near_take(slot, taken);
         return 1;
     }
-    return __atomic_load_n(&rw_requests_in_table, __ATOMIC_RELAXED) && rw_request_take_from_table(handle, taken);
+    return rw_requests_in_table && rw_request_take_from_table(handle, taken);
 }
 
 /* Message handles live in the same table, their bits inverted so that they never equal a request. */

@@ -26,7 +26,7 @@ static __thread struct rw_thread *waiting __attribute__((tls_model("initial-exec
 static struct rw_thread passing = {.busy = UINTPTR_MAX};
 
 static struct rw_thread *all_threads;
-static uint32_t thread_count;
+static uint32_t thread_count, threads_made;
 static pthread_key_t ended_key;
 
 struct rw_thread *rw_all_threads(void) { return __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE); }
@@ -69,6 +69,7 @@ static struct rw_thread *make_thread(void) {
     thread->progress = &thread->own_progress;
     thread->next_sample = UINT64_MAX;
     thread->timed = rw_process.timed;
+    thread->numbered = (uint64_t)__atomic_fetch_add(&threads_made, 1, __ATOMIC_RELAXED) << RW_NUMBER_BITS;
     thread->next = rw_all_threads();
     while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         ;

@@ -58,6 +58,8 @@ struct rw_recent_site {
     struct rw_site_entry *entry;
 };
 
+#define RW_NUMBER_BITS 40u
+
 struct rw_thread {
     uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
     struct rw_rank *rank;
@@ -76,7 +78,9 @@ struct rw_thread {
     uint64_t comm_generation;
     struct rw_communicator *comm;
 
-    uint64_t requests_before; /* requests.h: that there were when the call began */
+    uint64_t added_before; /* rw_shared_added when the call began */
+    uint64_t numbered;     /* requests in the trace: how many, RW_NUMBER_BITS of it; above these whose */
+    uint64_t draft[8];     /* requests.c */
 
     /* Trace: the end of the last event, and polls since then. */
     uint64_t last_end, poll_count, poll_gap, poll_ticks;

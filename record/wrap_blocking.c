@@ -39,7 +39,9 @@ static void record_receive(struct rw_thread *thread, unsigned call, uint64_t beg
 }
 
 #define BEFORE_Recv
-#define BEFORE_Mrecv const MPI_Message given_message = *message
+#define BEFORE_Mrecv                                                                                                  \
+    rw_requests_may_end(thread);                                                                                      \
+    const MPI_Message given_message = *message
 #define POSTED_Recv rw_envelope(thread, 0, MPI_DATATYPE_NULL, source, tag, comm)
 #define POSTED_Mrecv rw_matched(thread, given_message)
 

@@ -259,7 +259,7 @@ static void record_blocking(struct rw_thread *thread, const struct rw_collective
 static void record_nonblocking(struct rw_thread *thread, const struct rw_collective_call *call, MPI_Request made,
                                uint64_t begin, uint64_t end) {
     rw_record_collective(thread, call, end - begin);
-    if (!thread->traced && !rw_process.multiple)
+    if (!rw_keep_request(thread, (uintptr_t)made))
         return;
     struct rw_request *request = rw_request_new(RW_REQUEST_COLLECTIVE, call->entry.call);
     if (request)

@@ -16,8 +16,6 @@
 
 /* ---- one completed operation ---- */
 
-static uint64_t requests_numbered(void) { return __atomic_load_n(&rw_process.requests, __ATOMIC_RELAXED); }
-
 struct completed {
     struct rw_request request;
     struct rw_envelope came;
@@ -62,9 +60,9 @@ static inline int complete_near(struct rw_thread *thread, MPI_Request handle, co
     return 1;
 }
 
-static unsigned char *put_completed(unsigned char *at, const struct completed *done) {
+static unsigned char *put_completed(const struct rw_thread *thread, unsigned char *at, const struct completed *done) {
     int receive = done->request.kind == RW_REQUEST_RECEIVE;
-    at = rw_put_u(at, requests_numbered() - done->request.number);
+    at = rw_put_u(at, rw_request_back(thread, done->request.number));
     at = rw_put_u(at, (uint64_t)receive);
     if (receive) {
         at = rw_put_z(at, done->came.peer);
@@ -86,7 +84,7 @@ static void complete_one(struct rw_thread *thread, unsigned call, uint64_t begin
     if (!at)
         return;
     at = rw_put_u(at, (uint64_t)known);
-    rw_trace_end(thread, known ? put_completed(at, &done) : at);
+    rw_trace_end(thread, known ? put_completed(thread, at, &done) : at);
 }
 
 /*
@@ -111,7 +109,7 @@ static void complete_several(struct rw_thread *thread, unsigned call, uint64_t b
             continue;
         known++;
         if (at)
-            at = put_completed(at, &done);
+            at = put_completed(thread, at, &done);
     }
     if (!at)
         return;
@@ -296,7 +294,7 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
             continue;
         known++;
         if (at)
-            at = rw_put_u(at, requests_numbered() - request.number);
+            at = rw_put_u(at, rw_request_back(thread, request.number));
         if (request.kind == RW_REQUEST_SEND && request.counted)
             rw_count_message(thread, request.call, 0, request.peer == RW_PEER_UNKNOWN ? -3 : (int64_t)request.peer,
                              request.bytes);
@@ -355,7 +353,7 @@ static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 1);
     if (at)
         rw_trace_end(thread, rw_put_u(at, known && known->kind <= RW_LAST_NUMBERED_REQUEST
-                                              ? requests_numbered() - known->number
+                                              ? rw_request_back(thread, known->number)
                                               : 0));
 }
 

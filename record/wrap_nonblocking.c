@@ -6,15 +6,12 @@
 #include "envelope.h"
 #include "wrap.h"
 
-/* Whether requests of which completion says nothing are kept too: with other threads, so that none takes another's. */
-static inline int kept_whole(const struct rw_thread *thread) { return thread->traced || rw_process.multiple; }
-
 static void add_send_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent, MPI_Request made,
                              int persistent) {
-    if (!persistent && !kept_whole(thread))
+    if (!persistent && !rw_keep_request(thread, (uintptr_t)made))
         return;
     const uint32_t peer = sent->peer < 0 ? RW_PEER_UNKNOWN : (uint32_t)sent->peer;
-    struct rw_near_request *near = persistent ? NULL : rw_near_add((uintptr_t)made, RW_REQUEST_SEND, call);
+    struct rw_near_request *near = persistent ? NULL : rw_near_add(thread, (uintptr_t)made, RW_REQUEST_SEND, call);
     if (near) {
         near->counted = sent->peer != -1;
         near->peer = peer;
@@ -48,9 +45,9 @@ static inline void remember_recent(struct rw_thread *thread, unsigned call, cons
 
 static void add_receive_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *posted,
                                 MPI_Request made, int persistent) {
-    if (posted->peer == -1 && !persistent && !kept_whole(thread))
+    if (posted->peer == -1 && !persistent && !rw_keep_request(thread, (uintptr_t)made))
         return;
-    struct rw_near_request *near = persistent ? NULL : rw_near_add((uintptr_t)made, RW_REQUEST_RECEIVE, call);
+    struct rw_near_request *near = persistent ? NULL : rw_near_add(thread, (uintptr_t)made, RW_REQUEST_RECEIVE, call);
     if (near) {
         near->peers = posted->comm->peers;
         return;
@@ -102,7 +99,9 @@ RW_CALLS_send_init(SEND_INITS)
 #define POSTED_Recv rw_envelope(thread, RW_UNLIKELY(thread->traced) ? (int64_t)count : 0, datatype, source, tag, comm)
 #define POSTED_Mrecv with_capacity(thread, given_message, count, datatype)
 #define BEFORE_Recv
-#define BEFORE_Mrecv const MPI_Message given_message = *message
+#define BEFORE_Mrecv                                                                                                  \
+    rw_requests_may_end(thread);                                                                                      \
+    const MPI_Message given_message = *message
 
 static struct rw_envelope with_capacity(struct rw_thread *thread, MPI_Message message, int64_t count,
                                         MPI_Datatype datatype) {

@@ -47,6 +47,7 @@ CASES = {
     "matched probes": Case("matched_probes.c"),
     "partitioned": Case("partitioned.c", "MPI_Psend_init"),
     "threads": Case("threads.c", flags=("-pthread",)),
+    "requests that another thread completes": Case("passed_on.c", flags=("-pthread",)),
 }
 
 

@@ -39,11 +39,31 @@ static void count(struct tally *tally, int direction, int peer, long long bytes)
     tally->bytes[direction][peer] += bytes;
 }
 
-static void requests(struct tally *tally, int entry, MPI_Comm comm) {
-    enum { MOST = 80 };
+enum { MOST = 80 };
+
+/* Requests that one thread has left for another one to complete. */
+static struct {
+    pthread_mutex_t mutex;
+    int n;
     MPI_Request handles[MOST];
+} left_behind = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static int swap_with_another(int n, MPI_Request handles[MOST]) {
+    MPI_Request own[MOST];
+    memcpy(own, handles, sizeof own);
+    pthread_mutex_lock(&left_behind.mutex);
+    const int others = left_behind.n;
+    memcpy(handles, left_behind.handles, sizeof left_behind.handles);
+    memcpy(left_behind.handles, own, sizeof own);
+    left_behind.n = n;
+    pthread_mutex_unlock(&left_behind.mutex);
+    return others;
+}
+
+static void requests(struct tally *tally, int entry, MPI_Comm comm) {
+    MPI_Request handles[MOST] = {0};
     MPI_Status statuses[MOST];
-    int indices[MOST], n = 1 + (int)draw(tally, MOST), left = n, index, some, flag;
+    int indices[MOST], n = 1 + (int)draw(tally, MOST), index, some, flag;
     for (int i = 0; i < n; i++) {
         int peer = draw(tally, 10) ? (int)draw(tally, FAKE_SIZE) : MPI_PROC_NULL;
         int size = (int)draw(tally, 5000);
@@ -59,6 +79,9 @@ static void requests(struct tally *tally, int entry, MPI_Comm comm) {
             count(tally, 1, peer, size);
         }
     }
+    if (fake_threads > 1 && draw(tally, 2))
+        n = swap_with_another(n, handles);
+    int left = n;
     switch (draw(tally, 4)) {
     case 0:
         CALL(entry, Waitall, int, MPI_Request *, MPI_Status *)
@@ -188,6 +211,8 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
+    CALL(RW_MPI, Waitall, int, MPI_Request *, MPI_Status *)
+    (left_behind.n, left_behind.handles, MPI_STATUSES_IGNORE);
     CALL(RW_MPI, Finalize, void)();
     for (int peer = 0; peer < FAKE_SIZE; peer++) {
         long long sums[4] = {0};
