@@ -2,6 +2,7 @@
 #include "collective.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "datatypes.h"
 #include "tables.h"
@@ -87,10 +88,16 @@ void rw_trace_collective(struct rw_thread *thread, const struct rw_collective_ca
 
 struct rw_collective_call *rw_keep_collective(struct rw_thread *thread, const struct rw_collective_call *call) {
     uint32_t sizes = call->kind == RW_NO_SIZES ? 0 : call->count;
-    struct rw_collective_call *kept = malloc(sizeof *kept + (uint64_t)sizes * sizeof *kept->kept);
+    const struct rw_neighbours *neighbours = call->neighbours;
+    uint64_t bytes = neighbours ? sizeof *neighbours + (neighbours->in + neighbours->out) * sizeof(int) : 0;
+    struct rw_collective_call *kept = malloc(sizeof *kept + (uint64_t)sizes * sizeof *kept->kept + bytes);
     if (!kept)
         return NULL;
     *kept = *call;
+    kept->kept_comm = *call->comm;
+    kept->comm = &kept->kept_comm;
+    if (neighbours)
+        kept->neighbours = memcpy(&kept->kept[sizes], neighbours, bytes);
     for (uint32_t i = 0; i < sizes; i++)
         kept->kept[i] = size_at(thread, call, i);
     if (call->counts) {

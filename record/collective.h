@@ -26,6 +26,7 @@ struct rw_collective_call {
     int large;
     uint32_t gather_root; /* gatherv: world rank that gets this rank's block, else RW_PEER_EMPTY */
     int in_bytes;         /* persistent calls: `counts` are `kept`, sizes in bytes */
+    struct rw_communicator kept_comm; /* persistent calls: the program may free theirs */
     uint64_t kept[];
 };
 

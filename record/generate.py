@@ -29,6 +29,7 @@ FINER = {
     "precv_init": r"precv_init",
     "pready": r"pready(_range|_list)?",
     "pcontrol": r"pcontrol",
+    "get_status": r"request_get_status",
 }
 # Of a variadic function's arguments (MPI_Pcontrol), those that come in registers with one before them.
 VARIADIC = ", ".join(f"void *argument_{number}" for number in range(1, 6))

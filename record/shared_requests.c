@@ -215,7 +215,7 @@ int rw_shared_use(uintptr_t handle, uint64_t added, struct rw_request *copy, enu
         else if (how == RW_CANCEL)
             changed.cancelling = 1;
         else
-            changed.active = changed.cancelling = 0;
+            changed.active = changed.cancelling = changed.told = 0;
         write_record(record, &changed);
         __atomic_store_n(state, found.state, __ATOMIC_RELEASE);
         return 1;

@@ -31,7 +31,12 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
             rw_uncount_message(thread, request->peer, request->call, request->bytes);
     } else if (request->kind == RW_REQUEST_RECEIVE) {
         const int cancelled = rw_status_cancelled(status);
-        const struct rw_envelope came = rw_arrived(request->peers, status);
+        struct rw_envelope came = rw_arrived(request->peers, status);
+        if (RW_UNLIKELY(request->told && status->MPI_SOURCE == MPI_ANY_SOURCE)) {
+            came.peer = request->came_peer;
+            came.tag = request->came_tag;
+            came.bytes = request->came_bytes;
+        }
         /* Field by field: a struct put together elsewhere and copied waits for its stores. */
         done->came.peer = cancelled ? -1 : came.peer;
         done->came.tag = cancelled ? 0 : came.tag;
