@@ -87,6 +87,36 @@ def test_a_profiling_tool_works_on_and_counts_as_the_program(mpi, compiled, reco
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("how", ["linked", "in the program", "preloaded"])
+def test_a_profiling_tool_in_fortran_works_on_and_counts_as_the_program(
+    mpi, compiled, record, tmp_path_factory, how
+):
+    if mpi.mpifort is None:
+        pytest.skip("this MPI has no Fortran bindings here")
+    # GIVEN a tool that wraps what Fortran programs call: mpi_isend_ and its kin, which call pmpi_isend_
+    directory = tmp_path_factory.mktemp("tool")
+    tool, environment = directory / "libtool.so", {}
+    mpi.compile("fortran_tool.c", tool, "-shared", "-fPIC")
+    flags = ["-cpp", "-DMPIFH", "-fallow-argument-mismatch"]
+    if how == "linked":
+        flags += [f"-L{directory}", "-Wl,--no-as-needed", "-ltool", f"-Wl,-rpath,{directory}"]
+    elif how == "in the program":
+        flags.append(str(PROGRAMS / "fortran_tool.c"))
+    else:
+        environment = {"LD_PRELOAD": f"{library_directory() / 'librankwise_record.so'}:{tool}"}
+    # WHEN the program is recorded
+    recorded = record(mpi, 2, compiled(mpi, "ring.f90", *flags), environment=environment)
+    # THEN the tool has seen what it would have seen, and each message is recorded once
+    assert sorted(recorded.run.stdout.split("\n")) == ["", "1", "tool: 69 calls", "tool: 69 calls"]
+    for rank in range(2):
+        thread = recorded.rank(rank)
+        assert thread.sent == {(1 - rank, "MPI_Isend"): 23, (1 - rank, "MPI_Sendrecv"): 23}
+        assert thread.received_bytes == {(1 - rank, "MPI_Irecv"): 9200, (1 - rank, "MPI_Sendrecv"): 920}
+        assert thread.count("MPI_Waitall") == 23
+        assert thread.has("finalized")
+
+
+@pytest.mark.mpi
 def test_mpi4py_is_recorded_with_large_counts(mpi, record):
     if mpi.flavour == "standard_abi" or mpi.name.startswith("debian"):
         pytest.skip("mpi4py's wheel takes MPICH's or Open MPI's own ABI, from the wheels")
