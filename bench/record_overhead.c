@@ -55,6 +55,14 @@ static void window(void) {
     MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
 }
 
+static void window_to_myself(void) {
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(received[i], 64, MPI_BYTE, 0, i, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Isend(sent[i], 64, MPI_BYTE, 0, i, MPI_COMM_SELF, &requests[WINDOW + i]);
+    MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
+}
+
 static int order(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -89,6 +97,7 @@ int main(int argc, char **argv) {
         measure("send_proc_null", send_to_nobody, 1000, 1);
         measure("message_to_self", message_to_myself, 1000, 3);
         measure("allreduce_self", allreduce, 1000, 1);
+        measure("window_32_self", window_to_myself, 20, 2 * WINDOW + 1);
     } else {
         /* Four calls follow each other in a round trip: a send and a receive on either side. */
         measure("ping_pong_8", ping_pong, 500, 4);

@@ -17,8 +17,31 @@
 #include "process.h"
 #include "thread.h"
 
+/*
+ * Of shared_requests.h, what the hot path looks at. A slot is free, being written or read by one thread (busy), or holds
+ * a record. Then its state has the record's number: who finds it unchanged has seen one and the same record.
+ */
+enum { RW_SHARED_FREE, RW_SHARED_BUSY, RW_SHARED_HELD, RW_SHARED_STATE = 3 };
+#define RW_SHARED_WORDS 5
+#define RW_SHARED_BITS 11u
+struct rw_shared_slot {
+    uint64_t state;
+    uintptr_t handle;
+    uint64_t passed; /* records that are further on */
+    uint64_t words[RW_SHARED_WORDS];
+} __attribute__((aligned(64)));
+extern struct rw_shared_slot rw_shared_first[1u << RW_SHARED_BITS] RW_HIDDEN;
 extern uint64_t rw_shared_added RW_HIDDEN;
 RW_HIDDEN int rw_shared_has(uintptr_t handle);
+
+/** @brief Whether there may be a record under this handle. */
+static inline int rw_shared_may_have(uintptr_t handle) {
+    const struct rw_shared_slot *const slot =
+        &rw_shared_first[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_SHARED_BITS)];
+    return __atomic_load_n(&slot->passed, __ATOMIC_RELAXED) ||
+           (__atomic_load_n(&slot->handle, __ATOMIC_RELAXED) == handle &&
+            __atomic_load_n(&slot->state, __ATOMIC_RELAXED) != RW_SHARED_FREE);
+}
 
 enum rw_request_kind {
     RW_REQUEST_SEND,
@@ -86,7 +109,7 @@ static inline void rw_requests_may_end(struct rw_thread *thread) {
 
 /** @brief Whether a request of which completion says nothing is to be added all the same. */
 static inline int rw_keep_request(const struct rw_thread *thread, uintptr_t handle) {
-    return thread->traced || (RW_UNLIKELY(rw_process.multiple) && rw_shared_has(handle));
+    return thread->traced || (RW_UNLIKELY(rw_process.multiple) && rw_shared_may_have(handle) && rw_shared_has(handle));
 }
 
 /** @brief How far back in the thread's trace a request was made; of another thread's, before the trace. */
@@ -181,6 +204,8 @@ static inline void rw_near_take(struct rw_near_request *slot, struct rw_request 
  * @return 1, or 0 if no record is known under this handle.
  */
 static inline int rw_request_take(uintptr_t handle, struct rw_request *taken) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        return rw_shared_may_have(handle) && rw_request_take_from_table(handle, taken);
     struct rw_near_request *const slot = rw_near_slot(handle);
     if (RW_LIKELY(slot->handle == handle && handle)) {
         rw_near_take(slot, taken);

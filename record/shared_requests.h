@@ -22,6 +22,10 @@ enum rw_request_use { RW_LOOK_UP, RW_START, RW_CANCEL, RW_TAKE, RW_DROP };
 /** @brief Add a copy of the record; without memory it is not added. */
 RW_HIDDEN void rw_shared_add(const struct rw_request *request, uintptr_t handle);
 
+/** @brief Add a receive that is not persistent. */
+RW_HIDDEN void rw_shared_add_receive(uintptr_t handle, uint64_t number, unsigned call,
+                                     struct rw_group *peers);
+
 /**
  * @brief Copy a record and change or forget it as `how` says.
  * @param added how many there were at most when it was added.

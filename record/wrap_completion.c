@@ -56,7 +56,7 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
 /* What complete() does, in short: without a trace, of a receive that is near and was not cancelled; 0 of all others. */
 static inline int complete_near(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status) {
     struct rw_near_request *const near = rw_near_slot((uintptr_t)handle);
-    if (near->handle != (uintptr_t)handle || !near->handle || near->kind != RW_REQUEST_RECEIVE ||
+    if (RW_UNLIKELY(rw_process.multiple) || near->handle != (uintptr_t)handle || !near->handle || near->kind != RW_REQUEST_RECEIVE ||
         RW_UNLIKELY(rw_status_cancelled(status)))
         return 0;
     rw_count_message(thread, near->call, RW_DIRECTION_RECEIVE, rw_trace_peer(near->peers, status->MPI_SOURCE),

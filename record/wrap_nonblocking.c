@@ -4,6 +4,7 @@
  * they complete, by what came. The request is remembered where its completion will say something.
  */
 #include "envelope.h"
+#include "shared_requests.h"
 #include "wrap.h"
 
 static void add_send_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent, MPI_Request made,
@@ -47,6 +48,10 @@ static void add_receive_request(struct rw_thread *thread, unsigned call, const s
                                 MPI_Request made, int persistent) {
     if (posted->peer == -1 && !persistent && !rw_keep_request(thread, (uintptr_t)made))
         return;
+    if (RW_UNLIKELY(rw_process.multiple) && !persistent) {
+        rw_shared_add_receive((uintptr_t)made, thread->numbered++, call, posted->comm->peers);
+        return;
+    }
     struct rw_near_request *near = persistent ? NULL : rw_near_add(thread, (uintptr_t)made, RW_REQUEST_RECEIVE, call);
     if (near) {
         near->peers = posted->comm->peers;
