@@ -276,3 +276,11 @@ def test_a_command_to_type_next_is_wrapped_where_its_options_begin():
     ]
     # what is too long stays as it is
     assert in_lines("rankwise report /a/very/long/path.rw", 10) == ["rankwise report /a/very/long/path.rw"]
+
+
+def test_a_name_without_its_option_is_told_where_it_belongs():
+    with pytest.raises(RankwiseError) as caught:
+        parsing = rankwise.cli.parsing
+        parsing.parse(parsing.build_parser(["lab"]), ["lab", "down", "old one"])
+    assert caught.value.message == "`rankwise lab down` does not know what to do with `old one`"
+    assert caught.value.hint == "names follow `--name`: `rankwise lab down --name 'old one'`"

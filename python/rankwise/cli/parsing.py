@@ -102,7 +102,11 @@ def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
             option = word.partition("=")[0]
             options = [name for action in used._actions for name in action.option_strings]
             fail(used, f"`{option}` is not an option of `{used.prog}`", near=(option, options))
-        fail(used, f"`{used.prog}` does not know what to do with `{word}`")
+        message = f"`{used.prog}` does not know what to do with `{word}`"
+        if "--name" in used._option_string_actions:
+            hint = f"names follow `--name`: `{used.prog} --name {shlex.quote(word)}`"
+            raise RankwiseError(message, hint=hint, status=USAGE_STATUS)
+        fail(used, message)
     if not args.verb:
         if cut < len(argv):
             fail(parser, "no command before `--`")
@@ -121,7 +125,7 @@ def _fail_without_dashes(used: argparse.ArgumentParser, argv: list[str], unknown
     """Raise a usage error with the whole line as a hint, where a launch line was typed without `--`."""
     first = next((word for word in unknown if not word.startswith("-")), None)
     launches = unknown[0] == first or unknown[0] in ("-n", "-np")
-    if first is None or not launches:
+    if first is None or not launches or "--" not in (used.usage or "--"):
         return
     start = argv.index(unknown[0])
     before, behind = argv[:start], argv[start:]
