@@ -51,7 +51,7 @@ class Site:
         seen = {host: from_this_machine() for host, here in hosts.items() if here}
         if len(seen) < len(hosts):
             for host, xml in remote.topologies(self.words, self.program, PATIENCE_S).items():
-                seen[host] = from_xml_text(xml, host)
+                seen[host] = from_xml_text(xml, f"{host}.topology.tar")
                 self._xml[seen[host].sha256] = xml
         assumed = [host for host in hosts if host not in seen]
         return {host: seen[host] if host in seen else from_this_machine() for host in hosts}, assumed
