@@ -82,6 +82,7 @@ static int parse_number(const char *key, const char *text, struct measure_step *
         {"planned_s", &step->planned_s, NULL, 0},
         {"skip_s", &step->skip_s, NULL, 0},
         {"precision", &step->precision, NULL, 0},
+        {"patience", &step->patience, NULL, 1},
         {"least", NULL, &step->least, 1},
         {"most", NULL, &step->most, 1},
         {"messages", NULL, &step->messages, 2},

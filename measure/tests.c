@@ -26,6 +26,8 @@ extern const struct measure_test measure_host_receive;
 extern const struct measure_test measure_registration;
 extern const struct measure_test measure_core_scan;
 extern const struct measure_test measure_peers;
+extern const struct measure_test measure_stream_cpu;
+extern const struct measure_test measure_waiting;
 
 const struct measure_test *const measure_tests[] = {
     &measure_pingpong,
@@ -52,5 +54,7 @@ const struct measure_test *const measure_tests[] = {
     &measure_registration,
     &measure_core_scan,
     &measure_peers,
+    &measure_stream_cpu,
+    &measure_waiting,
     NULL,
 };

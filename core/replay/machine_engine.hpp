@@ -486,9 +486,9 @@ template <class Recorder, class More> class Engine {
             return;
         if constexpr (More::any) {
             steps().finished(rank);
-        } else if (machine_.core_sharing == CoreSharing::spin && shared_.of(rank) != any) {
+        } else if (machine_.waiting_share > 0 && shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
-            shared_.cores[core].set_spinning(now_, --shared_.spinning[core]);
+            shared_.cores[core].set_unfinished(now_, --shared_.unfinished[core]);
             watch(core);
         }
     }

@@ -11,6 +11,17 @@
 
 namespace rankwise::replay {
 
+/// @brief How many ranks that have jobs would slow each other down as much as these do.
+///
+/// A rank that waits takes its share of a core, as far as that is not more than it would get if it had a job.
+/// @param[in] cores what they have together
+inline double as_many_jobs(double cores, std::uint32_t jobs, std::uint32_t waiting, double waiting_share) {
+    const double all = static_cast<double>(jobs) + waiting;
+    if (all * waiting_share >= cores)
+        return all;
+    return jobs * cores / (cores - waiting * waiting_share);
+}
+
 /// @brief A core (or several) that more ranks use: processor sharing, all jobs advance at the same part of
 /// full speed.
 ///
@@ -19,14 +30,14 @@ namespace rankwise::replay {
 /// processor-sharing).
 class SharedCore {
   public:
-    /// @param[in] cores how many jobs run at full speed at once
-    explicit SharedCore(std::uint32_t cores) : cores_(cores) {}
+    /// @param[in] cores         how many jobs run at full speed at once
+    /// @param[in] waiting_share what a waiting rank takes of a core that it has to itself
+    SharedCore(std::uint32_t cores, double waiting_share) : cores_(cores), waiting_share_(waiting_share) {}
 
-    /// @param[in] spinning ranks that keep their share when they have no job; 0 where waiting ranks leave the
-    /// core
-    void set_spinning(Picoseconds now, std::uint32_t spinning) {
+    /// @param[in] unfinished ranks: those of them that have no job wait
+    void set_unfinished(Picoseconds now, std::uint32_t unfinished) {
         advance(now);
-        spinning_ = spinning;
+        unfinished_ = unfinished;
     }
 
     void start(Picoseconds now, std::uint32_t processor, Picoseconds work) {
@@ -63,7 +74,9 @@ class SharedCore {
         return a.end > b.end || (a.end == b.end && a.processor > b.processor);
     }
     double shares() const {
-        return std::max(1.0, std::max<double>(spinning_, static_cast<double>(jobs_.size())) / cores_);
+        const auto jobs = static_cast<std::uint32_t>(jobs_.size());
+        const std::uint32_t waiting = unfinished_ > jobs ? unfinished_ - jobs : 0;
+        return std::max(1.0, as_many_jobs(cores_, jobs, waiting, waiting_share_) / cores_);
     }
     void advance(Picoseconds now) {
         virtual_ += static_cast<double>(now - last_) / shares();
@@ -73,8 +86,9 @@ class SharedCore {
     std::vector<Job> jobs_;
     double virtual_ = 0;
     Picoseconds last_ = 0;
-    std::uint32_t spinning_ = 0;
+    std::uint32_t unfinished_ = 0;
     std::uint32_t cores_;
+    double waiting_share_;
 };
 
 } // namespace rankwise::replay

@@ -17,15 +17,14 @@ SharedCores::SharedCores(const Schedule &schedule, const machine::Machine &machi
             core_of.assign(schedule.ranks(), any);
         if (core[processor] == any) {
             core[processor] = static_cast<std::uint32_t>(cores.size());
-            cores.emplace_back(layout.capacity[processor]);
-            spinning.push_back(0);
+            cores.emplace_back(layout.capacity[processor], machine.waiting_share);
+            unfinished.push_back(0);
         }
         core_of[r] = core[processor];
-        spinning[core_of[r]] += schedule.first[r + 1] > schedule.first[r];
+        unfinished[core_of[r]] += schedule.first[r + 1] > schedule.first[r];
     }
-    if (machine.core_sharing == machine::CoreSharing::spin)
-        for (std::size_t c = 0; c < cores.size(); ++c)
-            cores[c].set_spinning(0, spinning[c]);
+    for (std::size_t c = 0; c < cores.size(); ++c)
+        cores[c].set_unfinished(0, unfinished[c]);
 }
 
 } // namespace rankwise::replay

@@ -20,7 +20,7 @@ struct SharedCores {
 
     std::vector<std::uint32_t> core_of; ///< of each rank; empty if all have their own
     std::vector<SharedCore> cores;
-    std::vector<std::uint32_t> spinning; ///< of each core: ranks that have not finished
+    std::vector<std::uint32_t> unfinished; ///< of each core: ranks that have not finished
 };
 
 } // namespace rankwise::replay

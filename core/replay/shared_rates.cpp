@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "replay/shared_core.hpp"
+
 namespace rankwise::replay {
 
 using machine::CoreSharing;
@@ -57,8 +59,8 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
         for (std::uint32_t link = 0; link < kinds_ - 2; ++link)
             of_rank[2 + link] =
                 group_for({processor, false, 1, domains([&](const auto &b) { return b.copies[link] != 0; })});
-        if (processor != any && machine.core_sharing == CoreSharing::spin)
-            processors_[p].spinning += schedule.first[r + 1] > schedule.first[r];
+        if (processor != any)
+            processors_[p].unfinished += schedule.first[r + 1] > schedule.first[r];
     }
     for (Processor &processor : processors_)
         set_shares(0, processor);
@@ -163,10 +165,10 @@ void SharedRates::interrupt(Picoseconds now, std::uint32_t number, bool begins) 
 
 void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
     const std::uint32_t group = other(rank);
-    if (group == any || machine_.core_sharing != CoreSharing::spin)
+    if (group == any || machine_.waiting_share == 0)
         return;
     Processor &processor = processors_[groups_[group].key.processor];
-    --processor.spinning;
+    --processor.unfinished;
     set_shares(now, processor);
     set_stretches(now);
 }
@@ -205,9 +207,11 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
 void SharedRates::set_shares(Picoseconds now, Processor &processor) {
     const double cores = processor.capacity;
     const double left = std::max(0.0, cores - processor.interrupts);
-    const double ranks = machine_.core_sharing == CoreSharing::none
-                             ? std::min<double>(processor.jobs, cores)
-                             : std::max(processor.jobs, processor.spinning);
+    const std::uint32_t waiting = std::max(processor.jobs, processor.unfinished) - processor.jobs;
+    const double ranks =
+        machine_.core_sharing == CoreSharing::none
+            ? std::min<double>(processor.jobs, cores)
+            : as_many_jobs(std::max(left, 1e-9), processor.jobs, waiting, machine_.waiting_share);
     const double among = std::max(1.0, ranks);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
     for (const std::uint32_t number : processor.groups) {

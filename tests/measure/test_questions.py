@@ -78,6 +78,17 @@ def test_every_question_adds_steps_or_says_why_not():
                     assert asked >= own or (effort.quick and asked & own), question.name
 
 
+def test_where_waiting_ranks_sleep_processor_time_is_asked_for_first():
+    plan = plan_of("aabb")
+    assert not any(
+        words.startswith(("stream_cpu", "waiting")) for words in steps_for(plan, QUICK, {}).arguments
+    )
+    plan.yields, plan.one_machine = True, True
+    first, second, *_ = steps_for(plan, QUICK, {}).arguments
+    # THEN the ranks of the fullest core wait; of emulated nodes, those of both on one core of the machine
+    assert first.startswith("stream_cpu:") and second.startswith("waiting:ranks=0,2:")
+
+
 def test_without_samples_every_answer_is_missing_with_its_reason():
     for answer in answers(pl.DataFrame(schema=SCHEMA), plan_of("aa"), quick=True):
         assert answer.missing and answer.rows == ()

@@ -106,6 +106,7 @@ def shared_model(place: Place, shared: Shared) -> dict:
     arguments = model(place, shared.processor, shared.waiting, shared.cores)
     count, none = len(place.node), 2**32 - 1
     arguments["resources"] = {
+        "waiting_share": float(shared.waiting_share),
         "bandwidths": [
             {
                 "capacity_bytes_per_s": memory.capacity * 1e9,

@@ -53,6 +53,7 @@ class Shared:
     processor: list[int]
     cores: list[int]
     waiting: str = "none"
+    waiting_share: Fraction = Fraction(0)  # with "yield"
     memory_bound: list[Fraction] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
     interrupts: Interrupts | None = None
@@ -133,12 +134,15 @@ class SharingReference(MachineReference):
         users = [job.rank for job in self.running.values() if shared.processor[job.rank] == processor]
         if shared.waiting == "none":
             wanted = min(len(users), cores)
-        elif shared.waiting == "yield":
-            wanted = len(users)
         else:
             there = [r for r, p in enumerate(shared.processor) if p == processor]
             wanted = sum(not self.has_finished(r) for r in there)
         left = max(0, cores - self.interrupts_on(processor))
+        each = Fraction(1) if shared.waiting == "spin" else shared.waiting_share
+        if shared.waiting != "none" and wanted * each < left:
+            return min(Fraction(1), (left - (wanted - len(users)) * each) / len(users))
+        if shared.waiting == "yield" and each == 0:
+            wanted = len(users)
         return min(Fraction(1), Fraction(left, max(1, wanted)))
 
     def has_finished(self, rank) -> bool:

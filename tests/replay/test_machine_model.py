@@ -4,7 +4,8 @@
 import pytest
 from machine_reference import Link, Place
 from reference import Op, Parameters
-from replaying import on_machine, plain
+from replaying import model as model_of
+from replaying import on_machine, plain, schedule_of
 
 NOTHING = Link()
 EAGER = Link(L=3000, o=100, o_receive=200, G=2, network=True)
@@ -173,6 +174,18 @@ def test_a_rank_that_waits_leaves_the_core_or_spins():
     where = Place(node=[0, 0, 0], itself=NOTHING, inside=inside, network=EAGER)
     assert times(on_machine(ranks, where, "yield", [0, 0, 1])) == [10000, 50000, 50000]
     assert times(on_machine(ranks, where, "spin", [0, 0, 1])) == [20000, 50000, 50000]
+
+
+@pytest.mark.parametrize(
+    ("share", "ends"), [(0, 10000), (0.2, 12500), (0.5, 20000), (0.9, 20000), (1, 20000)]
+)
+def test_a_rank_that_waits_takes_its_share_and_no_more_than_a_rank_that_computes(share, ends):
+    # GIVEN rank 1 waits where rank 0 computes, and looks for messages meanwhile
+    ranks = [[Op("calc", 10000)], [Op("recv", 1, 2)], [Op("calc", 50000), Op("send", 1, 1, requires=[0])]]
+    where = Place(node=[0, 0, 0], itself=NOTHING, inside=Link(L=0), network=EAGER)
+    arguments = model_of(where, [0, 0, 1], "yield") | {"resources": {"network": None, "waiting_share": share}}
+    # THEN rank 0 has what is left of the core, at least half of it
+    assert times(schedule_of(ranks).replay_on_machine(**arguments)) == [ends, 50000, 50000]
 
 
 def test_ranks_of_emulated_nodes_share_a_host_core_across_nodes():

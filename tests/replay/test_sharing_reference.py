@@ -83,6 +83,7 @@ def shared(rng: random.Random, place: Place, what: str) -> Shared:
     out = Shared(processor, [rng.choice([1, 1, 2]) for _ in range(max(processor) + 1)])
     if not own:
         out.waiting = rng.choice(["yield", "spin"])
+        out.waiting_share = Fraction(rng.choice([0, 0, 1, 2, 6]), 8)
     if what in ("memory", "all"):
         out.memory_bound = [Fraction(rng.randint(0, 8), 8) for _ in range(ranks)]
         out.memories = [memory(rng, ranks) for _ in range(rng.randint(1, 2))]

@@ -29,7 +29,7 @@ HELP = "find the best placement of a traced program on a machine"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed, size_bytes
+    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed, share, size_bytes
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -61,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"
+    )
+    parser.add_argument(
+        "--least-gain",
+        type=share,
+        metavar="SHARE",
+        help="keep where the program ran on this machine unless more of its time is saved; default 0.1, as far as "
+        "predictions are to be believed",
     )
     parser.add_argument(
         "--memory-bound",
@@ -226,7 +233,9 @@ def _search(
     terminal: Terminal,
 ) -> list[Candidate]:
     from rankwise.quantities import seconds_text
+    from rankwise.replay.gain import LEAST_GAIN, is_better
 
+    least = LEAST_GAIN if args.least_gain is None else args.least_gain
     budget_s = 10.0 if args.budget is None else args.budget
     start = time.monotonic()
     with terminal.progress("searching", 100) as update:
@@ -236,7 +245,13 @@ def _search(
             update(min(99, done), f"{seconds_text(value)} {judged_by}" if search.objective == "time" else "")
 
         return search.run(
-            predictor.predict, current, args.seed, budget_s, screen=predictor.screen_s, told=told
+            predictor.predict,
+            current,
+            args.seed,
+            budget_s,
+            screen=predictor.screen_s,
+            told=told,
+            better=lambda placement, present: is_better(predictor, placement, present, least),
         )
 
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from rankwise.replay.decision import ScreenError
 
 SCHEMA = "rankwise.place/1"
+FOUND = "found"  # what has the least predicted time, where that is not known to be better
 
 
 def show(terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine) -> None:
     """The best placement beside the others, and why it is best."""
-    from rankwise.placement.reasons import busiest_interface_s, compared_with, network_bytes, reasons
+    from rankwise.placement.reasons import busiest_interface_s, network_bytes
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     best = candidates[-1]
@@ -40,11 +41,24 @@ def show(terminal: Terminal, candidates: list[Candidate], topology: Topology, ma
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
     terminal.result("")
     _show_sharing(terminal, candidates, topology, machine)
-    known = {each.name: each.prediction for each in candidates[:-1]}
-    reference = compared_with(known, best.prediction)
+    reference, sentences = compared(candidates, topology, machine)
     terminal.result(f"\nthe best against {reference}:")
-    for sentence in reasons(best.prediction, known[reference], reference, topology, machine):
+    for sentence in sentences:
         terminal.result(f"  {sentence}")
+
+
+def compared(candidates: list[Candidate], topology: Topology, machine: Machine) -> tuple[str, list[str]]:
+    """What the best is compared with, and sentences on what it saves and costs."""
+    from rankwise.placement.reasons import compared_with, kept, reasons
+
+    known = {each.name: each.prediction for each in candidates[:-1]}
+    best = candidates[-1].prediction
+    if FOUND not in known:
+        reference = compared_with(known, best)
+        return reference, reasons(best, known[reference], reference, topology, machine)
+    found = known[FOUND]
+    saving = reasons(found, best, "the best", topology, machine)
+    return FOUND, [kept(found, best), *(f"{FOUND}: {each}" for each in saving)]
 
 
 def _show_sharing(
@@ -96,18 +110,10 @@ def document(
     from dataclasses import asdict
 
     from rankwise.placement.file import to_dict
-    from rankwise.placement.reasons import (
-        busiest_interface_s,
-        compared_with,
-        network_bytes,
-        network_share,
-        reasons,
-    )
+    from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
     from rankwise.placement.sharing import sharing
 
-    best = candidates[-1]
-    known = {each.name: each.prediction for each in candidates[:-1]}
-    reference = compared_with(known, best.prediction)
+    reference, sentences = compared(candidates, topology, machine)
     return {
         "schema": SCHEMA,
         "input": args.input,
@@ -128,5 +134,5 @@ def document(
             for each in candidates
         ],
         "compared_with": reference,
-        "reasons": reasons(best.prediction, known[reference], reference, topology, machine),
+        "reasons": sentences,
     }

@@ -34,6 +34,7 @@ Waiting = Literal["yield", "spin"]
 
 _KINDS_OF_KEY = {
     "waiting": ("core",),
+    "waiting_share": ("core",),
     "passes": ("memory", "cache"),
     "per_core_bytes_per_s": ("memory",),
     "slowdown": ("memory",),
@@ -117,6 +118,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
+        waiting_share: Cores: what a rank that waits and yields takes of it all the same, to look for messages.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
         per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
@@ -133,6 +135,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     capacity_bytes_per_s: Estimate | None = None
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
+    waiting_share: Estimate | None = None
     links: list[str] | None = None
     passes: Estimate | None = None
     per_core_bytes_per_s: Estimate | None = None
@@ -148,6 +151,8 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         for key, kinds in _KINDS_OF_KEY.items():
             if getattr(self, key) is not None and self.kind not in kinds:
                 raise ValueError(f"`{key}` is a key of {' and '.join(kinds)}, not of {self.kind}")
+        if self.waiting_share is not None and self.waiting_share.value > 1:
+            raise ValueError("a `waiting_share` of more than 1; it is a part of one core")
         if self.kind == "interrupt_core" and self.core is None:
             raise ValueError("an interrupt core needs `core`: the logical index of the core that it is")
         if self.slowdown is not None and self.per_core_bytes_per_s is None:

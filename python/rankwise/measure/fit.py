@@ -42,7 +42,6 @@ class ChannelFit:
         worst_bytes: The size where it is.
         held_out_error: Median distance of sizes from lines that were fitted without them; `None` of a few sizes.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
-        core_share: Share of the ping-pong time that a sender's core is busy at the largest eager size.
     """
 
     segments: list[Segment]
@@ -51,7 +50,6 @@ class ChannelFit:
     worst_bytes: int
     held_out_error: float | None
     progress: str
-    core_share: float
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,6 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         worst_bytes=sizes[worst],
         held_out_error=float(np.median(off)) if len(off) else None,
         progress=_progress(shape, medians),
-        core_share=_core_share(shape, medians),
     )
 
 
@@ -298,8 +295,3 @@ def _progress(shape: _Shape, table: Table) -> str:
         return "in-call"
     busy = max(table[side, max(late)] for side in _SIDES)
     return "independent" if busy < table["pingpong", max(late)] / 2 else "in-call"
-
-
-def _core_share(shape: _Shape, table: Table) -> float:
-    sizes = [s for s in shape.eager("send_busy") if s in shape.sizes["pingpong"]]
-    return table["send_busy", sizes[-1]] / table["pingpong", sizes[-1]] if sizes else 1.0

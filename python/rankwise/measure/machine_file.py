@@ -19,8 +19,6 @@ from rankwise.measure.points import FITTED, Points, collect
 from rankwise.measure.statistics import CONFIDENCE, Median, median
 
 SHARE_BYTES, RATE_BYTES = 65536, 8
-# A core busy for less of the transfer than this is taken for free to compute meanwhile.
-OVERLAPS_BELOW = 0.7
 
 
 @dataclass
@@ -132,8 +130,9 @@ def _link(found: Found, network_protocol: str, waiting: str, verdict: str | None
         channel=found.channel,
         protocol=network_protocol if network else "shared-memory",
         progress=progress,
-        # Through shared memory the ranks' own cores copy.
-        overlap=network and found.fit.core_share < OVERLAPS_BELOW,
+        # Through shared memory the ranks' own cores copy. On a network O says how long a core is busy with a byte, up
+        # to all of G where the core does all of the work.
+        overlap=network,
         segments=found.fit.segments,
         eager_limit_bytes=found.fit.eager_limit,
     )

@@ -23,6 +23,7 @@ from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.memories import caches, memory
 from rankwise.measure.node_text import synthetic_of
+from rankwise.measure.processor_time import charged
 from rankwise.measure.questions import answers as ask
 from rankwise.measure.questions import progress
 from rankwise.measure.questions.answer import Answer
@@ -107,6 +108,8 @@ def write(session: Session, path: Path) -> Written:
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
     )
+    if session.site.waiting == "yield":
+        built = charged(built, table)
     # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
     if not built.node.host_cores:
         cores, links = interrupt_core(table, session.plan, built.link_classes)

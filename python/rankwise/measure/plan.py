@@ -64,6 +64,7 @@ class Plan:
         one_machine: Whether those nodes are emulated on one machine.
         by_host: All ranks, by host.
         nodes: Topology by host.
+        yields: Whether ranks that wait leave their cores to others.
     """
 
     pairs: dict[str, Pair] = field(default_factory=dict)
@@ -72,6 +73,7 @@ class Plan:
     one_machine: bool = False
     by_host: dict[str, list[Rank]] = field(default_factory=dict)
     nodes: dict[str, NodeTopology] = field(default_factory=dict)
+    yields: bool = False
 
     @property
     def cores_suffice(self) -> bool:

@@ -93,6 +93,7 @@ class Session:
                 self.unbound.append(number)
             ranks.append(Rank(number, host, cores, pus))
         self.plan = choose(ranks, self.topologies, self.site.same_machine)
+        self.plan.yields = self.site.waiting == "yield"
         if not self.plan.pairs:
             raise RankwiseError(
                 "all ranks may only use the same core, so no channel can be measured",

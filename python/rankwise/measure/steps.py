@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from rankwise.machine.channels import NETWORK
 from rankwise.measure.plan import End, Pair, Plan
-from rankwise.measure.questions import add_steps
+from rankwise.measure.questions import add_steps, waiting
+from rankwise.measure.questions.answer import Task
 
 CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
 FULL_FROM_S = 100.0
+OF_PROCESSOR_TIME = 0.08  # share of a launch, where overheads are told by it
 PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
 LAST_PATIENCE = 1.05  # of the last launch, after which no other makes up for it
 FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
@@ -164,6 +166,8 @@ def steps_for(
     """
     steps = Steps()
     each = _budget(plan, effort)
+    if plan.yields:
+        waiting.add(steps, Task(plan, OF_PROCESSOR_TIME * effort.seconds / effort.launches, effort.quick))
     for channel, pair in plan.pairs.items():
         one, common = [pair], {"budget_s": each, "precision": effort.precision}
         if channel != NETWORK:

@@ -86,6 +86,12 @@ def reasons(
     return sentences
 
 
+def kept(found: Prediction, present: Prediction) -> str:
+    """Why the present placement stays although one was found that is predicted to be faster."""
+    saved = 1 - found.makespan_s / present.makespan_s
+    return f"no placement is known to be better: the {saved:.1%} that the best found saves may be the model's error"
+
+
 def compared_with(predictions: dict[str, Prediction], best: Prediction) -> str:
     """The name of what the best is compared with: where the program ran, else the first of the simple ones.
 

@@ -35,6 +35,8 @@ _SHORT_PLANE = 4
 
 Judge = Callable[[Placement], Predicted]
 Screen = Callable[[list[Placement]], np.ndarray]
+# Whether the first placement is known to be better than the second.
+Better = Callable[[Placement, Placement], bool]
 # Told what the best so far was judged by (`surrogate`, `screened`, `predicted`) and that value.
 Told = Callable[[str, float], None]
 
@@ -262,7 +264,7 @@ class PlacementSearch:
 
     def run(
         self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4,
-        screen: Screen | None = None, told: Told = _untold,
+        screen: Screen | None = None, told: Told = _untold, better: Better | None = None,
     ) -> list[Candidate]:  # fmt: skip
         """Judge the simple placements, the current one and the best found, by the objective.
 
@@ -275,11 +277,14 @@ class PlacementSearch:
             screen: About the predicted times of many placements; if it is given and the objective is time, half of the
                 budget goes into swaps that it is asked about.
             told: Called with the best so far after each placement refined, screened or judged.
+            better: If it is given and the objective is time, asked whether the best is known to be better than the
+                current placement, else the first of the simple ones; where it is not, that stays.
 
         Returns:
             The simple ones in their order, `current` if given, and last `optimised`, the best of all that the
-            constraints allow: where the search finds nothing better than these, it is one of them. After Ctrl-C,
-            those of them that were judged until then.
+            constraints allow: where the search finds nothing better than these, it is one of them. Before that,
+            `found`: what has the least predicted time, where that is not known to be better than what stays. After
+            Ctrl-C, those of them that were judged until then.
 
         Raises:
             RankwiseError: Ranks are to stay on their nodes, but nothing says which these are.
@@ -304,7 +309,22 @@ class PlacementSearch:
         known, found = self._judged(known, found[:judged], judge, told)
         self.judged = [*known, *found]
         best = min([each for each in (*known, *found) if each.allowed], key=self._value)
-        return [*known, replace(best, name="optimised")]
+        stays = self._present(known)
+        if (
+            better is None
+            or self.objective != "time"
+            or stays is None
+            or not stays.makespan_s > best.makespan_s
+        ):
+            return [*known, replace(best, name="optimised")]
+        if better(best.placement, stays.placement):
+            return [*known, replace(best, name="optimised")]
+        return [*known, replace(best, name="found"), replace(stays, name="optimised")]
+
+    def _present(self, known: list[Candidate]) -> Candidate | None:
+        """What needs no reason: where the program ran, else the first of the simple placements; if it may be chosen."""
+        allowed = [each for each in known if each.allowed]
+        return next((each for each in allowed if each.name == "current"), allowed[0] if allowed else None)
 
     def _judged(
         self, known: list[Candidate], found: list[Candidate], judge: Judge, told: Told

@@ -173,9 +173,14 @@ class Predictor:
         prediction = self.predict(placement)
         if not self._draws or not (self._drawn or self.run):
             return prediction
-        times = np.array([each.makespan_s(placement) for each in self._drawn])
-        interval = interval_of(times, prediction.makespan_s, self.machine.confidence, self.run)
+        interval = interval_of(
+            self.drawn_s(placement), prediction.makespan_s, self.machine.confidence, self.run
+        )
         return replace(prediction, interval=interval)
+
+    def drawn_s(self, placement: Placement) -> np.ndarray:
+        """Predicted times with the machine's numbers drawn anew: the same draws for all placements."""
+        return np.array([each.makespan_s(placement) for each in self._drawn])
 
     def predict(self, placement: Placement) -> Prediction:
         """Replay with the ranks placed.
@@ -248,7 +253,11 @@ class Predictor:
             "core_sharing": self._cores,
             "progress": self.switches.progress,
             "handshake": self.switches.handshake,
-            "resources": {"network": self._network, **self._sharing.resources()},
+            "resources": {
+                "network": self._network,
+                "waiting_share": waiting_share(self.machine),
+                **self._sharing.resources(),
+            },
         }
 
     def check(self, placement: Placement) -> None:
@@ -374,3 +383,9 @@ def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tu
             others.append(resource.name)
     cores = waiting if switches.core_sharing else "none"
     return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)
+
+
+def waiting_share(machine: Machine) -> float:
+    """What a rank that waits takes of a core that it yields to others."""
+    shares = [each.waiting_share for each in machine.resources if each.kind == "core" and each.waiting_share]
+    return min(1.0, shares[0].value) if shares else 0.0

@@ -24,6 +24,7 @@ RESOURCE_KEYS = (
     "per_core_bytes_per_s",
     "passes",
     "far_factor",
+    "waiting_share",
 )
 # A recording is one run, and another run of the same takes another time. In a lab of 16 ranks the error of the recorded
 # run alone held 29 of 39 measured times, with this 34.

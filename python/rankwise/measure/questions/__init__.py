@@ -19,6 +19,7 @@ from rankwise.measure.questions import (
     rate,
     registration,
     tiling,
+    waiting,
 )
 from rankwise.measure.questions.answer import Answer, Question, Task
 
@@ -27,6 +28,7 @@ QUESTIONS: tuple[Question, ...] = (
     bidirectional.QUESTION,
     collectives.QUESTION,
     progress.QUESTION,
+    waiting.QUESTION,
     availability.QUESTION,
     buffers.QUESTION,
     registration.QUESTION,

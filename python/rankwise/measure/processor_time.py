@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Overheads where waiting ranks sleep and share their cores: processor time of messages in bursts, and of waiting.
+
+Post-work-wait (measure/overhead.c) times waits. Where a wait sleeps, most of its processor time goes into looking for
+messages and waking up, which ranks do whether a message comes or not, and what the kernel moves while the rank
+computes is in no call. So messages cost there what both ends use in bursts of them, less what they use as ranks that
+wait, and that is a property of the core: `waiting_share`. The time of a ping-pong stays what it is: what is no
+overhead is latency.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+from rankwise.machine.channels import NETWORK
+from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
+from rankwise.measure.fit import measured
+from rankwise.measure.questions.waiting import per_message, waiting_share
+from rankwise.measure.statistics import Median
+
+_AS_SENDER = (
+    "as at the sender: what else a wait takes is looking for messages, which `waiting_share` of the core has"
+)
+
+
+def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
+    """The machine with overheads and `waiting_share` from processor time; as it is where that was not measured.
+
+    Args:
+        machine: As fitted.
+        samples: Of all tests and launches.
+    """
+    share = waiting_share(samples)
+    senders, receivers = per_message(samples, share.value if share else 0.0)
+    sizes = sorted(senders.keys() & receivers.keys())
+    links = []
+    for link in machine.link_classes:
+        if link.channel == NETWORK and sizes:
+            link = _of_bursts(link, senders, receivers, sizes)
+        elif link.channel != NETWORK and share:
+            link = _as_senders(link)
+        links.append(link)
+    resources = [
+        msgspec.structs.replace(each, waiting_share=_estimate(share))
+        if each.kind == "core" and share
+        else each
+        for each in machine.resources
+    ]
+    return msgspec.structs.replace(machine, link_classes=links, resources=resources)
+
+
+def _of_bursts(
+    link: LinkClass, senders: dict[int, Median], receivers: dict[int, Median], sizes: list[int]
+) -> LinkClass:
+    small, large = sizes[0], sizes[-1]
+    o, o_receive = (_estimate(side[small]) for side in (senders, receivers))
+    per_byte = None
+    if large > small:
+        ends = [(side[small], side[large]) for side in (senders, receivers)]
+        slopes = [
+            sum(getattr(more, to) - getattr(less, of) for less, more in ends) / 2 / (large - small)
+            for to, of in (("value", "value"), ("low", "high"), ("high", "low"))
+        ]
+        count = min(more.count for _, more in ends)
+        per_byte = measured(*(max(0.0, slope) for slope in slopes), count)
+    segments = [_charged(segment, o, o_receive, per_byte) for segment in link.segments]
+    return msgspec.structs.replace(link, segments=segments)
+
+
+def _as_senders(link: LinkClass) -> LinkClass:
+    segments = []
+    for segment in link.segments:
+        as_sender = Estimate(segment.o_s.value, "assumed", source=_AS_SENDER)
+        segments.append(_charged(segment, segment.o_s, as_sender, None))
+    return msgspec.structs.replace(link, segments=segments)
+
+
+def _charged(segment: Segment, o: Estimate, o_receive: Estimate, per_byte: Estimate | None) -> Segment:
+    """A segment whose overheads are at most these, and as much more latency."""
+    timed = segment.o_receive_s or segment.o_s
+    own = min(segment.o_s, o, key=lambda each: each.value)
+    receiver = min(timed, o_receive, key=lambda each: each.value)
+    more = segment.o_s.value + timed.value - own.value - receiver.value
+    return msgspec.structs.replace(
+        segment,
+        o_s=own,
+        o_receive_s=receiver,
+        O_s_per_byte=per_byte or segment.O_s_per_byte,
+        L_s=_later(segment.L_s, more),
+    )
+
+
+def _later(latency: Estimate, more: float) -> Estimate:
+    if latency.low is None or latency.high is None:
+        return msgspec.structs.replace(latency, value=latency.value + more)
+    value, low, high = (each + more for each in (latency.value, latency.low, latency.high))
+    return measured(value, low, high, latency.samples or 0)
+
+
+def _estimate(found: Median) -> Estimate:
+    return measured(found.value, max(0.0, found.low), found.high, found.count)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What do messages and waiting ranks take of a core where waiting ranks sleep? Processor time in streams and waits."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rankwise.machine.channels import NETWORK
+from rankwise.measure.plan import End, Plan
+from rankwise.measure.questions.answer import Answer, Column, Question, Task, Value
+from rankwise.measure.questions.settled import medians
+from rankwise.measure.statistics import Median
+from rankwise.quantities import seconds_text
+
+SIZES = (8, 16384)
+BURST = 32
+COMPUTE_S = 0.01
+MOST_RANKS = 64
+SHARING = "ranks on one core"
+
+_WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
+_KEYS = ["channel", "bytes"]
+
+
+def add(steps, task: Task) -> None:
+    """Bursts between two nodes, and the ranks of the fullest core of which one computes."""
+    group = fullest_core(task.plan)
+    each = task.seconds / (len(SIZES) + (len(group) > 1))
+    if NETWORK in task.plan.pairs:
+        pair = [task.plan.pairs[NETWORK]]
+        steps.add("stream_cpu", NETWORK, pair, SIZES, budget_s=each, messages=BURST, patience=1)
+    if len(group) > 1:
+        steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
+
+
+def fullest_core(plan: Plan) -> list[End]:
+    """The ranks that run on the core with the most of them; of emulated nodes, on one core of the machine."""
+    by_core: dict[tuple[str, int], list[End]] = {}
+    for host, ranks in plan.by_host.items():
+        for rank in ranks:
+            where = ("" if plan.one_machine else host, rank.pu[0])
+            by_core.setdefault(where, []).append(End(rank.number, host, rank.cores[0], rank.pu[0]))
+    return max(by_core.values(), key=len, default=[])[:MOST_RANKS]
+
+
+def waiting_share(samples: pl.DataFrame) -> Median | None:
+    """What a rank that waits takes of a core on which another computes; `None` if that was not seen."""
+    of_group = samples.filter(pl.col("test") == "waiting")
+    return next(iter(medians(of_group, ["channel"], _RECEIVER.clip(0.0, 1.0)).values()), None)
+
+
+def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median], dict[int, Median]]:
+    """Processor time of a message at its sender and its receiver in a burst, by size.
+
+    Args:
+        samples: Of all tests.
+        share: What a waiting rank takes of its core, which is not the message's: both ends wait for its bytes.
+    """
+    bursts = samples.filter((pl.col("test") == "stream_cpu") & (pl.col("channel") == NETWORK))
+    ends = []
+    for used in (_SENDER, _RECEIVER):
+        found = medians(bursts, _KEYS, (used - share * _WALL).clip(0.0))
+        ends.append({size: median for (_, size), median in found.items()})
+    return ends[0], ends[1]
+
+
+def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
+    """Processor time of messages by size, and of a rank that waits."""
+    share = waiting_share(samples)
+    senders, receivers = per_message(samples, share.value if share else 0.0)
+    values: dict[str, Value] = {"waiting_share": share}
+    reasons = {} if share else {"waiting_share": "no two ranks were on one core"}
+    said = (
+        [f"a rank that waits takes {100 * share.value:.0f} % of a core on which another computes"]
+        if share
+        else []
+    )
+    for size in sorted(senders.keys() & receivers.keys()):
+        values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
+        values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
+    if senders and receivers:
+        least = min(senders.keys() & receivers.keys())
+        sender, receiver = (seconds_text(side[least].value) for side in (senders, receivers))
+        said.append(
+            f"a message of {least} bytes among others takes {sender} at its sender, {receiver} at its receiver"
+        )
+    return Answer(
+        name="waiting",
+        title="Processor time of messages and of waiting",
+        sentence="; ".join(said) or "nothing was seen",
+        columns=(Column("size", "bytes"), Column("sender", "s"), Column("receiver", "s")),
+        rows=tuple((size, senders[size], receivers.get(size)) for size in sorted(senders)),
+        values=values,
+        reasons=reasons,
+    )
+
+
+def _why_not(plan: Plan) -> str:
+    if not plan.yields:
+        return "waiting ranks keep their cores here"
+    if NETWORK not in plan.pairs and len(fullest_core(plan)) < 2:
+        return "all ranks are on one node, on cores of their own"
+    return ""
+
+
+QUESTION = Question(
+    name="waiting",
+    title="Processor time of messages and of waiting",
+    tests=("stream_cpu", "waiting"),
+    steps=lambda steps, task: None,  # `add` is among the steps of the fit, which needs it
+    answer=answer,
+    why_not=_why_not,
+    quick=True,
+    weight=0.0,
+)

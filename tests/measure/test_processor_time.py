@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where waiting ranks sleep, messages cost the processor time of bursts, and waiting costs the core."""
+
+import msgspec
+import polars as pl
+import pytest
+
+from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Resource, Segment
+from rankwise.measure.processor_time import charged
+from rankwise.measure.samples import SCHEMA
+
+
+def seen(value: float) -> Estimate:
+    return Estimate(value, "measured", low=0.9 * value, high=1.1 * value, samples=9)
+
+
+def link(channel: str, o: float, o_receive: float) -> LinkClass:
+    segment = Segment(
+        L_s=seen(50e-6), o_s=seen(o), g_s=seen(1e-6), G_s_per_byte=seen(16e-9), O_s_per_byte=seen(1e-9)
+    )
+    segment = msgspec.structs.replace(segment, o_receive_s=seen(o_receive))
+    protocol = "host-processed" if channel == "network" else "shared-memory"
+    return LinkClass(channel, protocol, "in-call", channel == "network", [segment])
+
+
+MACHINE = Machine(
+    schema="rankwise.machine/1",
+    name="lab",
+    node=Node(count=2, topology="package:1 core:2 pu:1"),
+    link_classes=[link("package", 1e-6, 25e-6), link("network", 12e-6, 26e-6)],
+    resources=[Resource("core", "core", "sharing", "core", waiting="yield")],
+)
+
+
+def table(*rows: dict) -> pl.DataFrame:
+    whole = [dict.fromkeys(SCHEMA) | {"switches": 0, "rotate_bytes": 0, "launch": 0} | row for row in rows]
+    return pl.DataFrame(whole, schema=SCHEMA)
+
+
+def burst(size: int, wall: float, sender: float, receiver: float) -> list[dict]:
+    values = {"value1": wall, "value2": sender, "value3": receiver}
+    return [{"test": "stream_cpu", "channel": "network", "bytes": size} | values] * 9
+
+
+def waiting(share: float) -> list[dict]:
+    row = {"test": "waiting", "channel": "ranks on one core", "bytes": 1, "switches": 3, "value3": share}
+    return [row] * 9
+
+
+def test_bursts_tell_what_messages_cost_and_the_way_stays_as_long():
+    # GIVEN bursts of which both ends wait a part of the time, on cores of which waiting takes a tenth
+    samples = table(*burst(1, 20e-6, 10e-6, 7e-6), *burst(10001, 200e-6, 120e-6, 65e-6), *waiting(0.1))
+    made = charged(MACHINE, samples)
+    # THEN overheads are processor time less that of waiting
+    (segment,) = made.link_class("network").segments
+    assert segment.o_s.value == pytest.approx(8e-6)
+    assert segment.o_receive_s.value == pytest.approx(5e-6)
+    assert segment.O_s_per_byte.value == pytest.approx((92e-6 + 40e-6) / 2 / 10000)
+    # AND a message takes as long as before: what is no overhead is latency
+    assert segment.L_s.value + segment.o_s.value + segment.o_receive_s.value == pytest.approx(88e-6)
+    for each in (segment.o_s, segment.o_receive_s, segment.O_s_per_byte, segment.L_s):
+        assert each.low <= each.value <= each.high
+    # AND on its own node a receive costs as much as a send
+    (near,) = made.link_class("package").segments
+    assert (near.o_s.value, near.o_receive_s.value) == (1e-6, 1e-6)
+    assert near.L_s.value == pytest.approx(74e-6)
+    assert made.resources[0].waiting_share.value == pytest.approx(0.1)
+
+
+def test_a_message_never_costs_more_than_was_timed():
+    samples = table(*burst(1, 90e-6, 80e-6, 80e-6), *waiting(0.0))
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    assert (segment.o_s.value, segment.o_receive_s.value, segment.L_s.value) == (12e-6, 26e-6, 50e-6)
+
+
+def test_what_was_not_measured_stays():
+    assert charged(MACHINE, table()) == MACHINE
+    # Waiting that costs nothing hides no part of a receive.
+    only_waiting = charged(MACHINE, table(*waiting(0.2)))
+    assert only_waiting.link_class("network") == MACHINE.link_class("network")
+    assert only_waiting.link_class("package").segments[0].o_receive_s.value == 1e-6
