@@ -210,3 +210,29 @@ def test_ctrl_c_while_placements_are_judged_keeps_the_best_so_far():
     calls[:] = [None, None]
     with pytest.raises(KeyboardInterrupt):
         search.run(judge=judge, budget_s=1)
+
+
+def test_what_is_there_stays_unless_another_is_known_to_be_better():
+    # GIVEN a ring of eight ranks that ran cyclic
+    search = PlacementSearch(table([(r, (r + 1) % 8, 10, 1000) for r in range(8)]), 8, FULL, TOPOLOGY)
+    current = next(each.placement for each in search.simple() if each.name == "cyclic")
+    asked = []
+
+    def judge(placement):
+        return Time(2.0 if placement.node.tolist() == current.node.tolist() else 1.9)
+
+    def better(placement, present):
+        asked.append((placement.node.tolist(), present.node.tolist()))
+        return known
+
+    # WHEN a gain is not known to be one, THEN the program stays, and what was found is told
+    known = False
+    found = search.run(judge, current, budget_s=0.2, better=better)
+    assert [each.name for each in found[-3:]] == ["current", "found", "optimised"]
+    assert found[-1].placement.node.tolist() == current.node.tolist()
+    assert found[-2].makespan_s == 1.9
+    assert asked[-1][1] == current.node.tolist()
+    # AND else the best is taken
+    known = True
+    found = search.run(judge, current, budget_s=0.2, better=better)
+    assert found[-1].makespan_s == 1.9 and "found" not in [each.name for each in found]
