@@ -40,7 +40,8 @@ In a [lab](lab.md) for each interface rate the command does, in this order:
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
-this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random ones.
+this machine file, or `blocked` where that is not known to be better ([place](place.md)); `worst` is the slowest by
+prediction of the few that its search finds worst among 1000 random ones.
 Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
 a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
 that takes more than six times as long as the traced one and 5 s counts as failed. SimGrid's replay of the same traces
@@ -74,21 +75,18 @@ _READING = """## How to read it
 * **Cores that are shared.** A lab's cores share those of one machine, ranks sleep while they wait, and the kernel's
   protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching. On a cluster
   with a core a rank this does not arise; here it is in every number.
-* **Processor time inside of calls**: ranks that wait look for messages now and then, and the kernel works for them
-  meanwhile. That takes time from ranks that compute on the same core, and only what falls to a message in the
-  microbenchmarks is modelled; the tables of processor time above say how much of it the model knows. With MPICH 5.0.2
-  and seven ranks waiting on its core, a rank that computed took 2.9 times as long.
-  *Experiment* (in one such validation): for MPICH the measurement said that a transfer overlaps with computation at
-  150mbit and that it does not at 500mbit. With `overlap = true` in the file of 500mbit and nothing else changed, the
-  median error of its 40 placements was 24 % instead of 10 %, LAMMPS 13 to 43 %, FT 38 to 51 % and MG 20 to 37 % too
-  fast, and 25 instead of 26 of 29 pairs were in order. So what that file charges the cores while bytes travel stands
-  in for what the ranks use inside their calls; at 150mbit, where nothing stands in for it, LAMMPS, FT, MG and the
-  halo exchange are predicted about 20 % too fast. CG, whose messages are short and follow each other closely, is
-  predicted too slow: there a message costs less than in the microbenchmark.
-  *Not in the model*: each waiting rank taking a tenth of a core in all replays made MG 6, LAMMPS 7 and FT 4 points
-  better, and CG 18 worse.
+* **Processor time inside of calls**: ranks that wait look for messages now and then, which takes time from ranks that
+  compute on the same core. That is measured (`waiting_share`) with all ranks of a core waiting but one, and charged
+  alike however many wait: with MPICH 5.0.2 a lone one takes a quarter of the core, each of three an eighth, each of
+  seven a fourteenth. What switching costs the rank that computes, a third more of its own processor time in that
+  measurement, is not in the model.
+  *Experiment* (LAMMPS, CG, FT and MG, six placements each, at both rates, MPICH 5.0.2; traces of one validation
+  replayed, machine files measured before and after its runs): with machine files that took what a wait uses for the
+  cost of a message, and nothing for waiting, the median error of the same runs was 26 %, the worst +67 %, CG too slow
+  and all else too fast; with messages at what they cost in bursts, and waiting charged to the core, it was 13 %, the
+  worst -34 %, and 71 instead of 68 of 81 pairs were in order.
 * **The kernel's work between nodes**: frames pass two queues and a bridge on whichever core a timer or a sender runs.
-  Only what falls into calls of the ranks that send and receive is in the machine file.
+  Only what falls into the processor time of the ranks that send and receive is in the machine file.
 * **Memory bandwidth and caches** are not modelled: where placements differ in these, differences are missing.
 * **Differences smaller than the errors above**: a gain of a few percent is not to be believed.
 * **Programs whose course depends on time** (work queues, `MPI_Waitany`, `MPI_ANY_SOURCE`): the replay follows the
