@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least-gain",
         type=share,
         metavar="SHARE",
-        help="keep where the program ran on this machine unless more of its time is saved; default 0.1, as far as "
-        "predictions are to be believed",
+        help="keep where the program ran on this machine unless more of its time is saved; such as 0.1, as far as "
+        "predictions are to be believed; default 0",
     )
     parser.add_argument(
         "--memory-bound",
@@ -137,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
-    from rankwise.cli.place_show import document, show, show_screening
+    from rankwise.cli.place_show import document, is_doubtful, show, show_screening
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.constraints import Constraints
@@ -186,12 +186,13 @@ def _run(args: argparse.Namespace) -> int:
         terminal.note("interrupted: the best so far is taken")
     screening = _screening(search, predictor)
     candidates = _with_intervals(found, predictor, terminal)
+    doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        said = document(args, output, candidates, topology, machine)
+        said = document(args, output, candidates, topology, machine, doubtful)
         terminal.json(said | {"screening": screening and asdict(screening), "launch": words})
     else:
-        show(terminal, candidates, topology, machine)
+        show(terminal, candidates, topology, machine, doubtful)
         show_screening(terminal, screening)
         if words:
             terminal.result(f"\n{words}")
@@ -233,9 +234,9 @@ def _search(
     terminal: Terminal,
 ) -> list[Candidate]:
     from rankwise.quantities import seconds_text
-    from rankwise.replay.gain import LEAST_GAIN, is_better
+    from rankwise.replay.gain import is_better
 
-    least = LEAST_GAIN if args.least_gain is None else args.least_gain
+    least = args.least_gain
     budget_s = 10.0 if args.budget is None else args.budget
     start = time.monotonic()
     with terminal.progress("searching", 100) as update:
@@ -251,7 +252,9 @@ def _search(
             budget_s,
             screen=predictor.screen_s,
             told=told,
-            better=lambda placement, present: is_better(predictor, placement, present, least),
+            better=(lambda placement, present: is_better(predictor, placement, present, least))
+            if least
+            else None,
         )
 
 

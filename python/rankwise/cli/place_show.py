@@ -14,12 +14,32 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.search import Candidate
     from rankwise.replay.decision import ScreenError
+    from rankwise.replay.predict import Predictor
 
 SCHEMA = "rankwise.place/1"
 FOUND = "found"  # what has the least predicted time, where that is not known to be better
 
 
-def show(terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine) -> None:
+def is_doubtful(candidates: list[Candidate], predictor: Predictor) -> bool:
+    """Whether what the best saves of where the program ran may be the model's error."""
+    from rankwise.replay.gain import is_better
+
+    present = next((each.placement for each in candidates if each.name == "current"), None)
+    names = [each.name for each in candidates]
+    return (
+        present is not None
+        and FOUND not in names
+        and not is_better(predictor, candidates[-1].placement, present)
+    )
+
+
+def show(
+    terminal: Terminal,
+    candidates: list[Candidate],
+    topology: Topology,
+    machine: Machine,
+    doubtful: bool = False,
+) -> None:
     """The best placement beside the others, and why it is best."""
     from rankwise.placement.reasons import busiest_interface_s, network_bytes
     from rankwise.quantities import bytes_text, interval_text, seconds_text
@@ -41,21 +61,27 @@ def show(terminal: Terminal, candidates: list[Candidate], topology: Topology, ma
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
     terminal.result("")
     _show_sharing(terminal, candidates, topology, machine)
-    reference, sentences = compared(candidates, topology, machine)
+    reference, sentences = compared(candidates, topology, machine, doubtful)
     terminal.result(f"\nthe best against {reference}:")
     for sentence in sentences:
         terminal.result(f"  {sentence}")
 
 
-def compared(candidates: list[Candidate], topology: Topology, machine: Machine) -> tuple[str, list[str]]:
+def compared(
+    candidates: list[Candidate], topology: Topology, machine: Machine, doubtful: bool = False
+) -> tuple[str, list[str]]:
     """What the best is compared with, and sentences on what it saves and costs."""
-    from rankwise.placement.reasons import compared_with, kept, reasons
+    from rankwise.placement.reasons import compared_with, in_doubt, kept, reasons
 
     known = {each.name: each.prediction for each in candidates[:-1]}
     best = candidates[-1].prediction
     if FOUND not in known:
         reference = compared_with(known, best)
-        return reference, reasons(best, known[reference], reference, topology, machine)
+        sentences = reasons(best, known[reference], reference, topology, machine)
+        current = known.get("current")
+        if doubtful and current and best.makespan_s < current.makespan_s:
+            sentences.append(in_doubt(best, current))
+        return reference, sentences
     found = known[FOUND]
     saving = reasons(found, best, "the best", topology, machine)
     return FOUND, [kept(found, best), *(f"{FOUND}: {each}" for each in saving)]
@@ -104,7 +130,12 @@ def _some(ranks: tuple[int, ...]) -> str:
 
 
 def document(
-    args: argparse.Namespace, output: Path, candidates: list[Candidate], topology: Topology, machine: Machine
+    args: argparse.Namespace,
+    output: Path,
+    candidates: list[Candidate],
+    topology: Topology,
+    machine: Machine,
+    doubtful: bool = False,
 ) -> dict:
     """The same for programs."""
     from dataclasses import asdict
@@ -113,7 +144,7 @@ def document(
     from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
     from rankwise.placement.sharing import sharing
 
-    reference, sentences = compared(candidates, topology, machine)
+    reference, sentences = compared(candidates, topology, machine, doubtful)
     return {
         "schema": SCHEMA,
         "input": args.input,

@@ -86,6 +86,14 @@ def reasons(
     return sentences
 
 
+def in_doubt(best: Prediction, present: Prediction) -> str:
+    """That what a placement saves is not more than predictions are off by."""
+    saved = 1 - best.makespan_s / present.makespan_s
+    return (
+        f"the {saved:.1%} saved of where it ran may be the model's error; measure both before you rely on it"
+    )
+
+
 def kept(found: Prediction, present: Prediction) -> str:
     """Why the present placement stays although one was found that is predicted to be faster."""
     saved = 1 - found.makespan_s / present.makespan_s

@@ -40,8 +40,7 @@ In a [lab](lab.md) for each interface rate the command does, in this order:
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
-this machine file, or `blocked` where that is not known to be better ([place](place.md)); `worst` is the slowest by
-prediction of the few that its search finds worst among 1000 random ones.
+this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random ones.
 Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
 a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
 that takes more than six times as long as the traced one and 5 s counts as failed. SimGrid's replay of the same traces

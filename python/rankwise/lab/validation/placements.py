@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.placement.placement import Placement
-from rankwise.placement.search import Better, Judge, PlacementSearch, Screen
+from rankwise.placement.search import Judge, PlacementSearch, Screen
 
 # In order of what is dropped last.
 NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
@@ -34,7 +34,6 @@ def choose(
     seed: int,
     screen: Screen | None = None,
     can_run: Callable[[Placement], bool] = lambda placement: True,
-    better: Better | None = None,
 ) -> dict[str, Placement]:
     """Placements by name.
 
@@ -45,7 +44,6 @@ def choose(
         seed: Of random placements and searches.
         screen: About the predicted times of many placements, for the search.
         can_run: Whether a placement can be launched; others are not chosen.
-        better: Whether one is known to be better than another, for the search.
 
     Returns:
         The first `count` of `NAMES`, without those that the number of ranks does not allow. `optimised` is what
@@ -63,7 +61,7 @@ def choose(
         if name.startswith("random-"):
             chosen[name] = next(in_turn)
         elif name == "optimised":
-            found = search.run(judge, seed=seed, budget_s=_SEARCH_S, screen=screen, better=better)
+            found = search.run(judge, seed=seed, budget_s=_SEARCH_S, screen=screen)
             judged = [each for each in found if each.prediction is not None]
             best = sorted(judged, key=lambda each: each.prediction.makespan_s)
             chosen[name] = next(each.placement for each in [found[-1], *best] if can_run(each.placement))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import msgspec
 
@@ -18,7 +17,6 @@ from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
 from rankwise.recording.recording import Recording
 from rankwise.replay.computation import recorded_computation
-from rankwise.replay.gain import is_better
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.replay.recorded_run import recorded_run
@@ -69,7 +67,6 @@ def predict_case(
         options.seed,
         screen=predictor.screen_s,
         can_run=can_run,
-        better=partial(is_better, predictor),
     ).items():
         prediction = predictor.predict_with_interval(placement)
         predicted.append(
