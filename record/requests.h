@@ -71,7 +71,7 @@ struct rw_request {
     uint8_t told; /* persistent receives: what came is known already, from MPI_Request_get_status */
     union {
         struct {
-            struct rw_group *peers; /* receives: whose rank the status names */
+            struct rw_group *peers; /* receives: whose rank the status names; NULL: from nobody */
             uint64_t came_bytes;    /* if told */
             int32_t came_peer;      /* as in the trace, as is its tag */
             int came_tag;

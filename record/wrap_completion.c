@@ -30,19 +30,23 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
         if (request->counted && rw_status_cancelled(status))
             rw_uncount_message(thread, request->peer, request->call, request->bytes);
     } else if (request->kind == RW_REQUEST_RECEIVE) {
-        const int cancelled = rw_status_cancelled(status);
-        struct rw_envelope came = rw_arrived(request->peers, status);
-        if (RW_UNLIKELY(request->told && status->MPI_SOURCE == MPI_ANY_SOURCE)) {
-            came.peer = request->came_peer;
-            came.tag = request->came_tag;
-            came.bytes = request->came_bytes;
-        }
         /* Field by field: a struct put together elsewhere and copied waits for its stores. */
-        done->came.peer = cancelled ? -1 : came.peer;
-        done->came.tag = cancelled ? 0 : came.tag;
-        done->came.bytes = cancelled ? 0 : came.bytes;
-        if (!cancelled)
+        if (!request->peers || rw_status_cancelled(status)) {
+            done->came.peer = -1;
+            done->came.tag = request->peers ? 0 : -1;
+            done->came.bytes = 0;
+        } else {
+            struct rw_envelope came = rw_arrived(request->peers, status);
+            if (RW_UNLIKELY(request->told && status->MPI_SOURCE == MPI_ANY_SOURCE)) {
+                came.peer = request->came_peer;
+                came.tag = request->came_tag;
+                came.bytes = request->came_bytes;
+            }
+            done->came.peer = came.peer;
+            done->came.tag = came.tag;
+            done->came.bytes = came.bytes;
             rw_count_message(thread, request->call, RW_DIRECTION_RECEIVE, came.peer, came.bytes);
+        }
     } else if (request->kind == RW_REQUEST_DUPLICATE) {
         rw_duplicate_done(request->duplicate, *request->new_comm);
     } else if (request->kind == RW_REQUEST_PARTITIONED_RECEIVE && request->counted) {
@@ -57,7 +61,7 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
 static inline int complete_near(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status) {
     struct rw_near_request *const near = rw_near_slot((uintptr_t)handle);
     if (RW_UNLIKELY(rw_process.multiple) || near->handle != (uintptr_t)handle || !near->handle || near->kind != RW_REQUEST_RECEIVE ||
-        RW_UNLIKELY(rw_status_cancelled(status)))
+        !near->peers || RW_UNLIKELY(rw_status_cancelled(status)))
         return 0;
     rw_count_message(thread, near->call, RW_DIRECTION_RECEIVE, rw_trace_peer(near->peers, status->MPI_SOURCE),
                      status->MPI_SOURCE == MPI_PROC_NULL ? 0 : rw_status_bytes(status));

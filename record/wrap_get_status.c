@@ -9,7 +9,8 @@
 static void keep_status(MPI_Request handle, const MPI_Status *status) {
     struct rw_request known;
     if (!rw_any_requests() || status->MPI_SOURCE == MPI_ANY_SOURCE || rw_status_cancelled(status) ||
-        !rw_request_look_up((uintptr_t)handle, &known) || known.kind != RW_REQUEST_RECEIVE || !known.persistent)
+        !rw_request_look_up((uintptr_t)handle, &known) || known.kind != RW_REQUEST_RECEIVE || !known.persistent ||
+        !known.peers)
         return;
     const struct rw_envelope came = rw_arrived(known.peers, status);
     rw_request_tell((uintptr_t)handle, came.peer, came.tag, came.bytes);

@@ -48,20 +48,22 @@ static void add_receive_request(struct rw_thread *thread, unsigned call, const s
                                 MPI_Request made, int persistent) {
     if (posted->peer == -1 && !persistent && !rw_keep_request(thread, (uintptr_t)made))
         return;
+    /* MPICH 4.0 says of what came from nobody that it came from rank 0. */
+    struct rw_group *const peers = posted->peer == -1 ? NULL : posted->comm->peers;
     if (RW_UNLIKELY(rw_process.multiple) && !persistent) {
-        rw_shared_add_receive((uintptr_t)made, thread->numbered++, call, posted->comm->peers);
+        rw_shared_add_receive((uintptr_t)made, thread->numbered++, call, peers);
         return;
     }
     struct rw_near_request *near = persistent ? NULL : rw_near_add(thread, (uintptr_t)made, RW_REQUEST_RECEIVE, call);
     if (near) {
-        near->peers = posted->comm->peers;
+        near->peers = peers;
         return;
     }
     struct rw_request *request = rw_request_new(RW_REQUEST_RECEIVE, call);
     if (!request)
         return;
     request->persistent = (uint8_t)persistent;
-    request->peers = posted->comm->peers;
+    request->peers = peers;
     rw_request_add(request, (uintptr_t)made);
 }
 
