@@ -32,7 +32,8 @@ struct rw_shared_slot {
 } __attribute__((aligned(64)));
 extern struct rw_shared_slot rw_shared_first[1u << RW_SHARED_BITS] RW_HIDDEN;
 extern uint64_t rw_shared_added RW_HIDDEN;
-RW_HIDDEN int rw_shared_has(uintptr_t handle);
+/** @brief rw_keep_request() where there may be a record under the handle. */
+RW_HIDDEN int rw_shared_keep(uintptr_t handle, int wanted);
 
 /** @brief Whether there may be a record under this handle. */
 static inline int rw_shared_may_have(uintptr_t handle) {
@@ -107,9 +108,14 @@ static inline void rw_requests_may_end(struct rw_thread *thread) {
         thread->added_before = __atomic_load_n(&rw_shared_added, __ATOMIC_RELAXED);
 }
 
-/** @brief Whether a request of which completion says nothing is to be added all the same. */
-static inline int rw_keep_request(const struct rw_thread *thread, uintptr_t handle) {
-    return thread->traced || (RW_UNLIKELY(rw_process.multiple) && rw_shared_may_have(handle) && rw_shared_has(handle));
+/** @brief Whether a request of which completion says nothing is to be added all the same; if not, it is numbered. */
+static inline int rw_keep_request(struct rw_thread *thread, uintptr_t handle) {
+    int keep = thread->traced;
+    if (RW_UNLIKELY(rw_process.multiple) && rw_shared_may_have(handle)) {
+        keep = rw_shared_keep(handle, keep);
+        thread->numbered += !keep;
+    }
+    return keep;
 }
 
 /** @brief How far back in the thread's trace a request was made; of another thread's, before the trace. */

@@ -103,11 +103,12 @@ static int make_table(unsigned table) {
 
 /* ---- records ---- */
 
-/* Word by word: who only looks a record up may do so while another thread takes one that lay here before. */
+/* Word by word: who only looks a record up may do so while another thread takes one that lay here before.
+ * Whoever reads a word of the next record then also sees that the slot was busy. */
 static inline void write_record(struct rw_shared_slot *to, const uint64_t words[RECORD_WORDS]) {
 #pragma GCC unroll 8
     for (unsigned i = 0; i < RECORD_WORDS; i++)
-        __atomic_store_n(&to->words[i], words[i], __ATOMIC_RELAXED);
+        __atomic_store_n(&to->words[i], words[i], __ATOMIC_RELEASE);
 }
 
 static inline void read_record(const struct rw_shared_slot *from, struct rw_request *request) {
@@ -145,9 +146,17 @@ static inline int find(uintptr_t handle, uint64_t added, struct found *found) {
     return found->seen != 0;
 }
 
-int rw_shared_has(uintptr_t handle) {
-    struct found found;
-    return find(handle, UINT64_MAX, &found);
+/* Enough for requests whose completion nobody saw, and few enough to be searched. */
+#define SAME_HANDLE 128u
+
+int rw_shared_keep(uintptr_t handle, int wanted) {
+    unsigned same = 0;
+    struct path path = begin_path(handle);
+    do {
+        same += __atomic_load_n(&path.slot->handle, __ATOMIC_RELAXED) == handle &&
+                (__atomic_load_n(&path.slot->state, __ATOMIC_RELAXED) & RW_SHARED_STATE) == RW_SHARED_HELD;
+    } while (__atomic_load_n(&path.slot->passed, __ATOMIC_ACQUIRE) && follow(&path, handle));
+    return same < SAME_HANDLE && (wanted || same);
 }
 
 /* What went past the first `slots` of the path is no longer there. */

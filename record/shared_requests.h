@@ -8,14 +8,15 @@
  * call that completes requests means the newest of those that there were before it began: as long as a handle
  * is in use, no other request gets it. Requests of which completion says nothing are added only if a record
  * of their handle is still there, which is rare: it is that of a request before, and would be taken for
- * theirs.
+ * theirs. They are added neither if the handle has very many records already: then it is one that the library
+ * gives to all that are complete at once, and to look through them all would take the square of their number.
  */
 #ifndef RANKWISE_RECORD_SHARED_REQUESTS_H
 #define RANKWISE_RECORD_SHARED_REQUESTS_H
 
 #include "requests.h"
 
-/* In requests.h: rw_shared_added, how many were ever added, and rw_shared_has(), whether one is there. */
+/* In requests.h: rw_shared_added, how many were ever added, and rw_shared_keep(). */
 
 enum rw_request_use { RW_LOOK_UP, RW_START, RW_CANCEL, RW_TAKE, RW_DROP };
 

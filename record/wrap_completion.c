@@ -138,7 +138,7 @@ static void complete_after_error(struct rw_thread *thread, int count, const MPI_
         if (statuses && statuses != MPI_STATUSES_IGNORE && statuses[i].MPI_ERROR == MPI_SUCCESS)
             complete(thread, before[i], &statuses[i], &done);
         else
-            rw_request_drop((uintptr_t)before[i], &done.request);
+            rw_request_take((uintptr_t)before[i], &done.request);
     }
 }
 

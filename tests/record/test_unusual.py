@@ -29,6 +29,22 @@ def test_threads_that_call_mpi_at_once_are_counted_exactly(mpi, compiled, record
         assert all(t.has("finalized") and not t.has("unclassified") for t in threads)
 
 
+def test_many_requests_of_one_handle_are_not_looked_through(mpi, compiled, record):
+    # GIVEN 20000 sends to nowhere that are all outstanding, then a message each way
+    recorded = record(mpi, 2, compiled(mpi, "one_handle.c"), trace=True)
+    if "no threads" in recorded.run.stdout:
+        pytest.skip("this MPI does not provide MPI_THREAD_MULTIPLE")
+    for rank in range(2):
+        thread = recorded.rank(rank)
+        assert thread.sent == {(1 - rank, "MPI_Isend"): 1}
+        assert thread.received_bytes == {(1 - rank, "MPI_Irecv"): 5}
+        [waited] = [event for event in thread.events() if event["call"] == "MPI_Waitall"]
+        completed = [done["request"] for done in waited["completed"]]
+        # THEN the trace names each request that it names once, the message's with its number, and few of the others
+        assert len(completed) == len(set(completed)) < 200
+        assert {20000} < set(completed)
+
+
 def test_tables_grow_and_lose_nothing(mpi, compiled, record):
     recorded = record(mpi, 2, compiled(mpi, "unusual.c"), "many", trace=True)
     for rank in range(2):
