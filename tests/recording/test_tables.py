@@ -129,6 +129,19 @@ def test_a_list_of_members_that_another_rank_wrote_serves_all(tmp_path):
     assert rows(recording.messages.filter(source=3), "destination", "messages") == [(0, 1), (1, 1)]
 
 
+def test_a_list_of_members_serves_all_communicators_of_the_group(tmp_path):
+    # GIVEN a group whose members are written down with its first communicator only
+    ranks = [Rank(me, 4) for me in range(4)]
+    for rank in ranks:
+        members = [3, 1, 0, 2]
+        rank.comm(2, members, listed=members.index(rank.world_rank) < 2)
+        rank.comm(3, members, instance=1, listed=False)
+        rank.collective("MPI_Barrier", 0, comm=3)
+    recording = Recording.open(write_recording(tmp_path / "again.rw", ranks))
+    assert recording.context["not_recorded"] == []
+    assert rows(recording.messages.filter(source=3), "destination", "messages") == [(0, 1), (1, 1)]
+
+
 def test_two_communicators_of_one_group_stay_apart(tmp_path):
     ranks = [Rank(me, 2) for me in range(2)]
     for rank in ranks:
