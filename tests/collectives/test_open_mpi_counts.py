@@ -24,6 +24,12 @@ def counted(library, compiled, directory, calls, size):
 def check(library, compiled, directory, size):
     calls = calls_of(size)
     pairs = counted(library, compiled, directory, calls, size)
+    if (
+        library.version >= (5,) and size <= 3
+    ):  # where its alltoallv sends each rank's block for itself, a copy to us
+        for (name, *_), sent in zip(calls, pairs, strict=True):
+            if name == "alltoallv":
+                assert all(sent.pop((rank, rank))[0] == 1 for rank in range(size))
     different = [call for call, sent in zip(calls, pairs, strict=True) if sent != modelled(*call, size)]
     assert different == []
 
