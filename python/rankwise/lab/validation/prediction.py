@@ -9,6 +9,7 @@ import msgspec
 
 from rankwise.lab.counters import InterfaceCounters
 from rankwise.lab.validation.placements import choose
+from rankwise.lab.validation.simgrid import simulated_s
 from rankwise.lab.validation.state import CasePlan, Predicted, Sent, State
 from rankwise.machine.file import load
 from rankwise.placement.file import PlacementFile, to_dict
@@ -78,6 +79,9 @@ def predict_case(
                 high_s=prediction.interval.high_s,
                 network_bytes=network_bytes(prediction),
                 busiest_interface_s=busiest_interface_s(prediction),
+                simgrid_s=simulated_s(
+                    source.expand(placement.node) if source.expand else source.schedule, machine, placement
+                ),
             )
         )
     sent = _sent(predictor, source.recorded, counted, startup)

@@ -39,6 +39,7 @@ class PlacementResult(msgspec.Struct, frozen=True):
     network_bytes: int
     network_share: float
     failures: list[str]
+    simgrid_s: float | None = None
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -69,6 +70,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     predicted: Summary
     scaled: Summary
     bytes_only: Summary
+    simgrid: Summary | None = None
 
     def gain(self, over: str) -> tuple[float, float] | None:
         """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
@@ -86,7 +88,8 @@ class Document(msgspec.Struct, frozen=True):
     """The whole result.
 
     `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
-    `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count.
+    `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count. `simgrid` is
+    null where SimGrid's replay was not installed.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -102,17 +105,18 @@ class Document(msgspec.Struct, frozen=True):
     disturbed: int
     tolerated_load: float
     median_load: float | None
+    simgrid: Summary | None = None
 
 
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     runs = [run for run in state.runs() if not state.disturbed(run)]
     loads = [run.other_load for run in runs if run.other_load is not None]
-    results, ours, scaled, theirs = [], [], [], []
+    results, ours, scaled, theirs, simulated = [], [], [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
         rate = _interface_rate(state, case.setting.rate_bytes_per_s)
-        placements, compared = [], ([], [], [])
+        placements, compared, by_simgrid = [], ([], [], []), []
         for each in case.predicted:
             of_placement = [run for run in own if run.placement == each.name]
             times = [run.time_s for run in of_placement if run.time_s is not None]
@@ -122,11 +126,14 @@ def evaluate(state: State) -> Document:
             scaled_s = scaled_by_traced_run_s(case, each)
             compared[1].append(Compared(found, scaled_s, scaled_s, scaled_s))
             compared[2].append(Compared(found, bytes_s, bytes_s, bytes_s))
+            if each.simgrid_s is not None:
+                by_simgrid.append(Compared(found, each.simgrid_s, each.simgrid_s, each.simgrid_s))
             failures = [f"repetition {run.repetition}: {run.failure}" for run in of_placement if run.failure]
             placements.append(_placement(each, found, times, compared, failures))
         ours.append(compared[0])
         scaled.append(compared[1])
         theirs.append(compared[2])
+        simulated.append(by_simgrid)
         results.append(
             CaseResult(
                 name=case.name,
@@ -141,6 +148,7 @@ def evaluate(state: State) -> Document:
                 predicted=_summary(agreement([compared[0]]), True),
                 scaled=_summary(agreement([compared[1]]), False),
                 bytes_only=_summary(agreement([compared[2]]), False),
+                simgrid=_summary(agreement([by_simgrid]), False) if by_simgrid else None,
             )
         )
     return Document(
@@ -157,6 +165,7 @@ def evaluate(state: State) -> Document:
         disturbed=len(state.runs()) - len(runs),
         tolerated_load=state.tolerated,
         median_load=float(np.median(loads)) if loads else None,
+        simgrid=_summary(agreement(simulated), False) if any(simulated) else None,
     )
 
 
@@ -216,6 +225,7 @@ def _placement(
         network_bytes=each.network_bytes,
         network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
         failures=failures,
+        simgrid_s=each.simgrid_s,
     )
 
 

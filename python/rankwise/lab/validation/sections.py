@@ -90,10 +90,11 @@ def _summaries(document: Document) -> list[str]:
             show_rate(case.setting.rate_bytes_per_s),
             _recorded_share(case),
             *_agreement(case),
+            *(_simgrid(case) if document.simgrid else ()),
         )
         for case in document.cases
     ]
-    rows.append(("all", "", "", "", *_agreement(document)))
+    rows.append(("all", "", "", "", *_agreement(document), *(_simgrid(document) if document.simgrid else ())))
     heads = (
         "program",
         "ranks",
@@ -106,6 +107,7 @@ def _summaries(document: Document) -> list[str]:
         "covered",
         "scaled",
         "bytes",
+        *(("by SimGrid", "SimGrid") if document.simgrid else ()),
     )
     return _table(heads, rows)
 
@@ -121,6 +123,11 @@ def _agreement(of: CaseResult | Document) -> tuple[str, ...]:
         share(of.scaled.median_error),
         share(bytes_only.median_error),
     )
+
+
+def _simgrid(of: CaseResult | Document) -> tuple[str, str]:
+    found = of.simgrid
+    return (f"{found.ordered} of {found.pairs}", share(found.median_error)) if found else ("", "")
 
 
 def _recorded_share(case: CaseResult) -> str:
@@ -272,7 +279,12 @@ def _case(case: CaseResult) -> list[str]:
         left = "; ".join(f"{what} ({count})" for what, count in case.omitted.items())
         lines.append(f"Not replayed: {left}.")
     heads = ("placement", "measured", "interval", "predicted", "interval", "error", "network", "bytes only")
-    return [*lines, "", *_table(heads, list(map(_row, case.placements))), ""]
+    rows = list(map(_row, case.placements))
+    if case.simgrid:
+        heads += ("SimGrid",)
+        of_simgrid = ("" if each.simgrid_s is None else f"{each.simgrid_s:.3f} s" for each in case.placements)
+        rows = [[*row, simulated] for row, simulated in zip(rows, of_simgrid, strict=True)]
+    return [*lines, "", *_table(heads, rows), ""]
 
 
 def _row(each: PlacementResult) -> list[str]:

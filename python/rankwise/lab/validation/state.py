@@ -144,6 +144,7 @@ class Predicted(msgspec.Struct, frozen=True):
         high_s: Upper end.
         network_bytes: Bytes of all messages between nodes.
         busiest_interface_s: Time of the busiest interface in one direction.
+        simgrid_s: What SimGrid's replay says; null where it is not installed or did not say.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Predicted(msgspec.Struct, frozen=True):
     high_s: float
     network_bytes: int
     busiest_interface_s: float
+    simgrid_s: float | None = None
 
 
 class CasePlan(msgspec.Struct, frozen=True):
