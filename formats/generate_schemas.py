@@ -9,12 +9,14 @@ from pathlib import Path
 
 from rankwise.lab.validation.result import json_schema as validation_schema
 from rankwise.machine.file import json_schema as machine_schema
+from rankwise.placement.document import json_schema as place_schema
 from rankwise.placement.file import json_schema as placement_schema
 from rankwise.replay.document import json_schema as prediction_schema
 from rankwise.report.data import json_schema as report_schema
 
 SCHEMAS = {
     "machine.schema.json": machine_schema,
+    "place.schema.json": place_schema,
     "placement.schema.json": placement_schema,
     "prediction.schema.json": prediction_schema,
     "report.schema.json": report_schema,

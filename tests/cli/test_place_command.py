@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import mpis
+import msgspec
 import pytest
 from raw_writer import FINALIZED, TRACED, Rank, write_recording
 
 from rankwise.cli import main
 from rankwise.machine.file import load as load_machine
-from rankwise.placement.file import load
+from rankwise.placement.document import Document
+from rankwise.placement.file import PlacementFile, load
 from rankwise.replay.layout import topology_of
 
 pytestmark = pytest.mark.mpi
@@ -78,6 +80,18 @@ def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, cap
     assert "searched by screened times, decided by replayed ones: " in capsys.readouterr().out
     assert place("-f", "--objective", "bytes", "--json") == 0
     assert json.loads(capsys.readouterr().out)["screening"] is None
+
+
+def test_what_programs_read_is_as_its_schema_says(place, capsys):
+    assert place("--json") == 0
+    out = capsys.readouterr().out
+    # THEN it has the keys of the type behind formats/place.schema.json, these alone, and each is of its type
+    said = msgspec.json.decode(out, type=Document)
+    assert msgspec.to_builtins(said) == json.loads(out)
+    # AND what was written is the last one
+    assert said.placements[-1].placement == msgspec.json.decode(
+        Path(said.output).read_bytes(), type=PlacementFile
+    )
 
 
 def test_hosts_of_a_current_file_are_the_nodes_in_their_order(place, capsys):

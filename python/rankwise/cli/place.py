@@ -133,14 +133,14 @@ def _refuse(args: argparse.Namespace, placed: str, *names: str) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from dataclasses import asdict
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
-    from rankwise.cli.place_show import document, is_doubtful, show, show_screening
+    from rankwise.cli.place_show import compared, is_doubtful, show, show_screening
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.constraints import Constraints
+    from rankwise.placement.document import document
     from rankwise.placement.file import save
     from rankwise.placement.loads import RankTimes
     from rankwise.placement.search import PlacementSearch
@@ -189,8 +189,9 @@ def _run(args: argparse.Namespace) -> int:
     doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
-        said = document(args, output, candidates, topology, machine, doubtful)
-        terminal.json(said | {"screening": screening and asdict(screening), "launch": words})
+        paths = (args.input, args.machine, str(output))
+        why = compared(candidates, topology, machine, doubtful)
+        terminal.json(document(paths, candidates, topology, machine, why, screening, words))
     else:
         show(terminal, candidates, topology, machine, doubtful)
         show_screening(terminal, screening)

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `rankwise place` says of a placement and those it is compared with: tables, reasons, JSON."""
+"""What `rankwise place` says of a placement and those it is compared with: tables and reasons."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-    from pathlib import Path
-
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
@@ -16,7 +13,6 @@ if TYPE_CHECKING:
     from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
 
-SCHEMA = "rankwise.place/1"
 FOUND = "found"  # what has the least predicted time, where that is not known to be better
 
 
@@ -127,43 +123,3 @@ def show_screening(terminal: Terminal, screening: ScreenError | None) -> None:
 def _some(ranks: tuple[int, ...]) -> str:
     """The first few numbers of ranks."""
     return " ".join(map(str, ranks[:4])) + (" ..." if len(ranks) > 4 else "")
-
-
-def document(
-    args: argparse.Namespace,
-    output: Path,
-    candidates: list[Candidate],
-    topology: Topology,
-    machine: Machine,
-    doubtful: bool = False,
-) -> dict:
-    """The same for programs."""
-    from dataclasses import asdict
-
-    from rankwise.placement.file import to_dict
-    from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
-    from rankwise.placement.sharing import sharing
-
-    reference, sentences = compared(candidates, topology, machine, doubtful)
-    return {
-        "schema": SCHEMA,
-        "input": args.input,
-        "machine": args.machine,
-        "output": str(output),
-        "placements": [
-            {
-                "name": each.name,
-                "makespan_s": each.makespan_s,
-                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
-                "network_bytes": network_bytes(each.prediction),
-                "network_share": network_share(each.prediction),
-                "busiest_interface_s": busiest_interface_s(each.prediction),
-                "sharing": asdict(sharing(each.placement, topology, machine)),
-                "search_objective_s": each.surrogate_s,
-                "placement": to_dict(each.placement),
-            }
-            for each in candidates
-        ],
-        "compared_with": reference,
-        "reasons": sentences,
-    }

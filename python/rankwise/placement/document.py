@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result of `rankwise place` as JSON: schema `rankwise.place/1`, kept in formats/place.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from rankwise.machine.file import Machine
+from rankwise.machine.topology import Topology
+from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
+from rankwise.placement.search import Candidate
+from rankwise.placement.sharing import sharing
+
+if TYPE_CHECKING:
+    from rankwise.replay.decision import ScreenError
+
+SCHEMA = "rankwise.place/1"
+
+
+class IntervalEntry(msgspec.Struct):
+    """Where the makespan lies; fields as in `rankwise.prediction/2`."""
+
+    low_s: float
+    high_s: float
+    numbers_low_s: float
+    numbers_high_s: float
+    confidence: float
+    replays: int
+    model_error: float | None
+
+
+class SharedEntry(msgspec.Struct):
+    """Ranks of the one that most ranks have, and ranks that a rank finds in its own (itself included) in the mean."""
+
+    most: int
+    mean: float
+
+
+class SharingEntry(msgspec.Struct):
+    """What ranks share.
+
+    `memory` is null where a rank may use cores of several NUMA nodes, or the topology names none; `even_share` of one
+    rank; `interrupted`, the ranks that may run on their node's interrupt core, where the machine file names no such.
+    """
+
+    node: SharedEntry
+    memory: SharedEntry | None
+    caches: dict[str, SharedEntry]
+    even_share: float | None
+    interrupted: list[int] | None
+
+
+class CandidateEntry(msgspec.Struct):
+    """A placement that was judged.
+
+    `search_objective_s` is what the search went by, a stand-in for communication time that only orders placements.
+    `network_share` is the part of the messages that crosses the network, null where there are none.
+    """
+
+    name: str
+    makespan_s: float
+    interval: IntervalEntry | None
+    network_bytes: int
+    network_share: float | None
+    busiest_interface_s: float
+    sharing: SharingEntry
+    search_objective_s: float
+    placement: PlacementFile
+
+
+class ScreeningEntry(msgspec.Struct):
+    """How far the times that the search went by are from replayed ones; null where there is nothing to compare."""
+
+    placements: int
+    gap: float | None
+    tau: float | None
+
+
+class Document(msgspec.Struct):
+    """The whole result; the last of `placements` is the one that was chosen and written to `output`.
+
+    `screening` is null where all times were replayed, `launch` (the launcher's words) without `--format`.
+    """
+
+    schema: Literal["rankwise.place/1"]
+    input: str
+    machine: str
+    output: str
+    placements: list[CandidateEntry]
+    compared_with: str
+    reasons: list[str]
+    screening: ScreeningEntry | None
+    launch: str | None
+
+
+def document(
+    paths: tuple[str, str, str],
+    candidates: Sequence[Candidate],
+    topology: Topology,
+    machine: Machine,
+    compared: tuple[str, list[str]],
+    screening: ScreenError | None,
+    launch: str | None,
+) -> dict:
+    """The JSON-able result of `rankwise place`.
+
+    Args:
+        paths: Of the input, of the machine file, and of the placement file that was written.
+        candidates: With predictions; the chosen one is last.
+        topology: Of the machine's nodes.
+        machine: The machine.
+        compared: What the best is compared with, and sentences on what it saves and costs.
+        screening: How far the search's times are from replayed ones, if that was found out.
+        launch: What the launcher wants to be told, if it was asked for.
+    """
+    reference, sentences = compared
+    return {
+        "schema": SCHEMA,
+        "input": paths[0],
+        "machine": paths[1],
+        "output": paths[2],
+        "placements": [
+            {
+                "name": each.name,
+                "makespan_s": each.makespan_s,
+                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
+                "network_bytes": network_bytes(each.prediction),
+                "network_share": network_share(each.prediction),
+                "busiest_interface_s": busiest_interface_s(each.prediction),
+                "sharing": asdict(sharing(each.placement, topology, machine)),
+                "search_objective_s": each.surrogate_s,
+                "placement": to_dict(each.placement),
+            }
+            for each in candidates
+        ],
+        "compared_with": reference,
+        "reasons": sentences,
+        "screening": asdict(screening) if screening else None,
+        "launch": launch,
+    }
+
+
+def json_schema() -> dict:
+    """JSON schema of the document."""
+    return msgspec.json.schema(Document)
