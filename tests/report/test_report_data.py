@@ -6,6 +6,7 @@ import io
 import jsonschema
 import msgspec
 import pytest
+from raw_writer import Rank, write_recording
 from rich.console import Console
 
 from rankwise.errors import RankwiseError
@@ -42,6 +43,17 @@ def test_the_placement_it_ran_with_gives_the_even_distribution(record):
         shares(ran, exchange)
     )
     assert ran.distribution.unbound_ranks == 0
+
+
+def test_it_says_that_times_of_threads_are_added_up(tmp_path):
+    # GIVEN two threads of a rank that were in MPI_Wait at once, most of the run
+    threads = [Rank(0, 1), Rank(0, 1, thread=1, flags=0)]
+    for thread in threads:
+        thread.count("MPI_Wait", ns=800_000_000)
+    report = report_of(write_recording(tmp_path / "threads.rw", threads))
+    # THEN the function's share of the run is that of both, and the report says why
+    assert report.calls[0].share > 1
+    assert [note for note in report.notes if note.startswith("Up to 2 threads of a rank called MPI: ")]
 
 
 def test_times_and_counts_are_those_recorded(record):

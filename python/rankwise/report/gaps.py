@@ -52,6 +52,12 @@ def notes(recording: Recording) -> list[str]:
             f"There were more ranks than cores ({per_host[host]} on the {cores[host]} of {host}): "
             "times include waiting for a core."
         )
+    threads = int(recording.table("ranks")["threads"].max() or 1)
+    if threads > 1 and recording.context["recorder"]["timed"]:
+        found.append(
+            f"Up to {threads} threads of a rank called MPI: times of functions and of collectives are those of "
+            "all threads added up, also where they were in MPI at once."
+        )
     return found
 
 
