@@ -1,82 +1,163 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What do k pairs get together out of what they share? All pairs of the step send at the same time, for a
- * fixed time. V1 is the rate of one pair in bytes/s, V2 in messages/s, as its receiver saw it inside a window
- * that lies wholly within the time in which every pair sends, so that rates may be added. V3 is the length of
- * that window.
+ * What do k pairs get together out of what they share? All pairs of the step send at the same time, through
+ * `most` windows of `batch_s` that follow each other. V1 is the rate of one pair in bytes/s, V2 in
+ * messages/s, as its receiver saw it in one window; V3 is the length of that window. The receivers of a node
+ * have the same windows, and every pair sends until the last of them is over, so that the rates of a window
+ * may be added.
+ *
+ * What passes before the first window, for as long as a window, is not counted: buckets of rate limits empty
+ * meanwhile, buffers fill, and ranks that left the barrier late arrive. A message counts in a window for the
+ * share of its time in it, from the end of the message before to its own: in whole messages, a window of ten
+ * of them would be off by one.
  *
  * A sender runs at most two bursts ahead of its receiver, so nothing piles up.
  */
 #include "measure.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TAG_STOP 80
 #define AHEAD 2
+#define ASKED_BYTES 4096 /* from here on a look for the end after each message costs little beside it */
 
-static void send_until(struct measure_pair *pair, double until, long burst) {
-    MPI_Request answered[AHEAD] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    for (int turn = 0; measure_now() < until; turn = (turn + 1) % AHEAD) {
-        MPI_Wait(&answered[turn], MPI_STATUS_IGNORE);
-        MPI_Irecv(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD, &answered[turn]);
-        for (long i = 0; i < burst; i++)
-            MPI_Send(pair->send + i % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer,
-                     MEASURE_TAG, MPI_COMM_WORLD);
-    }
-    for (int i = 0; i < AHEAD; i++)
-        MPI_Wait(&answered[i], MPI_STATUS_IGNORE);
-    MPI_Send(NULL, 0, MPI_BYTE, pair->peer, TAG_STOP, MPI_COMM_WORLD);
+/* The parts of a stream: before the windows, the windows, after them. */
+struct parts {
+    int count;    /* of windows */
+    int at;       /* the part that is passing, 0 before the first window */
+    double start; /* of part 0; each lasts `length` but the last, which lasts until all have stopped */
+    double length;
+    double last;    /* when the message before ended */
+    double *passed; /* by part: messages, and shares of messages */
+    long *switches; /* by part: of this rank when it began, with one more for the end */
+};
+
+static void enter(struct parts *parts, int at) {
+    const long switches = measure_switches();
+    while (parts->at < at)
+        parts->switches[++parts->at] = switches;
 }
 
-/* Receive all; count what ends between `from` and `to`. Answers a burst when it is complete. */
-static void receive_all(struct measure_pair *pair, double from, double to, long burst,
-                        double value[MEASURE_VALUES]) {
-    long counted = 0, got = 0;
-    for (;; got++) {
+/* A message that ended now, over all parts since the one before it. */
+static void count(struct parts *parts, double now) {
+    const double took = now - parts->last;
+    double from = parts->last;
+    for (;;) {
+        const double end = parts->start + (parts->at + 1) * parts->length;
+        if (now <= end || parts->at > parts->count)
+            break;
+        parts->passed[parts->at] += took > 0 ? (end - from) / took : 0;
+        from = end;
+        enter(parts, parts->at + 1);
+    }
+    parts->passed[parts->at] += took > 0 ? (now - from) / took : 1;
+    parts->last = now;
+}
+
+/* Until the receiver says stop; it answers each burst with the part it is in. */
+static void send_all(struct measure_pair *pair, struct parts *parts, long burst) {
+    MPI_Request answered[AHEAD] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, stop;
+    int at[AHEAD] = {0, 0}, stopped = 0;
+    MPI_Irecv(NULL, 0, MPI_BYTE, pair->peer, TAG_STOP, MPI_COMM_WORLD, &stop);
+    for (int turn = 0; !stopped; turn = (turn + 1) % AHEAD) {
+        MPI_Wait(&answered[turn], MPI_STATUS_IGNORE);
+        enter(parts, at[turn]);
+        MPI_Irecv(&at[turn], 1, MPI_INT, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD, &answered[turn]);
+        for (long i = 0; i < burst && !stopped; i++) {
+            MPI_Send(pair->send + i % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE, pair->peer,
+                     MEASURE_TAG, MPI_COMM_WORLD);
+            if (pair->bytes >= ASKED_BYTES || i == burst - 1)
+                MPI_Test(&stop, &stopped, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Send(NULL, 0, MPI_BYTE, pair->peer, TAG_STOP, MPI_COMM_WORLD);
+    MPI_Waitall(AHEAD, answered, MPI_STATUSES_IGNORE);
+}
+
+static void receive_all(struct measure_pair *pair, struct parts *parts, long burst) {
+    int told = 0;
+    for (long got = 0;; got++) {
         MPI_Status status;
         MPI_Recv(pair->receive + got % burst % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE,
                  pair->peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-        if (status.MPI_TAG == TAG_STOP)
-            break;
-        const double now = measure_now();
-        counted += now > from && now <= to;
-        if ((got + 1) % burst == 0)
-            MPI_Send(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD);
+        const int last = status.MPI_TAG == TAG_STOP;
+        if (!last)
+            count(parts, measure_now());
+        if (parts->at > parts->count && !told) {
+            MPI_Send(NULL, 0, MPI_BYTE, pair->peer, TAG_STOP, MPI_COMM_WORLD);
+            told = 1;
+        }
+        /* The burst in which the sender stopped is answered as well. */
+        if (last ? got % burst != 0 : (got + 1) % burst == 0)
+            MPI_Send(&parts->at, 1, MPI_INT, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD);
+        if (last)
+            return;
     }
-    /* One window for all pairs: from its first message to its last, a pair that is held up would count
-     * only the time in which it was not. */
-    value[2] = to - from;
-    value[1] = (double)counted / value[2];
-    value[0] = value[1] * (double)pair->bytes;
 }
 
-static void once(struct measure_pair *pair, MPI_Comm active, int at, uint32_t seed) {
+/* By the receivers of a node, which have one clock: when the last of them is there. */
+static double common_start(MPI_Comm active, int role) {
+    MPI_Comm receivers, node;
+    double start;
+    MPI_Comm_split(active, role, 0, &receivers);
+    MPI_Comm_split_type(receivers, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Barrier(active);
+    const double here = measure_now();
+    MPI_Allreduce(&here, &start, 1, MPI_DOUBLE, MPI_MAX, node);
+    MPI_Comm_free(&node);
+    MPI_Comm_free(&receivers);
+    return start;
+}
+
+/* The receiver reports each window, with the switches of both ends. */
+static void report(struct measure_pair *pair, const struct parts *parts, int at) {
     const struct measure_step *step = pair->step;
-    struct measure_sample sample = {.sentinel_ns = -1, .messages = step->messages, .cpu = {-1, -1}};
+    long theirs[MEASURE_MAX_WINDOWS + 3];
+    const int numbers = parts->count + 2, cpu = sched_getcpu();
+    if (pair->role == 0) {
+        memcpy(theirs, parts->switches, (size_t)numbers * sizeof *theirs);
+        theirs[numbers] = cpu;
+        MPI_Send(theirs, numbers + 1, MPI_LONG, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Recv(theirs, numbers + 1, MPI_LONG, pair->peer, MEASURE_TAG_CONTROL, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    for (int i = 1; i <= parts->count; i++) {
+        struct measure_sample sample = {
+            .sentinel_ns = -1, .messages = step->messages, .cpu = {(int)theirs[numbers], cpu}};
+        sample.switches = parts->switches[i + 1] - parts->switches[i] + theirs[i + 1] - theirs[i];
+        sample.value[2] = parts->length;
+        sample.value[1] = parts->passed[i] / parts->length;
+        sample.value[0] = sample.value[1] * (double)pair->bytes;
+        measure_report_sample(step, step->from[at], step->to[at], pair->bytes, &sample);
+    }
+}
+
+static void stream(struct measure_pair *pair, MPI_Comm active, int at) {
+    const struct measure_step *step = pair->step;
+    static double passed[MEASURE_MAX_WINDOWS + 2];
+    static long switches[MEASURE_MAX_WINDOWS + 2];
+    memset(passed, 0, sizeof passed);
+    struct parts parts = {.length = step->batch_s, .passed = passed, .switches = switches};
+    parts.count = step->most < MEASURE_MAX_WINDOWS ? (int)step->most : MEASURE_MAX_WINDOWS;
+    const uint32_t seed = (uint32_t)(step->number * 7919);
     for (long i = 0; i < pair->slots; i++) {
         measure_fill(pair->send + i * pair->stride, pair->bytes, seed);
-        memset(pair->receive + i * pair->stride, 0, (size_t)pair->bytes);
+        measure_spoil(pair->receive + i * pair->stride, pair->bytes);
     }
-    MPI_Barrier(active);
-    const double start = measure_now(), length = step->batch_s;
-    const long before = measure_switches();
+    parts.start = parts.last = common_start(active, pair->role);
+    switches[0] = measure_switches();
     if (pair->role == 0)
-        send_until(pair, start + 1.5 * length, step->messages);
+        send_all(pair, &parts, step->messages);
     else
-        receive_all(pair, start + 0.25 * length, start + 1.25 * length, step->messages, sample.value);
-    long switches[2] = {measure_switches() - before, sched_getcpu()}, theirs[2];
-    MPI_Sendrecv(switches, 2, MPI_LONG, pair->peer, MEASURE_TAG_CONTROL, theirs, 2, MPI_LONG, pair->peer,
-                 MEASURE_TAG_CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (pair->role == 0)
-        return;
-    for (long i = 0; i < pair->slots && i < step->messages; i++)
+        receive_all(pair, &parts, step->messages);
+    enter(&parts, parts.count + 1);
+    for (long i = 0; i < pair->slots && i < step->messages && pair->role == 1; i++)
         if (!measure_matches(pair->receive + i * pair->stride, pair->bytes, seed))
             measure_wrong(step, step->from[at], step->to[at], pair->bytes);
-    sample.switches = switches[0] + theirs[0];
-    sample.cpu[0] = (int)theirs[1];
-    sample.cpu[1] = (int)switches[1];
-    measure_report_sample(step, step->from[at], step->to[at], pair->bytes, &sample);
+    report(pair, &parts, at);
 }
 
 static void all(const struct measure_step *step, long bytes) {
@@ -94,8 +175,7 @@ static void all(const struct measure_step *step, long bytes) {
     pair.peer = role ? step->from[at] : step->to[at];
     measure_bind(step, at, role);
     measure_buffers(&pair);
-    for (long i = 0; i < step->most; i++)
-        once(&pair, active, at, (uint32_t)(step->number * 7919 + i));
+    stream(&pair, active, at);
     if (at == 0 && role == 0)
         measure_report_point(step, step->from[0], step->to[0], bytes, "count");
     measure_unbind();

@@ -60,3 +60,27 @@ def test_only_rates_of_the_same_window_are_added():
     assert found.rates[2].low == 11
     assert found.rates[2].high == 22
     assert found.rates[2].count == 2
+
+
+def test_a_window_in_which_one_pair_was_disturbed_is_left_out_as_a_whole_or_kept_as_a_whole():
+    def rows(switches):
+        return pl.DataFrame(
+            [
+                (
+                    *(0, 5, "share", "network", 2, pair, 2 + pair, 65536, 16, count, None, 0, 1),
+                    *(10.0 * (pair + 1), 1.0, 0.2, 0.0, 0.0, 0, 0, "{}"),
+                )
+                for pair in (0, 1)
+                for count in switches[pair]
+            ],
+            schema=SCHEMA,
+            orient="row",
+        )
+
+    # GIVEN ten windows, each of them disturbed for one of the two pairs, which leaves half of each pair's rows
+    found = sweep(rows([[0, 1] * 5, [1, 0] * 5]), 65536, "value1")
+    # THEN all of them count, with what both pairs got
+    assert found.rates[2].value == 30 and found.rates[2].count == 10
+    # WHEN four windows are undisturbed for both, THEN these count
+    found = sweep(rows([[0] * 4 + [1] * 6, [0] * 4 + [2] * 6]), 65536, "value1")
+    assert found.rates[2].value == 30 and found.rates[2].count == 4

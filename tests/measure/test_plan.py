@@ -3,7 +3,8 @@
 
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.plan import Rank, choose
-from rankwise.measure.steps import FULL, QUICK, effort, sharing_counts, steps_for
+from rankwise.measure.sharing import counts_in, sharing_counts
+from rankwise.measure.steps import FULL, QUICK, effort, steps_for
 
 # OS cores 0, 2 on one chip and 1, 3 on the other, as in the paper on message distribution.
 BENSLEY = from_synthetic("package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)")
@@ -75,6 +76,18 @@ def test_counts_of_pairs_thin_out():
     assert sharing_counts(0) == []
     assert sharing_counts(3) == [1, 2, 3]
     assert sharing_counts(12) == [1, 2, 3, 4, 8, 12]
+
+
+def test_where_time_is_short_fewer_counts_of_pairs_are_tried_in_windows_that_last():
+    # GIVEN two windows for each count, before which as much passes as in one of them
+    assert counts_in(12, 60.0, 2) == [1, 2, 3, 4, 8, 12]
+    assert counts_in(12, 0.01, 2) == [1, 12]
+    assert counts_in(1, 0.01, 2) == [1]
+    assert counts_in(0, 1.0, 2) == []
+    for seconds in (0.1, 0.5, 1.0, 1.3, 2.0):
+        counts = counts_in(12, seconds, 2)
+        assert counts[0] == 1 and counts[-1] == 12
+        assert len(counts) == 2 or 0.8 * seconds / len(counts) / 3 >= 0.1
 
 
 def test_later_launches_close_in_on_the_eager_limit():

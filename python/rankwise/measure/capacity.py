@@ -54,12 +54,14 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
     # The n-th window of each pair of a step was at the same time: only such rates may be added.
     window = pl.int_range(pl.len()).over(["launch", "step", "pairs", "source", "destination"])
     together = (
-        undisturbed(rows.with_columns(window.alias("window")))
-        .group_by(["launch", "step", "pairs", "window"])
-        .agg(pl.col(column).sum(), pl.len().alias("seen"))
+        rows.with_columns(window.alias("window"))
+        .group_by(["launch", "step", "test", "pairs", "bytes", "setting", "rotate_bytes", "window"])
+        .agg(pl.col(column, "switches").sum(), pl.len().alias("seen"))
         # In a window shorter than a message nothing may have ended.
         .filter((pl.col("seen") == pl.col("pairs")) & (pl.col(column) > 0))
     )
+    # A window is disturbed as a whole: without one of its pairs it has no total.
+    together = undisturbed(together)
     totals = {
         k: together.filter(pl.col("pairs") == k)[column].to_numpy()
         for k in sorted(together["pairs"].unique())

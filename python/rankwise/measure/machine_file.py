@@ -16,9 +16,8 @@ from rankwise.machine.file import SCHEMA, Estimate, LinkClass, Machine, Node, Re
 from rankwise.measure.capacity import Sweep, sweep
 from rankwise.measure.fit import ChannelFit, fit_channel, measured
 from rankwise.measure.points import FITTED, Points, collect
+from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
 from rankwise.measure.statistics import CONFIDENCE, Median, median
-
-SHARE_BYTES, RATE_BYTES = 65536, 8
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankwise.machine.channels import NETWORK
+from rankwise.measure import sharing
 from rankwise.measure.plan import End, Pair, Plan
 from rankwise.measure.questions import add_steps, waiting
 from rankwise.measure.questions.answer import Task
@@ -14,7 +15,8 @@ from rankwise.measure.questions.answer import Task
 CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
 FULL_FROM_S = 100.0
-OF_PROCESSOR_TIME = 0.08  # share of a launch, where overheads are told by it
+# Shares of a launch as long as nothing is known: what ranks use while they wait, and pairs through one interface.
+OF_PROCESSOR_TIME, OF_SWEEP = 0.08, 0.35
 PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
 LAST_PATIENCE = 1.05  # of the last launch, after which no other makes up for it
 FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
@@ -32,7 +34,8 @@ class Effort:
         overhead: Sizes.
         stream: Sizes.
         eager: Sizes of the first launch; the later ones close in on the limit.
-        share_s: Length of one window of the sharing sweep, if that leaves most of the time to the other tests.
+        share_s: Length of one window of the sharing sweep, if that leaves most of the time to the other tests. As much
+            passes before the first one.
         share_windows: Windows for each count of pairs, in each launch.
         questions: Share of the time that is for the further questions (rankwise.measure.questions).
         quick: Whether only the questions of `--quick` are asked.
@@ -144,7 +147,7 @@ class Steps:
         self.begins.append(self.seconds)
         self.channels[len(self.arguments)] = channel
         self.points += len(sizes)
-        each = numbers.get("budget_s", 1.5 * numbers.get("batch_s", 0.0) * numbers.get("most", 1.0))
+        each = numbers.get("budget_s", numbers.get("batch_s", 0.0) * (numbers.get("most", 1.0) + 1))
         self.seconds += each * len(sizes)
 
 
@@ -165,16 +168,20 @@ def steps_for(
         patience: Further questions that would begin after so many times the launch's time are left out.
     """
     steps = Steps()
-    each = _budget(plan, effort)
+    whole = effort.seconds / effort.launches
+    # What lasts as long as it was told to comes first: points share the time that is left, whatever was lost before.
     if plan.yields:
-        waiting.add(steps, Task(plan, OF_PROCESSOR_TIME * effort.seconds / effort.launches, effort.quick))
+        waiting.add(steps, Task(plan, OF_PROCESSOR_TIME * whole, effort.quick))
+    if plan.sharing:
+        sharing.add(steps, plan, OF_SWEEP * whole, effort.share_s, effort.share_windows)
+    each = _budget(plan, effort, whole * (1 - effort.questions) - steps.seconds)
     for channel, pair in plan.pairs.items():
         one, common = [pair], {"budget_s": each, "precision": effort.precision}
         if channel != NETWORK:
             steps.add("cache_line", channel, one, (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
         eager = _closer(*around[channel]) if channel in around else effort.eager
         # Long messages tell the bandwidth: on slow networks a few samples of each may take longer than the others.
-        longest = effort.seconds / effort.launches * LONGEST_SHARE
+        longest = whole * LONGEST_SHARE
         steps.add("pingpong", channel, one, effort.pingpong, longest_s=longest, **common)
         steps.add("send_overhead", channel, one, effort.overhead, **common)
         steps.add("receive_overhead", channel, one, effort.overhead, **common)
@@ -183,11 +190,6 @@ def steps_for(
             steps.add(
                 "eager", channel, one, eager, budget_s=min(each, 0.1), batch_s=1e-6, most=9, precision=1
             )
-    for count in sharing_counts(len(plan.sharing)):
-        numbers = {"batch_s": _window(plan, effort), "most": effort.share_windows}
-        steps.add("share", NETWORK, plan.sharing[:count], (65536,), messages=16, **numbers)
-        steps.add("share", NETWORK, plan.sharing[:count], (8,), messages=160, **numbers)
-    whole = effort.seconds / effort.launches
     steps.keep_time(0, whole * (1 - effort.questions))
     of_fit = len(steps.arguments)
     add_steps(steps, plan, whole * effort.questions, effort.quick, number)
@@ -195,29 +197,10 @@ def steps_for(
     return steps
 
 
-def sharing_counts(pairs: int) -> list[int]:
-    """Counts of pairs that are tried together: all up to 4, then doubling, and all there are."""
-    counts = {k for k in (1, 2, 3, 4, 8, 16) if k <= pairs}
-    return sorted(counts | ({pairs} if pairs else set()))
-
-
-def _windows(plan: Plan, effort: Effort) -> int:
-    return 2 * len(sharing_counts(len(plan.sharing))) * effort.share_windows
-
-
-def _window(plan: Plan, effort: Effort) -> float:
-    """Seconds of one window: all of them together take at most half of a launch."""
-    most = effort.seconds / effort.launches / 2 / (1.5 * max(1, _windows(plan, effort)))
-    return min(effort.share_s, most)
-
-
-def _budget(plan: Plan, effort: Effort) -> float:
-    """Seconds for each point, so that all launches together take about what was asked for."""
+def _budget(plan: Plan, effort: Effort, seconds: float) -> float:
+    """Seconds for each point of the channels, which have so many together."""
     points = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
-    left = effort.seconds * (1 - effort.questions) / effort.launches - _windows(plan, effort) * 1.5 * _window(
-        plan, effort
-    )
-    return max(0.02, left / points / max(1, len(plan.pairs)))
+    return max(0.02, seconds / points / max(1, len(plan.pairs)))
 
 
 def _closer(below: int, above: int) -> tuple[int, ...]:

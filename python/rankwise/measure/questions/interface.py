@@ -10,9 +10,8 @@ from rankwise.measure.capacity import sweep
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.settled import scaled
+from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
 from rankwise.quantities import bytes_text
-
-SHARE_BYTES, RATE_BYTES = 65536, 8
 
 
 def steps(steps, task: Task) -> None:
