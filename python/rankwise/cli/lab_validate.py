@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
     )
     plan.add_argument(
-        "--cases", metavar="A,B,...", help="lj, chain, rhodo, cg, ft, mg, halo, transpose; default all"
+        "--cases", metavar="A,B,...", help="lj, chain, rhodo, hpl, cg, ft, mg, halo, transpose; default all"
     )
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
     plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")

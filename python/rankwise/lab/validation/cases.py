@@ -55,10 +55,14 @@ _MPI4PY = {
 # LAMMPS's own benchmarks: input, files beside it, steps.
 _LAMMPS = {
     "lj": ("in.lj", (), 20, "Lennard-Jones melt"),
-    "chain": ("in.chain", ("data.chain",), 40, "polymer chains"),
-    "rhodo": ("in.rhodo", ("data.rhodo",), 4, "rhodopsin protein"),
+    "chain": ("in.chain", ("data.chain",), 20, "polymer chains"),
+    "rhodo": ("in.rhodo", ("data.rhodo",), 1, "rhodopsin protein"),
 }
-NAMES = (*_LAMMPS, *_WORKLOADS, *_MPI4PY)
+# High Performance Linpack: order of the matrix, and columns of a block. Without lookahead, with which the order of its
+# messages goes by what probes find.
+_HPL = "hpl"
+_HPL_ORDER, _HPL_BLOCK = 600, 40
+NAMES = (*_LAMMPS, _HPL, *_WORKLOADS, *_MPI4PY)
 QUICK = ("cg", "halo")
 # Takes several times as long as the others: run with most ranks at the lowest rate only.
 LONG = ("rhodo",)
@@ -76,17 +80,19 @@ def check_names(names: Sequence[str]) -> None:
 
 def missing(launcher: Launcher) -> dict[str, str]:
     """The programs that cannot be run with this MPI here, and why."""
-    lammps, python = _lammps_missing(launcher), _mpi4py_missing()
-    return {name: lammps for name in _LAMMPS if lammps} | {name: python for name in _MPI4PY if python}
+    lammps, python, hpl = _lammps_missing(launcher), _mpi4py_missing(), _hpl_missing(launcher)
+    found = {name: lammps for name in _LAMMPS if lammps} | {name: python for name in _MPI4PY if python}
+    return found | ({_HPL: hpl} if hpl else {})
 
 
-def make_case(name: str, launcher: Launcher, directory: Path) -> Case:
+def make_case(name: str, launcher: Launcher, directory: Path, ranks: Sequence[int]) -> Case:
     """A case for an MPI: its program built or found, its input written.
 
     Args:
         name: One of `NAMES`.
         launcher: Of the MPI.
         directory: Where inputs go.
+        ranks: All numbers of ranks that it is run with.
 
     Raises:
         RankwiseError: Its program is not installed, or does not compile.
@@ -95,6 +101,8 @@ def make_case(name: str, launcher: Launcher, directory: Path) -> Case:
         title, options = _WORKLOADS[name]
         program = workloads.build(name, launcher.path)
         return Case(name, f"{title}, {_said(options)}", (str(program), *options))
+    if name == _HPL:
+        return _hpl(launcher, directory, ranks)
     return _lammps(name, launcher, directory) if name in _LAMMPS else _mpi4py(name, launcher)
 
 
@@ -158,6 +166,77 @@ def _lammps_inputs() -> Path | None:
         if found := _inputs_beside(os.path.join(directory, "lmp")):
             return found
     return None
+
+
+def _hpl(launcher: Launcher, directory: Path, ranks: Sequence[int]) -> Case:
+    if why := _hpl_missing(launcher):
+        raise RankwiseError(
+            why, "`bash tests/install_hpl.sh PREFIX_OF_THE_MPI`, or leave it out with `--cases`"
+        )
+    for number in ranks:
+        rows = next(rows for rows in range(int(number**0.5), 0, -1) if number % rows == 0)
+        where = directory / _HPL / str(number)
+        where.mkdir(parents=True, exist_ok=True)
+        text = _HPL_INPUT.format(order=_HPL_ORDER, block=_HPL_BLOCK, rows=rows, columns=number // rows)
+        for file in ("HPL.dat", "hpccinf.txt"):  # the second is what HPC Challenge's sources read
+            (where / file).write_text(text, encoding="ascii")
+    # It reads its input where it is started.
+    begin = 'cd "$1/${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}" && exec "$0"'
+    words = ("sh", "-c", begin, _hpl_of(launcher), str(directory / _HPL))
+    return Case(_HPL, f"High Performance Linpack, order {_HPL_ORDER}, blocks of {_HPL_BLOCK} columns", words)
+
+
+def _hpl_missing(launcher: Launcher) -> str | None:
+    if _hpl_of(launcher):
+        return None
+    return (
+        f"HPL: there is no `xhpl` that is linked with {NAMES_OF_MPI[launcher.family]} beside its `mpiexec` or on PATH; "
+        "tests/install_hpl.sh makes one of the sources of Debian's hpcc"
+    )
+
+
+def _hpl_of(launcher: Launcher) -> str | None:
+    """`xhpl` beside the launcher, or the first on PATH that is linked with an MPI of its family."""
+    beside = os.path.dirname(launcher.path or "")
+    for directory in (beside, *os.environ.get("PATH", "").split(os.pathsep)):
+        program = os.path.abspath(os.path.join(directory, "xhpl"))
+        if os.access(program, os.X_OK) and _family_of(program) == launcher.family:
+            return program
+    return None
+
+
+_HPL_INPUT = """HPL
+one system of equations
+HPL.out      output file
+6            device out: standard output
+1            problems
+{order}
+1            sizes of blocks
+{block}
+0            processes row by row
+1            grids of processes
+{rows}
+{columns}
+16.0         threshold of the residual
+1            panel factorisations
+2            right-looking
+1            recursion stops at
+4
+1            panels in recursion
+2
+1            recursive factorisations
+1            Crout
+1            broadcasts
+1            modified ring
+1            lookahead
+0
+2            swapping: mixed
+64           its threshold
+0            L1 transposed
+0            U transposed
+1            equilibration
+8            alignment
+"""
 
 
 def _mpi4py_missing() -> str | None:

@@ -40,6 +40,7 @@ def main(steps: int, points: int, fields: int) -> int:
         field[:, 1:, :] -= change
         if step % 10 == 9:
             world.Allreduce(np.array([np.abs(change).max()]), residual, op=MPI.MAX)
+    grid.Free()
     after = world.allreduce(float(field.sum()))
     kept = abs(after - before) <= 1e-9 * max(abs(before), 1.0)
     if world.rank == 0:

