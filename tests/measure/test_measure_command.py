@@ -14,7 +14,7 @@ import mpis
 import polars as pl
 import pytest
 
-from rankwise.cli import main
+from rankwise.cli import main, measure
 from rankwise.machine.file import load
 from rankwise.machine.topology import from_this_machine
 from rankwise.measure import site
@@ -220,6 +220,21 @@ def test_ctrl_c_keeps_what_was_measured(one_of_each, tmp_path):
     assert len(pl.read_parquet(tmp_path / "here.samples.parquet")) > 0
     assert (process.returncode == 130 and "--resume" in said) or "no channel could be fitted" in said
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path).encode() in _content(p)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_end_of_a_jobs_time_is_taken_as_ctrl_c(number):
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        with pytest.raises(KeyboardInterrupt), measure._told_to_end():
+            signal.raise_signal(number)
+        assert signal.getsignal(number) is signal.SIG_DFL
+        # GIVEN nohup, THEN it stays ignored
+        signal.signal(number, signal.SIG_IGN)
+        with measure._told_to_end():
+            signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)
 
 
 def _content(path: Path) -> bytes:

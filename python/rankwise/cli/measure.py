@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
+from collections.abc import Iterator
 
 HELP = "measure what messages cost on each level of a machine"
 COMMAND = "mpiexec -n 2"
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     session.kept = lambda samples: sample_files.save(samples, kept) if len(samples) else None
     measure_end.announce(terminal, session)
     parts = 1000
-    with terminal.progress("measuring", parts) as update:
+    with _told_to_end(), terminal.progress("measuring", parts) as update:
         session.measure(lambda done, total, now: update(parts * done // total, measure_end.best(now)))
         if not session.interrupted:
             update(parts, "")  # points and launches that were left out are done, too
@@ -84,6 +87,19 @@ def run(args: argparse.Namespace) -> int:
     measure_plot.write(args.plot, written)
     measure_end.tell(terminal, session, written, args.plot)
     return 130 if session.interrupted else 0
+
+
+@contextlib.contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Take the end of a job's time, `kill` and a closed terminal as Ctrl-C; not where they are ignored (`nohup`)."""
+    ends = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    for number in ends:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ends:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _site(args: argparse.Namespace):
