@@ -2,12 +2,14 @@
 """Rankwise's microbenchmarks beside IMB and the OSU Micro-Benchmarks, on the same pair of cores.
 
 Usage: python bench/measure.py [--imb IMB-MPI1] [--osu-latency osu_latency] [--osu-rate osu_mbw_mr]
-                               [--rounds N] [--seconds S] [-- mpiexec -n 2 -bind-to user:0,1]
+                               [--rounds N] [--seconds S] [--keep FILE] [-- mpiexec -n 2 -bind-to user:0,1]
 
 The peers are built by the user with the same MPI (Intel's binary of IMB runs with any library of the MPICH ABI); what
 is not named is skipped. A round starts each program once, in another order each time, so that what drifts meanwhile
 meets all of them. Virtual cores move between physical ones: between launches the cores exchange a cache line, and
 launches are grouped by that. A launch between whose ends it changed is left out.
+
+With `--keep` launches are added to a file, and all in it are compared: short runs, while a machine is idle, add up.
 
 Aims: ping-pong to 1 KiB within max(5 %, 15 ns) of IMB's with a source, which Rankwise's has as well (PingPong takes any
 source and tag, and is shown beside it); 64 KiB to 1 MiB within 10 % of OSU's; message rate with a window of 160 within
@@ -18,6 +20,7 @@ it is too large if all of the interval is.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import random
@@ -101,8 +104,11 @@ def main() -> int:
     parser.add_argument("--osu-rate", type=Path)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=float, default=math.inf, help="no further round after this time")
+    parser.add_argument("--keep", type=Path, help="add the launches to this file, and compare all in it")
     args = parser.parse_args(own)
     found = bench(args, launcher)
+    if args.keep:
+        found = kept(args.keep, found)
     return 0 if report(found) else 1
 
 
@@ -144,6 +150,17 @@ def bench(args: argparse.Namespace, launcher: list[str]) -> list[tuple[str, floa
             before = after
         print(f"round {number + 1} of {args.rounds}", file=sys.stderr, flush=True)
     return found
+
+
+def kept(path: Path, found: list[tuple[str, float, dict]]) -> list[tuple[str, float, dict]]:
+    """All launches of a file, to which those that were found are added, a line each."""
+    with path.open("a+", encoding="utf-8") as file:
+        for who, line, numbers in found:
+            table = [[what, size, value] for (what, size), value in numbers.items()]
+            file.write(json.dumps([who, line, table]) + "\n")
+        file.seek(0)
+        rows = [json.loads(line) for line in file]
+    return [(who, line, {(what, size): value for what, size, value in table}) for who, line, table in rows]
 
 
 def interval(ours: list[float], theirs: list[float]) -> tuple[float, float]:

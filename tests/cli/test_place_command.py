@@ -70,6 +70,17 @@ def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place
     assert err.splitlines()[-1] == f"next: rankwise run {options} -- mpiexec -n 4 ./app"
 
 
+def test_a_machine_with_too_few_cores_is_refused_with_the_line(place, capsys):
+    text = MACHINE.read_text().replace("count = 4", "count = 1")
+    Path("small.machine.toml").write_text(
+        text.replace("package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)", "core:2")
+    )
+    assert place("-m", "small.machine.toml") == 1
+    line = 1 + text.split("\n").index("count = 1")
+    key = f"`small.machine.toml` line {line} key `node.count`"
+    assert f"{key}: the program has 4 ranks, the machine 2 cores" in capsys.readouterr().err
+
+
 def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, capsys):
     assert place("--json") == 0
     screening = json.loads(capsys.readouterr().out)["screening"]

@@ -239,7 +239,11 @@ def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
     ("words", "status", "expected"),
     [
         (["none.goal"], 1, "`none.goal` cannot be read"),
-        (["{goal}", "--nodes", "9x1"], 1, "`--nodes 9x1` asks for 9 nodes, machine `Intel Bensley with"),
+        (
+            ["{goal}", "--nodes", "9x1"],
+            1,
+            "key `node.count`: `--nodes 9x1` asks for 9 nodes, the machine has",
+        ),
         (["{goal}", "--nodes", "1x2"], 1, "has room for 2 ranks, the program has 4"),
         (["{goal}", "--nodes", "4"], 1, "`4` is not a node layout"),
         (["{goal}", "--allocation", "round"], 1, "`round` is not an allocation"),
@@ -278,7 +282,11 @@ def test_ranks_that_the_machine_has_no_cores_for_are_refused(goal, tmp_path, cap
     small.write_text(text)
     assert main(["predict", goal, "--machine", str(small)]) == 1
     err = capsys.readouterr().err
-    assert "error: the program has 4 ranks, the machine 2 cores" in err and "`node.count`" in err
+    line = 1 + text.split("\n").index("count = 1")
+    assert f"`{small}` line {line} key `node.count`: the program has 4 ranks, the machine 2 cores" in err
+    assert main(["predict", goal, "--machine", str(small), "--nodes", "2x2"]) == 1
+    err = capsys.readouterr().err
+    assert f"`{small}` line {line} key `node.count`: `--nodes 2x2` asks for 2 nodes, the machine has 1" in err
 
 
 def test_a_machine_is_needed(goal, capsys):

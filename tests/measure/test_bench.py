@@ -73,3 +73,9 @@ def test_a_difference_that_launches_may_have_by_chance_is_unsure():
     assert bench.verdict("time", 1024, 1.02e-6, 1.0e-6, 0.9, 1.3) == ""
     low, high = bench.interval([1.0, 1.2, 1.4], [1.0, 1.1, 1.5])
     assert low < 1 < high
+
+
+def test_launches_of_several_runs_add_up(tmp_path):
+    one, other = ("OSU", 28e-9, {("time", 8): 2e-7}), ("rankwise", 29e-9, {("rate", 1024): 5e6})
+    assert bench.kept(tmp_path / "launches", [one]) == [one]
+    assert bench.kept(tmp_path / "launches", [other]) == [one, other]

@@ -132,6 +132,20 @@ def _refuse(args: argparse.Namespace, placed: str, *names: str) -> None:
             )
 
 
+def _check_room(machine: str, ranks: int, topology: Topology) -> None:
+    """Refuse a machine that has fewer cores than the program ranks."""
+    from rankwise.machine.file import unfit
+    from rankwise.quantities import counted
+
+    if ranks > (cores := sum(node.cores for node in topology.nodes)):
+        raise unfit(
+            machine,
+            "node.count",
+            f"the program has {counted(ranks, 'rank')}, the machine {counted(cores, 'core')}",
+            "use a machine file of more nodes (`node.count`)",
+        )
+
+
 def _run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
@@ -162,6 +176,7 @@ def _run(args: argparse.Namespace) -> int:
     source = _source(args, terminal)
     predictor = _predictor(args, source, machine, topology)
     ranks = source.schedule.ranks
+    _check_room(args.machine, ranks, topology)
     search = PlacementSearch(
         Recording.open(args.input).messages,
         ranks,

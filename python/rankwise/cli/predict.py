@@ -418,7 +418,7 @@ def _case(path: str, name: str, args: argparse.Namespace, source: Source, switch
         )
         # What is changed by hand is another machine than the one that the program ran on.
         predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
-    return _Case(name, machine, topology, predictor, _placements(args, source, name, topology))
+    return _Case(name, machine, topology, predictor, _placements(args, source, path, topology))
 
 
 def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:
@@ -453,9 +453,10 @@ def _swept(
 
 
 def _placements(
-    args: argparse.Namespace, source: Source, name: str, topology: Topology
+    args: argparse.Namespace, source: Source, path: str, topology: Topology
 ) -> dict[str, Placement]:
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
+    from rankwise.machine.file import unfit
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, allocate_unlike, parse_nodes
     from rankwise.quantities import counted
@@ -473,13 +474,17 @@ def _placements(
         each = -(-ranks // nodes)
     unlike = any(other is not node for other in topology.nodes[:nodes])
     if not args.nodes and each > node.cores and not unlike:
-        raise RankwiseError(
+        raise unfit(
+            path,
+            "node.count",
             f"the program has {counted(ranks, 'rank')}, the machine {counted(nodes * node.cores, 'core')}",
             "use a machine file of more nodes (`node.count`), or a `--placement` in which ranks share cores",
         )
     if nodes > len(topology.nodes):
-        raise RankwiseError(
-            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, machine `{name}` has {len(topology.nodes)}",
+        raise unfit(
+            path,
+            "node.count",
+            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, the machine has {len(topology.nodes)}",
             f"use at most {counted(len(topology.nodes), 'node')}, or change `count` in the machine file",
         )
     if unlike:

@@ -294,6 +294,12 @@ def load(path: str | os.PathLike[str]) -> Machine:
     return machine
 
 
+def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
+    """What does not fit what is asked of a machine whose file could be read, with the line of the key."""
+    text = Path(path).read_text(encoding="utf-8-sig")
+    return RankwiseError(_located(str(path), text, key, sentence), hint)
+
+
 def loads(text: str, name: str = "machine file") -> Machine:
     """Read a machine from TOML text; `name` is for messages."""
     if not text.strip():
@@ -343,9 +349,13 @@ def _given_twice(said: str, text: str) -> tuple[int, str] | None:
 
 def _refuse(problem: Problem | None, text: str, name: str) -> None:
     if problem is not None:
-        line = line_of_path(text, problem.path)
-        where = f" line {line}" if line else ""
-        raise RankwiseError(f"`{name}`{where} key `{problem.path}`: {problem.sentence}", problem.hint)
+        raise RankwiseError(_located(name, text, problem.path, problem.sentence), problem.hint)
+
+
+def _located(name: str, text: str, path: str, sentence: str) -> str:
+    line = line_of_path(text, path)
+    where = f" line {line}" if line else ""
+    return f"`{name}`{where} key `{path}`: {sentence}"
 
 
 def _way_out(sentence: str, path: str) -> str:
