@@ -61,6 +61,7 @@ def test_all_that_ship_fit_a_terminal_side_by_side(capsys):
     assert max(map(len, lines)) <= 80
     for word in ("independent progress", "offloaded matching", "t(1 MiB)", "capacity", "2.83 us"):
         assert any(word in each for each in lines), word
+    assert not any("…" in each for each in lines)
     # THEN columns are aligned: marks of numbers stand below each other
     ends = {len(each) for each in lines if each.startswith("  t(") and each.endswith("~")}
     assert len(ends) <= 3

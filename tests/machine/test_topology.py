@@ -139,6 +139,7 @@ def topology_or_error(path):
     ("description", "words"),
     [
         ("rubbish:2", "not an hwloc synthetic description"),
+        ("package:x l2:1 core:2 pu:1(indexes=0,2,1,3)", "not an hwloc synthetic description"),
         ("", "empty description"),
         ("package:2 core:0", "not an hwloc synthetic description"),
         ("package:2 core:2(indexes=0,2,1)", "lists 3 indexes for 4 PUs"),

@@ -68,6 +68,8 @@ def _check_indexes(description: str, levels: list[str]) -> None:
     last = _INDEXES.search((re.search(r"\(([^)]*)\)$", levels[-1]) or ["", ""])[1])
     if not last or not re.fullmatch(r"[\d,]+", last[1]):
         return
+    if len(_counts(levels)) < len([level for level in levels if not level.startswith("[")]):
+        return  # hwloc refuses a level without a number
     total = math.prod(_counts(levels))
     listed = [int(number) for number in last[1].split(",") if number]
     if len(listed) != total:
