@@ -78,13 +78,18 @@ def library_environment(family: str, inherited: Mapping[str, str]) -> dict[str, 
 
 
 def preloaded() -> str:
-    """The library (lab/*.c) that is preloaded into launchers and ranks."""
+    """The library that is preloaded into launchers and ranks."""
+    return library_of_lab(PRELOADED)
+
+
+def library_of_lab(name: str) -> str:
+    """A library made of lab/*.c."""
     for place in rankwise.__path__:
-        library = Path(place) / "_lib" / PRELOADED
+        library = Path(place) / "_lib" / name
         if library.exists():
             return str(library)
     raise RankwiseError(
-        f"this installation of Rankwise lacks `{PRELOADED}`, which the lab needs",
+        f"this installation of Rankwise lacks `{name}`, which the lab needs",
         hint="install it again where it was built, for example `pip install --force-reinstall rankwise`",
     )
 

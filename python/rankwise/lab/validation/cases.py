@@ -29,6 +29,7 @@ class Case:
         words: The program and its arguments.
         environment: Variables of its ranks.
         own_launcher: Whether it brings its MPI and so the launcher beside it.
+        longer: The same with twice as many steps; empty where there are none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Case:
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     own_launcher: bool = False
+    longer: tuple[str, ...] = ()
 
 
 # The same for all placements; the shares of computation were chosen for the network's part of the time alone.
@@ -100,7 +102,10 @@ def make_case(name: str, launcher: Launcher, directory: Path, ranks: Sequence[in
     if name in _WORKLOADS:
         title, options = _WORKLOADS[name]
         program = workloads.build(name, launcher.path)
-        return Case(name, f"{title}, {_said(options)}", (str(program), *options))
+        at = options.index("--iterations") + 1
+        twice = (*options[:at], str(2 * int(options[at])), *options[at + 1 :])
+        words = (str(program), *options)
+        return Case(name, f"{title}, {_said(options)}", words, longer=(str(program), *twice))
     if name == _HPL:
         return _hpl(launcher, directory, ranks)
     return _lammps(name, launcher, directory) if name in _LAMMPS else _mpi4py(name, launcher)
@@ -115,13 +120,15 @@ def _lammps(name: str, launcher: Launcher, directory: Path) -> Case:
         raise RankwiseError(why, _LAMMPS_HINT)
     file, beside, steps, what = _LAMMPS[name]
     program, inputs = _lammps_of(launcher), _lammps_inputs()
-    text = re.sub(r"^run\b.*", f"run {steps}", (inputs / file).read_text(), flags=re.MULTILINE)
-    for data in beside:
-        text = text.replace(data, str(inputs / data))
-    path = directory / file
-    path.write_text(text, encoding="utf-8")
+    lines = []
+    for path, number in ((directory / file, steps), (directory / f"{file}.longer", 2 * steps)):
+        text = re.sub(r"^run\b.*", f"run {number}", (inputs / file).read_text(), flags=re.MULTILINE)
+        for data in beside:
+            text = text.replace(data, str(inputs / data))
+        path.write_text(text, encoding="utf-8")
+        lines.append((program, "-in", str(path), "-log", "none"))
     title = f"LAMMPS {what}, its own benchmark, {steps} steps"
-    return Case(name, title, (program, "-in", str(path), "-log", "none"), own_launcher=True)
+    return Case(name, title, lines[0], own_launcher=True, longer=lines[1])
 
 
 _LAMMPS_HINT = (
@@ -260,4 +267,5 @@ def _mpi4py(name: str, launcher: Launcher) -> Case:
     known |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     program = Path(__file__).with_name(file)
     words = (sys.executable, str(program), *arguments)
-    return Case(name, "mpi4py: " + title.format(*arguments), words, known)
+    longer = (sys.executable, str(program), str(2 * int(arguments[0])), *arguments[1:])
+    return Case(name, "mpi4py: " + title.format(*arguments), words, known, longer=longer)

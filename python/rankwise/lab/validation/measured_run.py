@@ -15,6 +15,7 @@ from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.launchers.execute import Ended
+from rankwise.launchers.preload import merge
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import FINALIZED, read
@@ -60,7 +61,8 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     start_s = time.time()
     lab = prepared.lab
     before = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
-    with launching(prepared, variables | environment) as launch, open(log, "wb") as output:
+    both = {"LD_PRELOAD": merge("LD_PRELOAD", variables["LD_PRELOAD"], environment.get("LD_PRELOAD"))}
+    with launching(prepared, variables | environment | both) as launch, open(log, "wb") as output:
         process = subprocess.Popen(
             launch.words,
             env=launch.environment_of_first(os.environ),

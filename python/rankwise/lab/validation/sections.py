@@ -221,15 +221,18 @@ def _monitored(document: Document) -> list[str]:
                     f"{found.equal} of {found.pairs}",
                     messages,
                     sent,
+                    "" if found.alike is None else f"{found.alike} of {found.pairs}",
                 )
             )
     if not rows:
         return []
     return [
         "Messages between ranks, those of collectives included, as the recorder has them and (in brackets) as Open MPI"
-        "'s monitoring component counts them in the same run. Making a communicator takes messages that are no call's:",
+        "'s monitoring component counts them in the same run. *alike*: pairs whose difference, in messages and bytes, "
+        "is the same in a run of twice as many steps, so that what is different there is sent once: to make "
+        "communicators, those of nodes (`han`) at the first collective call included, whose messages are no call's:",
         "",
-        *_table(("case", "pairs that are equal", "messages", "bytes"), rows),
+        *_table(("case", "pairs that are equal", "messages", "bytes", "alike"), rows),
     ]
 
 

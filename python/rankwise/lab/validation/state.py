@@ -122,7 +122,8 @@ class Sent(msgspec.Struct, frozen=True):
 class Monitored(msgspec.Struct, frozen=True):
     """Messages between pairs of ranks in one more run: as recorded, and as Open MPI's component counted them.
 
-    `equal` of `pairs` have the same number of messages and of bytes.
+    `equal` of `pairs` have the same number of messages and of bytes. `alike` have the same difference in a run of twice
+    as many steps: what is different there is sent once; null where there was no such run.
     """
 
     pairs: int
@@ -131,6 +132,7 @@ class Monitored(msgspec.Struct, frozen=True):
     counted_messages: int
     recorded_bytes: int
     counted_bytes: int
+    alike: int | None = None
 
 
 class Predicted(msgspec.Struct, frozen=True):
