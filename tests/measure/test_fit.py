@@ -69,6 +69,18 @@ def test_one_size_beyond_the_eager_limit_takes_the_bandwidth_of_those_before():
     assert late.L_s.value + 65535 * late.G_s_per_byte.value == pytest.approx(truth.pingpong(65536), rel=0.02)
 
 
+def test_messages_beyond_the_last_size_are_not_free():
+    # GIVEN a machine whose other programs take the cores from 1 MiB on: what is timed then are their time slices
+    truth = Truth()
+    table = samples(truth, Noise(slow_share=0.0), seed=4)
+    sliced = (pl.col("test") == "pingpong") & (pl.col("bytes") >= 1 << 20)
+    table = table.with_columns(value1=pl.when(sliced).then(6e-3).otherwise("value1"))
+    last = fit_channel(collect(table)).segments[-1]
+    # THEN the sizes beyond take the bandwidth of those before, and it is said that this is assumed
+    assert near(last.G_s_per_byte, truth.late_G, 0.1)
+    assert last.G_s_per_byte.obtained == "assumed" and "did not grow" in last.G_s_per_byte.source
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_drift_from_point_to_point_makes_no_segments(seed):
     # GIVEN one line, whose points were each repeated at once: they are 10 % apart, but each well known

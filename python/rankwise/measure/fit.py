@@ -92,6 +92,7 @@ class _Parameters:
     g: float
     lines: list[tuple[float, float]]
     senders: list[float]  # the sender's overhead, by segment
+    borrowed: set[int]  # segments whose slope is that of one before
 
     def latency(self, at: int) -> float:
         return max(0.0, self.lines[at][0] - self.senders[at] - self.o_receive)
@@ -187,18 +188,21 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
     o, o_receive, per_byte, timed = _overheads(shape, table)
     bursts = shape.eager("gap")
     g = _line(shape, table, "gap", bursts)[0] if bursts else 0.0
-    lines, senders = [], []
+    lines, senders, borrowed = [], [], set()
     for at, (first, last) in enumerate(shape.cuts):
         sizes = shape.sizes["pingpong"][first : last + 1]
-        if len(sizes) == 1 and lines:
-            # One point has no slope: that of the segment before is the best guess, as it is the same wire.
-            slope = lines[-1][1]
-            lines.append((max(o + o_receive, table["pingpong", sizes[0]] - slope * (sizes[0] - 1)), slope))
-        else:
-            lines.append(_line(shape, table, "pingpong", sizes, o + o_receive))
+        line = _line(shape, table, "pingpong", sizes, o + o_receive)
+        if lines and (len(sizes) == 1 or (at == len(shape.cuts) - 1 and not line[1])):
+            # One point has no slope, and messages beyond the last size are not free: the slope before is the best
+            # guess, as it is the same wire.
+            slope = next((b for _, b in reversed(lines) if b), 0.0)
+            rest = [table["pingpong", s] - slope * (s - 1) for s in sizes]
+            line = (max(o + o_receive, float(np.median(rest))), slope)
+            borrowed |= {at} if slope else set()
+        lines.append(line)
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
-    return _Parameters(o, o_receive, timed, per_byte, g, lines, senders)
+    return _Parameters(o, o_receive, timed, per_byte, g, lines, senders, borrowed)
 
 
 def measured(value: float, low: float, high: float, count: int) -> Estimate:
@@ -233,12 +237,10 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
     gap_per_byte = _not_certain(
         _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips), shape, at, best
     )
-    if shape.cuts[at][0] == shape.cuts[at][1]:
-        source = (
-            "as for smaller messages: one size was timed"
-            if at
-            else "one size was timed, which tells no slope"
-        )
+    single = shape.cuts[at][0] == shape.cuts[at][1]
+    if at in best.borrowed or single:
+        source = "one size was timed" if single else "times of these sizes did not grow"
+        source = f"as for smaller messages: {source}" if at else f"{source}, which tells no slope"
         gap_per_byte = Estimate(gap_per_byte.value, "assumed", source=source)
     if not shape.is_eager(at):
         reason = "as for eager messages: beyond the eager limit waiting cannot be told from the transfer"
