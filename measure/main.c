@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
             walk(step, rank);
     }
     if (rank == 0) {
-        printf(MEASURE_MARK "end\n");
+        printf(MEASURE_MARK "end %.3f\n", measure_elapsed());
         fflush(stdout);
     }
     free(step);

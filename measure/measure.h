@@ -15,14 +15,16 @@
  *            SETTING ROTATE
  *     point STEP TEST PAIRS FROM TO BYTES REASON
  *     wrong STEP TEST PAIRS FROM TO BYTES
+ *     end SECONDS
  *
  * SWITCHES counts how often the kernel took either rank off its core during the sample. SENTINEL_NS is the
  * time a cache line needed from one rank to the other just before, -1 if they share no memory. REASON says
  * why repetition ended: `interval` (of the median, narrow enough), `budget` (of time) or `count`; after a
  * point whose least samples fit neither `budget_s` nor `longest_s`, the step's further sizes are left out.
  * Where a launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it
- * says otherwise. SETTING is what the test varies besides the size, ROTATE the step's `rotate_bytes`. Of a
- * group, PAIRS is the number of its ranks, FROM and TO are its first and last.
+ * says otherwise. The last line says how long all steps took. SETTING is what the test varies besides the
+ * size, ROTATE the step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its
+ * first and last.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -202,6 +204,7 @@ int measure_narrow(double *values, long count, double precision);
 /* pace.c: how much of what was planned for a point there is time for, told by rank 0 to all */
 #define MEASURE_PACES 1000 /* numbers of parts */
 void measure_pace_start(void);
+double measure_elapsed(void);                              /* seconds since then */
 int measure_pace(const struct measure_step *step, int at); /* 0 to MEASURE_PACES; 0: leave it out */
 int measure_in_time(const struct measure_step *step, double seconds); /* whether that is before skip_s */
 const struct measure_step *measure_paced(const struct measure_step *step, int pace);

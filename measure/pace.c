@@ -14,6 +14,10 @@ void measure_pace_start(void) {
     start = measure_now();
 }
 
+double measure_elapsed(void) {
+    return measure_now() - start;
+}
+
 int measure_in_time(const struct measure_step *step, double seconds) {
     return step->skip_s <= 0 || start < 0 || measure_now() - start + seconds <= step->skip_s;
 }

@@ -33,7 +33,7 @@ def measured(request, lab, tmp_path_factory):
             "--lab",
             "lab",
             "--budget",
-            "6s",
+            "12s",
             "-o",
             path,
             "--",

@@ -146,17 +146,31 @@ def test_the_next_launch_measures_the_added_sizes(session):
     assert any(4096 < size < 32768 for size in extra)
 
 
-def test_launches_after_one_that_took_too_long_are_shorter():
-    quick = effort(True, 30.0)
-    planned = quick.seconds / quick.launches
-    # GIVEN nothing yet, or launches that kept to their time
-    assert launch_seconds(quick, 3, 0, 0.0) == planned
-    assert launch_seconds(quick, 3, 1, 0.8 * planned) == planned
-    # WHEN the first took twice its time, THEN one more gets what is left
-    assert launch_seconds(quick, 3, 1, 2 * planned) == pytest.approx(planned)
-    # WHEN it took nearly all of it or somewhat more, THEN a small one still shows what differs between launches
-    for spent in (2.9, 3.5):
-        assert launch_seconds(quick, 3, 1, spent * planned) == pytest.approx(0.25 * planned)
-    # WHEN it took far more, or two have been made, THEN no other follows
-    assert launch_seconds(quick, 3, 1, 5 * planned) is None
-    assert launch_seconds(quick, 3, 2, 3 * planned) is None
+def test_launches_share_the_time_that_is_left_less_what_their_start_takes():
+    # GIVEN three launches that take 1 s to start, and half a minute
+    assert launch_seconds(3, 0, 30.0, 1.0) == (9.0, 3)
+    # WHEN the first took twice its time, THEN the two others share what is left
+    assert launch_seconds(2, 1, 10.0, 1.0) == (4.0, 2)
+    # WHEN that is too little for two, THEN one is made
+    assert launch_seconds(2, 1, 5.0, 1.0) == (4.0, 1)
+    # WHEN there is hardly any, THEN none follows, but the first is made in any case
+    assert launch_seconds(2, 1, 1.5, 1.0) == (0.0, 0)
+    assert launch_seconds(3, 0, -5.0, 4.0) == (1.0, 1)
+
+
+def test_what_there_was_no_time_for_is_named(session):
+    made = session()
+    made.measure()
+    # GIVEN launches of which each said a ping-pong only
+    assert made.left_out() == [
+        "the eager limit of `package`",
+        "the sender's overhead of `package`",
+        "the receiver's overhead of `package`",
+        "the gap between messages of `package`",
+    ]
+    # WHEN the time is over after the first
+    late = session()
+    late.began -= 1000
+    late.measure()
+    assert late.left_out()[-1] == f"{LAUNCHES - 1} of {LAUNCHES} launches"
+    assert late.expected_s() > 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import signal
+import time
 from collections.abc import Iterator
 
 HELP = "measure what messages cost on each level of a machine"
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and write the machine file; 130 if interrupted, with what was measured until then."""
+    began = time.monotonic()
     if args.compare is not None:
         from rankwise.cli import measure_compare
 
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     output = outcome.output_path(args.output or default, args.force, args.resume)
     kept = outcome.samples_path(output)
     measure_plot.check(args.plot, args.force or args.resume)
-    session = Session(site, effort(args.quick, args.budget))
+    session = Session(site, effort(args.quick, args.budget), began=began)
     if args.resume:
         session.before = resume.load(kept)
     session.prepare()

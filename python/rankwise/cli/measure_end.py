@@ -35,7 +35,7 @@ def announce(terminal: Terminal, session) -> None:
             "nodes-differ",
             "measure each kind with a launcher line of its own, for example with `--hosts`, and `--compare`",
         )
-    terminal.note(f"measuring for about {seconds_text(session.seconds_left())}")
+    terminal.note(f"measuring for about {seconds_text(session.expected_s())}")
     if session.assumed_hosts:
         hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)
         terminal.warning(
@@ -68,6 +68,10 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     for channel, reason in written.findings.missing.items():
         if channel not in session.plan.missing:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
+    if left_out := session.left_out():
+        terminal.warning(
+            f"left out for lack of time: {', '.join(left_out)}", "left-out", "a longer `--budget` has it"
+        )
     terminal.wrote(written.samples)
     terminal.wrote(written.path)
     for path in plots:
@@ -205,6 +209,7 @@ def _document(session, written) -> dict:
         "channels": channels,
         "answers": document(written.answers),
         "not_measured": written.findings.missing,
+        "left_out": session.left_out(),
         "machine": msgspec.to_builtins(written.machine),
         "context": session.launches[0].context,
     }

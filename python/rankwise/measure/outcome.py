@@ -188,6 +188,8 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
         "buffers": "reused: the same send and receive buffer for every message",
         "complete": not session.interrupted,
     }
+    if left_out := session.left_out():
+        told["left_out"] = ", ".join(left_out)
     if session.unbound:
         told["unbound_ranks"] = len(session.unbound)
     if len({node.sha256 for node in session.topologies.values()}) > 1:

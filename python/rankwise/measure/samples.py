@@ -62,6 +62,7 @@ class Launch:
         variables: Integer control variables of the library about eager messages.
         wrong: (step, source, destination, bytes) of the message that arrived with wrong content, if one did.
         complete: Whether all steps ended.
+        steps_s: How long all steps took, without the start and the end of the launch; 0 if they did not end.
     """
 
     number: int = 0
@@ -76,6 +77,7 @@ class Launch:
     worlds: int = 0
     wrong: tuple[int, int, int, int] | None = None
     complete: bool = False
+    steps_s: float = 0.0
 
     def take(self, line: str) -> bool:
         """Read one line of output.
@@ -134,6 +136,7 @@ class Launch:
 
     def _end(self, rest: str) -> None:
         self.complete = True
+        self.steps_s = float(rest or 0)
 
     def frame(self) -> pl.DataFrame:
         """The samples as a table."""

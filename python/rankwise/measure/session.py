@@ -23,13 +23,15 @@ from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
 from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
+from rankwise.measure.shares import shares
 from rankwise.measure.site import Site
-from rankwise.measure.steps import FEWEST_LAUNCHES, LAST_PATIENCE, PATIENCE, Effort, steps_for
+from rankwise.measure.steps import LAST_PATIENCE, PATIENCE, Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
-LEAST_LAUNCH = 0.25  # of the time of a launch as planned: less would say nothing
+LEAST_LAUNCH_S = 2.0  # without its start; where there is less time for each, fewer launches are made
+LEAST_EVER_S = 1.0  # of the first launch; further ones that would be shorter are not made
 KEEP_EVERY_S = 20.0
-MOST_STARTUP = 0.25  # of a launch's time, that its start is expected to take
+FIT_S = 1.0  # kept for the fit and the files
 MOST_BENDS = 4  # sizes added for each channel and launch
 
 
@@ -45,7 +47,11 @@ class Session:
         census: What the census said.
         topologies: By host.
         assumed_hosts: Hosts whose topology was not seen but assumed to be that of this machine.
-        startup_s: How long the census took, which is what a launch takes without measuring.
+        began: When, in seconds of `time.monotonic`; the time that was asked for counts from here.
+        startup_s: What a launch takes without measuring, as seen in the census and then in the last launch.
+        made: Launches that ended.
+        planned: Launches that were to be made.
+        asked: Tests that the fit is made from, with their channels.
         interrupted: Whether the user stopped it.
         before: Samples of an interrupted measurement that this one goes on with.
         kept: Called with all samples now and then, so that what was measured outlives this process.
@@ -59,7 +65,11 @@ class Session:
     topologies: dict[str, NodeTopology] = field(default_factory=dict)
     assumed_hosts: list[str] = field(default_factory=list)
     unbound: list[int] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
     startup_s: float = 0.0
+    made: int = 0
+    planned: int = 0
+    asked: set[tuple[str, str]] = field(default_factory=set)
     interrupted: bool = False
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
     kept: Callable[[pl.DataFrame], None] = lambda samples: None
@@ -107,21 +117,24 @@ class Session:
             said: Called as points end, with their number, the number there will be, and the launch under way.
         """
         around = self._limits()
-        effort = replace(self.effort, pingpong=self._sizes())
-        done, start = 0, time.monotonic()
+        done = 0
         first, before = self.next_launch(), launches_done(self.before)
-        left = self._launches_left()
+        self.planned = left = self._launches_left()
+        end = self.began + self.seconds_left() - FIT_S
         for ran in range(left):
-            spent = time.monotonic() - start
-            seconds = launch_seconds(self.effort, left, ran, spent)
-            if seconds is None:
+            start = time.monotonic()
+            seconds, more = launch_seconds(left - ran, ran, end - start, self.startup_s)
+            if not more:
                 return
-            planned = self.effort.seconds / self.effort.launches
-            last = ran > 0 and planned * left - spent - seconds < LEAST_LAUNCH * planned
-            seconds -= min(self.startup_s, MOST_STARTUP * seconds)
-            effort = replace(effort, seconds=seconds * effort.launches)
-            patience = LAST_PATIENCE if last else PATIENCE
-            steps = steps_for(self.plan, effort, around, before + ran, patience)
+            effort = replace(self.effort, seconds=seconds * self.effort.launches, pingpong=self._sizes())
+            patience = LAST_PATIENCE if more == 1 else PATIENCE
+            stop = max(seconds, end - start - self.startup_s)
+            parts = shares(self.samples())
+            steps = steps_for(self.plan, effort, around, before + ran, patience, stop, ran > 0, parts)
+            tests = [
+                (words.partition(":")[0], steps.channels[at]) for at, words in enumerate(steps.arguments, 1)
+            ]
+            self.asked |= {each for each in tests if each[0] in _OF_FIT}
             launch = Launch(first + ran, channels=steps.channels)
             launch.context = self.context() | {"launch": launch.number}
             self.launches.append(launch)
@@ -136,15 +149,36 @@ class Session:
             finally:
                 self.kept(self.samples())
             done += steps.points
+            self.made += 1
+            self.startup_s = (
+                max(0.0, time.monotonic() - start - launch.steps_s) if launch.steps_s else self.startup_s
+            )
             around |= self._limits()
-            effort = replace(self.effort, pingpong=self._sizes())
 
     def seconds_left(self) -> float:
-        """About how long `measure` will take: what is resumed has launches behind it."""
+        """What was asked for, from the beginning to the end: what is resumed has launches behind it."""
         return self.effort.seconds * self._launches_left() / self.effort.launches
+
+    def expected_s(self) -> float:
+        """About how long it will still take: a launch is made, however short the time."""
+        least = self.startup_s + LEAST_EVER_S + FIT_S
+        return max(least, self.began + self.seconds_left() - time.monotonic())
 
     def _launches_left(self) -> int:
         return max(1, self.effort.launches - launches_done(self.before))
+
+    def left_out(self) -> list[str]:
+        """What of the fit there was no time for, in words; the questions say so themselves."""
+        seen = set(self.samples().select("test", "channel").unique().iter_rows())
+        lacking = [
+            f"{what} of `{channel}`"
+            for test, what in _OF_FIT.items()
+            for channel in self.plan.pairs
+            if (test, channel) in self.asked - seen
+        ]
+        if self.made < self.planned and not self.interrupted:
+            lacking.append(f"{self.planned - self.made} of {self.planned} launches")
+        return lacking
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""
@@ -210,28 +244,31 @@ class Session:
         }
 
 
-def launch_seconds(effort: Effort, left: int, ran: int, spent_s: float) -> float | None:
-    """How long the next launch may take: on a busy machine those before took longer, and less is left.
+_OF_FIT = {
+    "eager": "the eager limit",
+    "send_overhead": "the sender's overhead",
+    "receive_overhead": "the receiver's overhead",
+    "stream": "the gap between messages",
+}
+
+
+def launch_seconds(left: int, ran: int, remaining_s: float, startup_s: float) -> tuple[float, int]:
+    """How long the next launch may take without its start, and how many there will be with it.
 
     Args:
-        effort: What was asked for.
-        left: Launches that were to be made.
-        ran: How many of them were.
-        spent_s: How long these took.
+        left: Launches that may still be made.
+        ran: How many were.
+        remaining_s: Time for all of them.
+        startup_s: What each takes to start and to end.
 
     Returns:
-        `None` if no further launch is worth its time.
+        (0, 0) if no further launch is worth its time; the first one always is.
     """
-    planned = effort.seconds / effort.launches
-    if not ran:
-        return planned
-    remaining = planned * left - spent_s
-    # The fewest launches are made even if the last of them ends late.
-    if remaining < LEAST_LAUNCH * planned and (ran >= FEWEST_LAUNCHES or spent_s > PATIENCE * planned * left):
-        return None
-    # As many more as there is time for, if they take as long as those before.
-    more = min(left - ran, max(1, round(remaining * ran / max(spent_s, 1e-3))))
-    return min(planned, max(remaining / more, LEAST_LAUNCH * planned))
+    more = max(1, min(left, int(remaining_s / (startup_s + LEAST_LAUNCH_S))))
+    seconds = remaining_s / more - startup_s
+    if ran and seconds < LEAST_EVER_S:
+        return 0.0, 0
+    return max(seconds, LEAST_EVER_S), more
 
 
 _TELLING = ("MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "FI_", "UCX_", "I_MPI_", "SLURM_JOB_ID", "SLURM_CPU_BIND")

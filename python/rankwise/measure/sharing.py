@@ -11,7 +11,9 @@ SHARE_BYTES, RATE_BYTES = 65536, 8
 BURSTS = {SHARE_BYTES: 4, RATE_BYTES: 160}
 # Of the sweep's time; of small messages, many pass in a short window.
 PARTS = {SHARE_BYTES: 0.8, RATE_BYTES: 0.2}
-SHORTEST_WINDOW_S = 0.1  # of large messages; where there is less time, fewer counts of pairs are tried
+SHORTEST_WINDOW_S = (
+    0.1  # of large messages: where there is less time, fewer counts of pairs are tried, at least two
+)
 
 
 def add(steps, plan: Plan, seconds: float, longest_s: float, windows: int) -> None:
@@ -20,15 +22,16 @@ def add(steps, plan: Plan, seconds: float, longest_s: float, windows: int) -> No
     Args:
         steps: The launch's.
         plan: Who measures.
-        seconds: What they may take together.
+        seconds: What they may take together, if that is enough for the shortest windows.
         longest_s: Of a window.
         windows: For each count of pairs.
     """
     counts = counts_in(len(plan.sharing), seconds, windows)
+    least = len(counts) * (windows + 1) * SHORTEST_WINDOW_S / PARTS[SHARE_BYTES]
     for count in counts:
         for size, part in PARTS.items():
             # As much passes before the first window as in each.
-            window = min(longest_s, seconds * part / len(counts) / (windows + 1))
+            window = min(longest_s, max(seconds, least) * part / len(counts) / (windows + 1))
             numbers = {"batch_s": window, "most": windows, "messages": BURSTS[size]}
             steps.add("share", NETWORK, plan.sharing[:count], (size,), **numbers)
 

@@ -11,15 +11,15 @@ from rankwise.measure import sharing
 from rankwise.measure.plan import End, Pair, Plan
 from rankwise.measure.questions import add_steps, waiting
 from rankwise.measure.questions.answer import Task
+from rankwise.measure.shares import Shares
 
 CACHE_LINE_S = 0.1
 LONGEST_SHARE = 1 / 40
 FULL_FROM_S = 100.0
-# Shares of a launch as long as nothing is known: what ranks use while they wait, and pairs through one interface.
-OF_PROCESSOR_TIME, OF_SWEEP = 0.08, 0.35
+SHORTEST_POINT_S = 0.03  # where there is less time for each, every other size is left out
 PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
-LAST_PATIENCE = 1.05  # of the last launch, after which no other makes up for it
-FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two
+LAST_PATIENCE = 1.0  # of the last launch, after which no other makes up for it
+FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two, where there is time for them
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _powers(last: int, between: bool = False) -> tuple[int, ...]:
 
 
 QUICK = Effort(
-    seconds=35.0,
+    seconds=40.0,
     launches=3,
     precision=0.03,
     pingpong=_powers(22),
@@ -107,9 +107,12 @@ class Steps:
     seconds: float = 0.0
     begins: list[float] = field(default_factory=list)
 
-    def keep_time(self, first: int, due_s: float, skip_s: float = 0.0) -> None:
-        """Have the steps from number `first` (from 0) on share the time until `due_s`, and end at `skip_s` if given."""
-        for at in range(first, len(self.arguments)):
+    def keep_time(self, first: int, due_s: float, skip_s: float = 0.0, last: int | None = None) -> None:
+        """Have the steps from number `first` (from 0) to before `last` share the time until `due_s`.
+
+        They end at `skip_s` if given. Those after them that are there by now share the same time.
+        """
+        for at in range(first, len(self.arguments) if last is None else last):
             planned = self.seconds - self.begins[at]
             self.arguments[at] += f":planned_s={planned:.4g}:due_s={due_s:.4g}:skip_s={skip_s:.4g}"
 
@@ -157,6 +160,9 @@ def steps_for(
     around: Mapping[str, tuple[int, int]],
     number: int = 0,
     patience: float = PATIENCE,
+    stop_s: float = 0.0,
+    later: bool = False,
+    parts: Shares | None = None,
 ) -> Steps:
     """Steps of one launch.
 
@@ -166,41 +172,57 @@ def steps_for(
         around: By channel, sizes just below and above its eager limit as far as known from the launches before.
         number: Of the launch; some questions are asked by the first ones only.
         patience: Further questions that would begin after so many times the launch's time are left out.
+        stop_s: After so long, further questions are left out, and of later launches all but the ping-pong; 0 for never.
+        later: Whether a launch before this one has seen all that the fit needs.
+        parts: Shares of what lasts as long as it is told to.
     """
     steps = Steps()
     whole = effort.seconds / effort.launches
+    parts = parts or Shares()
     # What lasts as long as it was told to comes first: points share the time that is left, whatever was lost before.
     if plan.yields:
-        waiting.add(steps, Task(plan, OF_PROCESSOR_TIME * whole, effort.quick))
+        waiting.add(steps, Task(plan, parts.processor_time * whole, effort.quick))
     if plan.sharing:
-        sharing.add(steps, plan, OF_SWEEP * whole, effort.share_s, effort.share_windows)
-    each = _budget(plan, effort, whole * (1 - effort.questions) - steps.seconds)
+        sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
+    seconds = whole * (1 - effort.questions) - steps.seconds
+    effort = _thinned(plan, effort, seconds)
+    common = {"budget_s": max(0.02, seconds / _points(plan, effort)), "precision": effort.precision}
     for channel, pair in plan.pairs.items():
-        one, common = [pair], {"budget_s": each, "precision": effort.precision}
         if channel != NETWORK:
-            steps.add("cache_line", channel, one, (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
-        eager = _closer(*around[channel]) if channel in around else effort.eager
+            steps.add("cache_line", channel, [pair], (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
         # Long messages tell the bandwidth: on slow networks a few samples of each may take longer than the others.
         longest = whole * LONGEST_SHARE
-        steps.add("pingpong", channel, one, effort.pingpong, longest_s=longest, **common)
-        steps.add("send_overhead", channel, one, effort.overhead, **common)
-        steps.add("receive_overhead", channel, one, effort.overhead, **common)
-        steps.add("stream", channel, one, effort.stream, messages=40, **common)
+        steps.add("pingpong", channel, [pair], effort.pingpong, longest_s=longest, **common)
+    needed = len(steps.arguments)
+    for channel, pair in plan.pairs.items():
+        eager = _closer(*around[channel]) if channel in around else effort.eager
         if eager:
-            steps.add(
-                "eager", channel, one, eager, budget_s=min(each, 0.1), batch_s=1e-6, most=9, precision=1
-            )
-    steps.keep_time(0, whole * (1 - effort.questions))
+            numbers = {"budget_s": min(common["budget_s"], 0.1), "batch_s": 1e-6, "most": 9, "precision": 1}
+            steps.add("eager", channel, [pair], eager, **numbers)
+        steps.add("send_overhead", channel, [pair], effort.overhead, **common)
+        steps.add("receive_overhead", channel, [pair], effort.overhead, **common)
+        steps.add("stream", channel, [pair], effort.stream, messages=40, **common)
     of_fit = len(steps.arguments)
+    due = whole * (1 - effort.questions)
+    steps.keep_time(0, due, last=needed)
+    steps.keep_time(needed, due, stop_s if later else 0.0, of_fit)
     add_steps(steps, plan, whole * effort.questions, effort.quick, number)
-    steps.keep_time(of_fit, whole, patience * whole)
+    steps.keep_time(of_fit, whole, min(patience * whole, stop_s or patience * whole))
     return steps
 
 
-def _budget(plan: Plan, effort: Effort, seconds: float) -> float:
-    """Seconds for each point of the channels, which have so many together."""
-    points = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
-    return max(0.02, seconds / points / max(1, len(plan.pairs)))
+def _points(plan: Plan, effort: Effort) -> float:
+    """How many points the channels have together, the short ones of the eager limit as half ones."""
+    each = len(effort.pingpong) + 2 * len(effort.overhead) + len(effort.stream) + len(effort.eager) / 2
+    return each * max(1, len(plan.pairs))
+
+
+def _thinned(plan: Plan, effort: Effort, seconds: float) -> Effort:
+    """Every other size and not the largest, but of the ping-pong, where all would take longer than there is time."""
+    if seconds >= SHORTEST_POINT_S * _points(plan, effort):
+        return effort
+    few = {name: getattr(effort, name)[:-1:2] for name in ("overhead", "stream")}
+    return replace(effort, eager=effort.eager[::2], **few)
 
 
 def _closer(below: int, above: int) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ from rankwise.measure.steps import effort
 
 LAB_NAME = f"interrupts-{os.getpid()}"
 RATE_BYTES_PER_S = 1.25e9  # above what the machine's cores carry: these are the limit
-WINDOW_S, LAUNCH_LIMIT_S, MEASURE_S = 0.1, 40.0, 10.0
+WINDOW_S, LAUNCH_LIMIT_S, MEASURE_S = 0.1, 40.0, 15.0
 _PROGRAM = Path(__file__).with_name("ranks.py")
 Say = Callable[[str], None]
 
