@@ -105,7 +105,10 @@ def _row(found) -> tuple[str, ...]:
 def _errors(terminal: Terminal, findings) -> None:
     """Where lines are furthest from points, and how far from points that they were not fitted to."""
     fits = {name: found.fit for name, found in findings.channels.items()}
-    worst = [f"{name} {bytes_text(fit.worst_bytes)}" for name, fit in fits.items()]
+    worst = [
+        f"{name} {bytes_text(fit.worst_bytes)} (timed ±{100 * fit.worst.half_width:.0f} %)"
+        for name, fit in fits.items()
+    ]
     if worst:
         terminal.result(f"\nsizes where the error is largest  {', '.join(worst)}")
     errors = {name: found.fit.held_out_error for name, found in findings.channels.items()}
@@ -194,6 +197,7 @@ def _document(session, written) -> dict:
             "bandwidth_bytes_per_s": {str(size): rate for size, rate in found.bandwidths.items()},
             "worst_fit_error": found.fit.worst_error,
             "worst_fit_bytes": found.fit.worst_bytes,
+            "worst_fit_interval_s": [found.fit.worst.low, found.fit.worst.high],
             "held_out_error": found.fit.held_out_error,
             "interrupted_share": found.points.interrupted,
             "interrupted_kept_share": found.points.kept_interrupted,

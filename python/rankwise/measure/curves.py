@@ -10,6 +10,7 @@ import numpy as np
 
 from rankwise.machine.file import Segment
 from rankwise.measure.machine_file import Found
+from rankwise.measure.statistics import Median
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Curve:
         high_s: Upper ends.
         lines: The fit, as one pair of arrays (sizes, times) for each segment.
         limit: Eager limit in bytes, if it was found.
+        worst_error: Largest distance of a median from its line, relative to the smaller of the two.
+        worst_bytes: The size where it is.
+        worst: What was timed there.
     """
 
     channel: str
@@ -33,6 +37,9 @@ class Curve:
     high_s: np.ndarray
     lines: list[tuple[np.ndarray, np.ndarray]]
     limit: float | None
+    worst_error: float
+    worst_bytes: int
+    worst: Median
 
 
 def curves(channels: Iterable[Found]) -> list[Curve]:
@@ -59,6 +66,9 @@ def _curve(found: Found) -> Curve:
         low_s=np.array([each.low for each in medians]),
         high_s=np.array([each.high for each in medians]),
         lines=lines,
+        worst_error=found.fit.worst_error,
+        worst_bytes=found.fit.worst_bytes,
+        worst=found.fit.worst,
         limit=limit.value if limit is not None and limit.obtained == "measured" and limit.value > 0 else None,
     )
 

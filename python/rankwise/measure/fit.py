@@ -22,11 +22,10 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import Estimate, Segment
 from rankwise.measure.points import QUANTITIES, Points
 from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
+from rankwise.measure.statistics import Median
 
 REPLICATES = 200
 _SIDES = ("send_busy", "receive_busy")
-# The distance of a line is judged at points whose median is known at least as well as this.
-WELL_KNOWN = 0.1
 
 Table = dict[tuple[str, int], float]  # the median of each (quantity, bytes)
 
@@ -38,8 +37,10 @@ class ChannelFit:
     Attributes:
         segments: As in the machine file.
         eager_limit: Largest size that is sent before its receive is posted; assumed if it is the largest tried.
-        worst_error: Largest relative distance of a ping-pong median from its line.
+        worst_error: Largest distance of a ping-pong median from its line, relative to the smaller of the two: a line
+            that lies 4 times below or above it is off by 3. No point is left out, however badly it is known.
         worst_bytes: The size where it is.
+        worst: What was timed there.
         held_out_error: Median distance of sizes from lines that were fitted without them; `None` of a few sizes.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
     """
@@ -48,6 +49,7 @@ class ChannelFit:
     eager_limit: Estimate | None
     worst_error: float
     worst_bytes: int
+    worst: Median
     held_out_error: float | None
     progress: str
 
@@ -148,13 +150,16 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     fitted = np.concatenate(
         [a + b * x[i : j + 1] for (a, b), (i, j) in zip(best.lines, shape.cuts, strict=True)]
     )
-    off_by = np.where(known <= max(WELL_KNOWN, known.min()), np.abs(fitted / y - 1), 0.0)
+    off_by = (
+        np.maximum(fitted, y) / np.maximum(np.minimum(fitted, y), 1e-12) - 1
+    )  # times are above a picosecond
     worst = int(np.argmax(off_by))
     return ChannelFit(
         segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
         eager_limit=_limit(points, below, above),
         worst_error=float(off_by[worst]),
         worst_bytes=sizes[worst],
+        worst=points.median("pingpong", sizes[worst]),
         held_out_error=float(np.median(off)) if len(off) else None,
         progress=_progress(shape, medians),
     )

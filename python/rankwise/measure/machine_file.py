@@ -189,6 +189,8 @@ def _told(findings: Findings) -> dict[str, str | int | float | bool]:
     for name, found in findings.channels.items():
         told[f"{name}_worst_fit_error"] = round(found.fit.worst_error, 4)
         told[f"{name}_worst_fit_bytes"] = found.fit.worst_bytes
+        told[f"{name}_worst_fit_low_s"] = found.fit.worst.low
+        told[f"{name}_worst_fit_high_s"] = found.fit.worst.high
         if found.fit.held_out_error is not None:
             told[f"{name}_held_out_error"] = round(found.fit.held_out_error, 4)
         told[f"{name}_interrupted_share"] = round(found.points.interrupted, 4)
