@@ -55,3 +55,6 @@ def test_what_is_sent_once_is_alike_in_a_longer_run():
     assert (result.pairs, result.equal, result.alike) == (3, 1, 2)
     assert (result.recorded_messages, result.counted_messages) == (10, 14)
     assert compare(found, None).alike is None
+    # AND a pair that only the longer run has takes nothing from the others
+    more = Counts(longer.recorded, longer.counted | {(2, 0): (1, 1)})
+    assert compare(found, more).alike == 2

@@ -2,6 +2,7 @@
 """SimGrid's replay of a schedule: its actions, its platform, and what it says where it is installed."""
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +119,20 @@ def test_without_it_nothing_is_said(machine, schedule, tmp_path, monkeypatch):
     monkeypatch.setattr(simgrid, "smpirun", lambda: None)
     placement = placed(machine, tmp_path, [(0, (0,)), (1, (1,))])
     assert simgrid.simulated_s(schedule, machine, placement) is None
+
+
+def test_a_replay_that_is_not_done_in_time_is_ended_with_all_that_it_started(
+    machine, schedule, tmp_path, monkeypatch
+):
+    # GIVEN, as SimGrid's, a shell that waits for the program
+    program = tmp_path / "smpirun"
+    program.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {tmp_path}/started\nwait\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(simgrid, "smpirun", lambda: str(program))
+    placement = placed(machine, tmp_path, [(0, (0,)), (1, (1,))])
+    assert simgrid.simulated_s(schedule, machine, placement, limit_s=1.0) is None
+    state = Path(f"/proc/{(tmp_path / 'started').read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] in "ZX"
 
 
 def test_it_replays_the_schedule_where_it_is_installed(machine, schedule, tmp_path):

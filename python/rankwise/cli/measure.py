@@ -93,15 +93,15 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _told_to_end() -> Iterator[None]:
-    """Take the end of a job's time, `kill` and a closed terminal as Ctrl-C; not where they are ignored (`nohup`)."""
-    ends = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
-    for number in ends:
-        signal.signal(number, signal.default_int_handler)
+    """Take the end of a job's time and `kill` as Ctrl-C; not where SIGTERM is ignored or taken otherwise."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
-        for number in ends:
-            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _site(args: argparse.Namespace):

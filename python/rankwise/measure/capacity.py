@@ -57,7 +57,7 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
         rows.with_columns(window.alias("window"))
         .group_by(["launch", "step", "test", "pairs", "bytes", "setting", "rotate_bytes", "window"])
         .agg(pl.col(column, "switches").sum(), pl.len().alias("seen"))
-        # In a window shorter than a message nothing may have ended.
+        # Samples of earlier versions counted whole messages: in a window shorter than one none may have ended.
         .filter((pl.col("seen") == pl.col("pairs")) & (pl.col(column) > 0))
     )
     # A window is disturbed as a whole: without one of its pairs it has no total.

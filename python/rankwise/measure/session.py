@@ -169,6 +169,8 @@ class Session:
 
     def left_out(self) -> list[str]:
         """What of the fit there was no time for, in words; the questions say so themselves."""
+        if self.interrupted:
+            return []
         seen = set(self.samples().select("test", "channel").unique().iter_rows())
         lacking = [
             f"{what} of `{channel}`"
@@ -176,7 +178,7 @@ class Session:
             for channel in self.plan.pairs
             if (test, channel) in self.asked - seen
         ]
-        if self.made < self.planned and not self.interrupted:
+        if self.made < self.planned:
             lacking.append(f"{self.planned - self.made} of {self.planned} launches")
         return lacking
 

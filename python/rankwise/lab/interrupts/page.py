@@ -60,7 +60,7 @@ _LIMITS = """## What two processors can show
 * **Who suffers** needs no more: the rank that computes on the interrupt core, and not the one beside it.
 * **How much** goes by how many messages come a second. Overheads in the machine file are those of a C program's
   messages in bursts; these ranks are Python, which the schedule that is predicted does not have: where it sends more
-  than they do, the core is predicted to lose more.
+  than they do, the core is predicted to lose more. That nothing else makes the difference was not shown.
 * **Cost a byte.** A lab's interfaces hand frames over by reference and join them into pieces of up to 64 KiB, so the
   interrupt core does little for a byte; of a real interface it takes a copy, or at least touches the headers of each
   frame. Costs a message are those of this kernel on these cores.

@@ -79,8 +79,7 @@ def compare(found: Counts, longer: Counts | None) -> Monitored:
 
     alike = None
     if longer is not None:
-        alike = sum(found.more(pair) == longer.more(pair) for pair in pairs | longer.pairs)
-        alike = max(0, alike - len(longer.pairs - pairs))
+        alike = sum(found.more(pair) == longer.more(pair) for pair in pairs)
     return Monitored(
         pairs=len(pairs),
         equal=sum(found.more(pair) == (0, 0) for pair in pairs),

@@ -54,7 +54,7 @@ are the same messages, latency, overheads and rates come from the same machine f
 overheads by size, one latency and bandwidth inside nodes and between them, its factors for TCP set to 1), and a rank
 computes at its share of the processors if all did."""
 _WITHOUT_SIMGRID = f"""SimGrid's replay of the same traces is not beside ours, because
-its `smpirun` was not on PATH when predictions were made: {HOW_TO_INSTALL}."""
+its `smpirun` was not on PATH when predictions were made, or did not end in time: {HOW_TO_INSTALL}."""
 
 _READING = """## How to read it
 

@@ -89,7 +89,7 @@ class Document(msgspec.Struct, frozen=True):
 
     `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count. `simgrid` is
-    null where SimGrid's replay was not installed.
+    null where SimGrid's replay was not installed, or none ended in time.
     """
 
     schema: Literal["rankwise.validation/2"]

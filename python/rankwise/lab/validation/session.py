@@ -28,7 +28,7 @@ from rankwise.lab.state import Lab, running
 from rankwise.lab.up import bring_up, plan_lab, take_down
 from rankwise.lab.validation import monitored
 from rankwise.lab.validation.cases import Case, make_case
-from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
+from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
 from rankwise.lab.validation.prediction import predict_case
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Run, Setting, State
 from rankwise.launchers.identify import identify
@@ -281,7 +281,7 @@ class Validation:
         return monitored.compare(found, self._monitored(lab, setting, twice) if twice else None)
 
     def _monitored(self, lab: Lab, setting: Setting, case: Case) -> monitored.Counts | None:
-        """A recorded run that the component counts; `None` if it did not."""
+        """A recorded run that the component counts; `None` if it did not, or the run did not come to its end."""
         path = (self.state.directory / "monitored.rw").resolve()
         with tempfile.TemporaryDirectory(
             prefix="monitored-", dir=self.state.directory.resolve()
@@ -291,9 +291,13 @@ class Validation:
             # With the component Open MPI 5 often crashes when all is over; all was counted by then.
             with suppress(RunFailedError):
                 run_case(prepared, variables, path, False, TRACED_LIMIT_S)
-            found = monitored.counts_of(path, Path(directory), setting.ranks)
-        shutil.rmtree(path, ignore_errors=True)
-        return found
+            try:
+                time_of(path)
+                return monitored.counts_of(path, Path(directory), setting.ranks)
+            except (RunFailedError, RankwiseError):
+                return None
+            finally:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
         """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""

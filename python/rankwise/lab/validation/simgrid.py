@@ -8,8 +8,10 @@ the lab's cores. It knows no core that ranks of several nodes share, and no rank
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -65,13 +67,32 @@ def simulated_s(
         words = [program, "-np", str(placement.ranks), "-hostfile", "hosts", "-platform", "platform.xml"]
         words += [f"--cfg={key}:{value}" for key, value in settings.items()] + ["-replay", "traces"]
         try:
-            done = subprocess.run(
-                words, cwd=directory, capture_output=True, text=True, errors="replace", timeout=limit_s
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            said = _said(words, directory, limit_s)
+        except (OSError, subprocess.SubprocessError):
             return None
-        times = [float(time) for time in _TIME.findall(done.stdout + done.stderr)]
-    return max(times) if times and done.returncode == 0 else None
+        times = [float(time) for time in _TIME.findall(said)]
+    return max(times, default=None)
+
+
+def _said(words: list[str], directory: Path, limit_s: float) -> str:
+    """Output of a program, which does not outlive its time: `smpirun` is a shell that starts the real one."""
+    with subprocess.Popen(
+        words,
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words, said)
+    return said
 
 
 def actions_of(goal: str) -> Iterator[list[str]]:
