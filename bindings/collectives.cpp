@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "collective_names.hpp"
 #include "collectives/count.hpp"
+#include "collectives/creation.hpp"
 #include "collectives/node_partition.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/select.hpp"
@@ -168,6 +169,18 @@ void bind_collectives(nb::module_ &module) {
         "library"_a, "collective"_a, nb::kw_only(), "size"_a, "bytes"_a = 0, "element_bytes"_a = 1,
         "commutative"_a = true, "nonblocking"_a = false, "total_bytes"_a = 0,
         "nodes"_a = std::vector<std::uint32_t>{}, "Name of the algorithm the library takes by default.");
+    room.def(
+        "creation",
+        [](const std::string &library, const std::string &function, bool reorder) {
+            nb::list list;
+            for (const auto &each : coll::creation_of(library_of(library), function, reorder)) {
+                list.append(nb::make_tuple(rankwise::trace::collective_name(each.collective), each.bytes,
+                                           each.nonblocking));
+            }
+            return list;
+        },
+        "library"_a, "function"_a, nb::kw_only(), "reorder"_a = false,
+        "Collectives of the communicator that another one is made of: (operation, bytes, nonblocking).");
     room.def("count_messages", &count_messages, "library"_a, nb::kw_only(), "rank"_a, "group"_a, "call"_a,
              "flags"_a, "root"_a, "datatype_bytes"_a, "bytes"_a, "total_bytes"_a, "count"_a,
              "group_offsets"_a, "group_members"_a, "node"_a,

@@ -114,9 +114,9 @@ nb::dict to_dict(trace::EventColumns &&columns) {
     return dict;
 }
 
-nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift) {
+nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift, bool parents) {
     const std::span<const std::byte> run{static_cast<const std::byte *>(stream.data()), stream.size()};
-    return to_dict(trace::decode({{run}, coding, unit_shift}));
+    return to_dict(trace::decode({{run}, coding, unit_shift, parents}));
 }
 
 } // namespace
@@ -137,9 +137,10 @@ void bind_trace(nb::module_ &module) {
         },
         "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
-    room.def(
-        "decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0,
-        "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding).");
+    room.def("decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0, "parents"_a = false,
+             "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding), parents: "
+             "calls that "
+             "make communicators say what of (RW_TRACED_PARENTS).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", &rank_fields)
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })

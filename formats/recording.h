@@ -82,7 +82,8 @@ enum rw_rank_flag {
     RW_LAZY_COMMS = 1u << 5,      /* a communicator was first seen in use, not at its creation */
     RW_UNCLASSIFIED = 1u << 6,    /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
     RW_UNTIMED = 1u << 7,         /* calls were counted only: all ticks of calls are 0 */
-    RW_TRACE_CUT = 1u << 8        /* only a part of the calls was to be traced (a range of calls, a phase) */
+    RW_TRACE_CUT = 1u << 8,       /* only a part of the calls was to be traced (a range of calls, a phase) */
+    RW_TRACED_PARENTS = 1u << 9   /* events of the class comm have a payload; recordings made before have none there */
 };
 
 /* rw_rank.trace_coding */
@@ -284,6 +285,7 @@ struct rw_rank_run {
  *   collective                    u comm  z root  u flags  u datatype_bytes  u bytes  u bytes2  u n  n times: u bytes
  *   icollective                   as collective; takes the next request number
  *   cancel, request_free          u back
+ *   comm      MPI_Comm_split ...  with RW_TRACED_PARENTS: u parent  u reorder; else nothing
  *   anything else                 nothing
  *
  * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
@@ -292,6 +294,8 @@ struct rw_rank_run {
  * A receive that was cancelled completes with peer -1 and 0 bytes.
  * Cancel and request_free of a request that has no number (made by a call of another class) have back 0; start and
  * complete leave such requests out.
+ * `parent` is 1 + the index of the communicator that the new one was made of, 0 if the call has none, failed, or it is
+ * not known; `reorder` is the argument of that name, 0 where there is none.
  * `n` values of a collective are the per-rank sizes of a v-variant where this rank knows them: what it sends to each
  * (alltoallv/w, scatterv at the root), else what each contributes (allgatherv, gatherv at the root, reduce_scatter);
  * 0 values otherwise. Neighbourhood collectives have n destinations, each "z peer  u bytes".

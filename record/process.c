@@ -78,7 +78,7 @@ void rw_process_prepare(const struct rw_library *library) {
     rank->flavour = library->flavour;
     rw_process.timed = !asked_for("RANKWISE_COUNTS", "1");
     rw_process.sited = asked_for("RANKWISE_SITES", "1");
-    rank->flags = (rw_process.traced ? RW_TRACED : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
+    rank->flags = (rw_process.traced ? RW_TRACED | RW_TRACED_PARENTS : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
     rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT_CHANGES : RW_TRACE_QUANTISED_CHANGES;
     rank->trace_unit_shift = RW_UNIT_SHIFT;
     note_window(rank);

@@ -63,6 +63,14 @@ static inline void rw_trace_plain(struct rw_thread *thread, unsigned call, uint6
         rw_trace_end(thread, at);
 }
 
+/** @brief A call that makes a communicator: 1 + index of what it is made of (0: none), whether ranks may change. */
+static inline void rw_trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, uint64_t parent,
+                                 int reorder) {
+    unsigned char *at = rw_trace_begin(thread, call, begin, end, 2);
+    if (at)
+        rw_trace_end(thread, rw_put_u(rw_put_u(at, parent), reorder != 0));
+}
+
 /** @brief A test or probe that found nothing; such are summed until the next event. */
 static inline void rw_trace_poll(struct rw_thread *thread, uint64_t begin, uint64_t end) {
     thread->poll_count++;

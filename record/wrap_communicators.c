@@ -32,6 +32,40 @@ static void trace_plain(struct rw_thread *thread, unsigned call, uint64_t begin,
 #define RW_NEW_Intercomm_create_from_groups newintercomm
 #define RW_NEW_Intercomm_merge newintracomm
 
+/* What it is made of, and whether its ranks may be others. */
+#define RW_FROM_Cart_create comm_old, reorder
+#define RW_FROM_Cart_sub comm, 0
+#define RW_FROM_Comm_accept MPI_COMM_NULL, 0
+#define RW_FROM_Comm_connect MPI_COMM_NULL, 0
+#define RW_FROM_Comm_create comm, 0
+#define RW_FROM_Comm_create_from_group MPI_COMM_NULL, 0
+#define RW_FROM_Comm_create_group comm, 0
+#define RW_FROM_Comm_dup comm, 0
+#define RW_FROM_Comm_dup_with_info comm, 0
+#define RW_FROM_Comm_get_parent MPI_COMM_NULL, 0
+#define RW_FROM_Comm_idup comm, 0
+#define RW_FROM_Comm_idup_with_info comm, 0
+#define RW_FROM_Comm_join MPI_COMM_NULL, 0
+#define RW_FROM_Comm_split comm, 0
+#define RW_FROM_Comm_split_type comm, 0
+#define RW_FROM_Dist_graph_create comm_old, reorder
+#define RW_FROM_Dist_graph_create_adjacent comm_old, reorder
+#define RW_FROM_Graph_create comm_old, reorder
+#define RW_FROM_Intercomm_create local_comm, 0
+#define RW_FROM_Intercomm_create_from_groups MPI_COMM_NULL, 0
+#define RW_FROM_Intercomm_merge intercomm, 0
+
+/* A call that failed may not have met the others: it has no parent. */
+static void trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, int result, MPI_Comm from,
+                       int reorder) {
+    if (!thread->traced)
+        return;
+    uint32_t parent = 0;
+    if (result == MPI_SUCCESS && from != MPI_COMM_NULL && rw_process.ready)
+        parent = rw_communicator(thread, from)->index + 1; /* the unknown one's is the largest: 0 */
+    rw_trace_made(thread, call, begin, end, parent, reorder);
+}
+
 #define CREATE(name) rw_register(thread, *RW_NEW_##name)
 
 /* MPI_Comm_idup: the handle counts once the request is complete, the order of the calls counts now. */
@@ -77,7 +111,7 @@ static void duplicate_later(struct rw_thread *thread, unsigned call, MPI_Comm of
         RW_CALLED(name);                                                                                              \
         if (result == MPI_SUCCESS)                                                                                    \
             REGISTER_##name;                                                                                          \
-        trace_plain(thread, RW_CALL_##name, begin, end);                                                              \
+        trace_made(thread, RW_CALL_##name, begin, end, result, RW_FROM_##name);                                       \
         RW_DONE;                                                                                                      \
         return result;                                                                                                \
     }

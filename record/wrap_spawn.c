@@ -160,7 +160,7 @@ static void free_commands(struct commands *through) {
         if (result == MPI_SUCCESS)                                                                           \
             rw_register(thread, *intercomm);                                                                 \
         if (RW_UNLIKELY(thread->traced))                                                                     \
-            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
+            rw_trace_made(thread, RW_CALL_##name, begin, end, 0, 0);                                         \
         RW_DONE;                                                                                             \
         return result;                                                                                       \
     }

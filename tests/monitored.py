@@ -62,14 +62,14 @@ def found(calls, directory):
     return pairs
 
 
-def modelled(name, length, root, size, nodes=(), library="openmpi"):
+def modelled(name, length, root, size, nodes=(), library="openmpi", element_bytes=8):
     """Messages and bytes between each pair of ranks for one call; `nodes` is the node of each rank."""
     nonblocking = name.startswith("i")
     operation = name[1:] if nonblocking else name
     sizes = {
         "size": size,
         "bytes": length,
-        "element_bytes": 8 if operation in REDUCTIONS else 1,
+        "element_bytes": element_bytes if operation in REDUCTIONS else 1,
         "total_bytes": length * size if operation in ("allgatherv", "reduce_scatter") else 0,
     }
     algorithm = collectives.select(library, operation, nonblocking=nonblocking, nodes=nodes, **sizes)
@@ -81,4 +81,17 @@ def modelled(name, length, root, size, nodes=(), library="openmpi"):
             if kind == 0:
                 messages[rank, peer] += 1
                 sent[rank, peer] += number
+    return {pair: (messages[pair], sent[pair]) for pair in messages}
+
+
+def modelled_creation(function, size, library="openmpi"):
+    """Messages and bytes between each pair of ranks for one function that makes a communicator of all of them."""
+    messages, sent = Counter(), Counter()
+    for operation, length, nonblocking in collectives.creation(library, function):
+        pairs = modelled(
+            ("i" if nonblocking else "") + operation, length, 0, size, library=library, element_bytes=4
+        )
+        for pair, (number, length_sent) in pairs.items():
+            messages[pair] += number
+            sent[pair] += length_sent
     return {pair: (messages[pair], sent[pair]) for pair in messages}

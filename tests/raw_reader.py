@@ -389,6 +389,8 @@ def payload(numbers: Numbers, kind: str, call: str, taken: int) -> dict:
             number = taken - numbers.u()
             completed.append({"request": number} | (came() if numbers.u() else {}))
         return {"completed": completed}
+    if kind == "comm":
+        return {"parent": numbers.u() - 1, "reorder": numbers.u()}
     if kind in ("cancel", "request_free"):
         back = numbers.u()
         return {"of": taken - back if back else None}

@@ -13,8 +13,8 @@ CALLS_TEXT = (Path(__file__).resolve().parent.parent / "formats" / "mpi_calls.tx
 CALL_NUMBERS = {line.split("\t")[0]: number for number, line in enumerate(CALLS_TEXT.decode().splitlines())}
 FILE_MAGIC, CHUNK_MAGIC, CHUNK_BYTES, HEADER_BYTES = 0x314E574E, 0x4B484352, 65536, 4096
 RANK, PEERS, COLLECTIVES, COMMS, TRACE, DEAD, HISTOGRAMS, SITES, MODULES = range(1, 10)
-FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED, UNTIMED, CUT = (
-    1 << bit for bit in range(9)
+FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED, UNTIMED, CUT, PARENTS = (
+    1 << bit for bit in range(10)
 )
 RECEIVE = 0x8000
 POLL, SCHED, LOST = 2048, 2049, 2050

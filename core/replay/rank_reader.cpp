@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "collectives/between_groups.hpp"
+#include "collectives/creation.hpp"
 #include "collectives/registry.hpp"
 #include "error.hpp"
 #include "replay/collective_steps.hpp"
@@ -157,7 +158,7 @@ void RankReader::take(const Event &event) {
         leave_out(event, "taken as no time");
         break;
     case CallClass::comm:
-        leave_out(event, "whose synchronisation is not replayed");
+        make_communicator(event);
         break;
     case CallClass::io:
         program_.then(Operation::calc(std::llround(seconds(event.duration_ticks) * 1e12)));
@@ -327,19 +328,38 @@ std::vector<std::uint32_t> RankReader::collective(const Request &request) {
         return {};
     }
     collectives::Operation operation = operation_of(request);
-    operation.rank = c->rank_of(rank_);
-    operation.size = static_cast<std::uint32_t>(c->members.size());
-    if (collectives::goes_by_nodes(run_.library, operation.collective))
-        operation.nodes = nodes_.find(*c);
-    if (request.sizes.size() == operation.size)
+    if (request.sizes.size() == c->members.size())
         operation.sizes = request.sizes;
     std::vector<std::uint64_t> incoming;
     if (sizes_are_needed_of_all(request.call)) {
-        incoming = incoming_sizes(*c, request.nth, operation.rank);
+        incoming = incoming_sizes(*c, request.nth, c->rank_of(rank_));
         operation.receive_sizes = incoming;
     }
+    return among_members(*c, operation);
+}
+
+/// What the library does on the communicator that another one is made of.
+void RankReader::make_communicator(const Event &event) {
+    const Communicator *c = run_.communicators.find(rank_, event.comm);
+    const bool known = c != nullptr && !c->is_inter && c->rank_of(rank_) != Communicator::none;
+    auto operations =
+        known ? collectives::creation_of(run_.library, trace::calls()[event.kind].name, event.reorder)
+              : std::vector<collectives::Operation>{};
+    if (operations.empty())
+        leave_out(event, "whose synchronisation is not replayed");
+    for (collectives::Operation &operation : operations)
+        program_.wait_for(among_members(*c, operation));
+}
+
+/// @return what ends with this rank's part of a collective of all members
+std::vector<std::uint32_t> RankReader::among_members(const Communicator &c,
+                                                     collectives::Operation &operation) {
+    operation.rank = c.rank_of(rank_);
+    operation.size = static_cast<std::uint32_t>(c.members.size());
+    if (collectives::goes_by_nodes(run_.library, operation.collective))
+        operation.nodes = nodes_.find(c);
     collectives::expand(collectives::select(run_.library, operation), operation, steps_);
-    return write_collective(program_, steps_, c->members, tags_.collective(c->number));
+    return write_collective(program_, steps_, c.members, tags_.collective(c.number));
 }
 
 /// Arguments but for the ranks.

@@ -86,6 +86,8 @@ class RankReader {
     void begin(Request &request);
     void complete(const trace::Event &event);
     void forget(std::int64_t number);
+    void make_communicator(const trace::Event &event);
+    std::vector<std::uint32_t> among_members(const Communicator &c, collectives::Operation &operation);
     std::vector<std::uint32_t> collective(const Request &request);
     std::vector<std::uint32_t> between_groups(const Communicator &c, const Request &request);
     static collectives::Operation operation_of(const Request &request);

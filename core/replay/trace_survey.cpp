@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/creation.hpp"
 #include "replay/schedule.hpp"
 #include "trace/event_reader.hpp"
 
@@ -67,6 +68,11 @@ bool posts_unknown(const Event &event) {
 }
 
 bool goes_by_nodes(collectives::Library library, const Event &event) {
+    if (event.call_class == CallClass::comm && event.comm != trace::no_comm)
+        for (const collectives::Operation &each :
+             collectives::creation_of(library, trace::calls()[event.kind].name, event.reorder))
+            if (!each.nonblocking && collectives::goes_by_nodes(library, each.collective))
+                return true;
     return event.call_class == CallClass::collective &&
            collectives::goes_by_nodes(library, collective_of(event.kind));
 }
@@ -96,6 +102,11 @@ std::uint64_t operations_of(const Event &event, std::uint32_t rank, const Commun
         if (kind == trace::Collective::alltoall || sizes_are_needed_of_all(event.kind))
             return computation + 1 + 2 * members;
         return computation + 1 + 3 * static_cast<std::uint64_t>(std::bit_width(members));
+    }
+    case CallClass::comm: { // up to four collectives
+        const Communicator *c = communicators.find(rank, event.comm);
+        return computation +
+               (c == nullptr ? 0 : 12 * static_cast<std::uint64_t>(std::bit_width(c->members.size())));
     }
     default:
         return computation;

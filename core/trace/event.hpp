@@ -13,6 +13,7 @@ constexpr std::int32_t any_source = -2;   // posted peers: MPI_ANY_SOURCE
 constexpr std::int32_t unknown_peer = -3; // a rank outside MPI_COMM_WORLD, or an unresolved handle
 constexpr std::int32_t any_tag = -1;      // posted tags: MPI_ANY_TAG
 constexpr std::int64_t no_request = -1;
+constexpr std::uint32_t no_comm = ~0u; // the communicator that another was made of: none, or it is not known
 
 /// @brief One end of a point-to-point message. Peers are world ranks.
 struct Message {
@@ -62,6 +63,7 @@ struct CollectiveArguments {
 /// | complete | completions |
 /// | collective | comm, collective |
 /// | icollective, collective_init | comm, collective, request |
+/// | comm | comm (what it is made of, or `no_comm`), reorder |
 /// | cancel, request_free | request (the one concerned; `no_request` if it has no number) |
 /// | poll | count (failed tests and probes) |
 /// | sched | runqueue_wait_ns, cpu_ns |
@@ -74,6 +76,7 @@ struct Event {
     std::uint64_t gap_ticks = 0;      // since the end of the event before: computation
     std::uint64_t duration_ticks = 0; // inside the call
     std::uint32_t comm = 0;           // index among the process's communicators
+    bool reorder = false;
     Message send;
     Receive recv;
     std::int64_t request = no_request; // the number the call took, counted from 0 in this stream

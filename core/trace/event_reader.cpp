@@ -152,6 +152,13 @@ void EventReader::take_payload(Event &event) {
     case CallClass::collective_init:
         take_collective(event);
         break;
+    case CallClass::comm:
+        event.comm = no_comm;
+        if (parents_) {
+            event.comm = static_cast<std::uint32_t>(take_unsigned()) - 1;
+            event.reorder = take_unsigned() != 0;
+        }
+        break;
     case CallClass::cancel:
     case CallClass::request_free:
         // Back 0 is a request that has no number.
@@ -366,7 +373,7 @@ void EventReader::take_coded(Event &event) {
 }
 
 EventReader::EventReader(const PackedTrace &trace)
-    : runs_(trace.runs), coding_(trace.coding), unit_shift_(trace.unit_shift) {
+    : runs_(trace.runs), coding_(trace.coding), unit_shift_(trace.unit_shift), parents_(trace.parents) {
     if (coding_ != RW_TRACE_PLAIN) {
         model_.emplace();
     }

@@ -64,6 +64,7 @@ class EventReader {
     std::span<const std::span<const std::byte>> runs_;
     std::uint32_t coding_;
     std::uint32_t unit_shift_;
+    bool parents_;
     std::size_t run_ = 0;
     std::span<const std::byte> source_; // what is being taken from: the run, or a remembered shape
     std::size_t position_ = 0;

@@ -163,6 +163,7 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
     });
     record.trace.coding = record.rank.trace_coding;
     record.trace.unit_shift = record.rank.trace_unit_shift;
+    record.trace.parents = (record.rank.flags & RW_TRACED_PARENTS) != 0;
     std::uint64_t expected = 0;
     for (const ChunkRun *run : runs) {
         if (run->header.sequence != expected) {

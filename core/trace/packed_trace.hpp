@@ -15,6 +15,7 @@ struct PackedTrace {
     std::vector<std::span<const std::byte>> runs; // views into the file
     std::uint32_t coding = RW_TRACE_PLAIN;
     std::uint32_t unit_shift = 0;
+    bool parents = false; ///< calls that make communicators say what of (RW_TRACED_PARENTS)
 };
 
 } // namespace rankwise::trace

@@ -8,6 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* By the names of the functions, of MPI_COMM_WORLD. */
+static void make_communicator(const char *name, int size) {
+    int rank, keep = 1, degree = 1;
+    MPI_Comm made = MPI_COMM_NULL, grid = MPI_COMM_NULL;
+    MPI_Group all;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int before = (rank + size - 1) % size, behind = (rank + 1) % size;
+    int *ends = malloc(sizeof(int) * (size_t)size), *edges = malloc(sizeof(int) * (size_t)size);
+    for (int i = 0; i < size; i++) {
+        ends[i] = i + 1;
+        edges[i] = (i + 1) % size;
+    }
+    if (!strcmp(name, "MPI_Comm_split"))
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &made);
+    else if (!strcmp(name, "MPI_Comm_split_type"))
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
+    else if (!strcmp(name, "MPI_Comm_dup"))
+        MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    else if (!strcmp(name, "MPI_Comm_create")) {
+        MPI_Comm_group(MPI_COMM_WORLD, &all);
+        MPI_Comm_create(MPI_COMM_WORLD, all, &made);
+        MPI_Group_free(&all);
+    } else if (!strcmp(name, "MPI_Cart_create"))
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &keep, 1, &made);
+    else if (!strcmp(name, "MPI_Cart_sub")) { /* with what its grid takes */
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &keep, 0, &grid);
+        MPI_Cart_sub(grid, &keep, &made);
+        MPI_Comm_free(&grid);
+    } else if (!strcmp(name, "MPI_Graph_create"))
+        MPI_Graph_create(MPI_COMM_WORLD, size, ends, edges, 0, &made);
+    else if (!strcmp(name, "MPI_Dist_graph_create_adjacent"))
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &degree, 1, &behind, &degree, MPI_INFO_NULL, 0, &made);
+    else
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (made != MPI_COMM_NULL)
+        MPI_Comm_free(&made);
+    free(ends);
+    free(edges);
+}
+
 /* Call it once; `bytes` are those of rw_collective_entry (formats/recording.h), of every rank alike. */
 static void call_collective(const char *name, int bytes, int root) {
     int size;
@@ -80,6 +120,8 @@ static void call_collective(const char *name, int bytes, int root) {
         MPI_Ireduce_scatter_block(send, receive, doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
     else if (!strcmp(name, "scatterv"))
         MPI_Scatterv(send, counts, places, MPI_BYTE, receive, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    else if (!strncmp(name, "MPI_", 4))
+        make_communicator(name, size);
     else {
         fprintf(stderr, "no operation called %s\n", name);
         MPI_Abort(MPI_COMM_WORLD, 2);

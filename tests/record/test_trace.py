@@ -10,6 +10,7 @@ from rankwise._core import trace
 pytestmark = pytest.mark.mpi
 
 
+WITHOUT_PARENT = {"MPI_Comm_create_from_group", "MPI_Comm_get_parent", "MPI_Comm_join", "MPI_Comm_spawn"}
 TRACED = [("messages.c", "exact"), ("messages.c", "1"), ("collectives.c", "exact"), ("communicators.c", "1")]
 
 
@@ -96,6 +97,17 @@ def test_every_request_is_completed_as_often_as_it_was_started(traced):
             balance.subtract(done["request"] for done in event.get("completed", []))
         assert not +balance
         assert not -balance
+
+
+def test_what_a_communicator_is_made_of_is_in_the_trace(traced):
+    for thread in traced:
+        made = [event for event in thread.events() if event.get("class") == "comm"]
+        known = {0, *thread.comms}
+        for event in made:
+            assert event["parent"] in known or event["call"] in WITHOUT_PARENT, event
+            assert event["reorder"] in (
+                (0, 1) if "raph" in event["call"] or "Cart" in event["call"] else (0,)
+            )
 
 
 def test_the_worked_examples_of_the_format_decode():

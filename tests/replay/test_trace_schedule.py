@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from raw_writer import FINALIZED, LOST, POLL, TRACED, Rank, RawFile, u, z
+from raw_writer import FINALIZED, LOST, PARENTS, POLL, TRACED, Rank, RawFile, u, write_recording, z
 from traced import ANY_SOURCE, PROC_NULL, Traced, ranks_of
 
 from rankwise.errors import RankwiseError
@@ -380,6 +380,64 @@ def test_what_is_left_out_is_said(goal_of):
         "`MPI_Win_fence` of rank 0, taken as no time": 1,
         "`MPI_Comm_split` of rank 0, whose synchronisation is not replayed": 1,
     }
+
+
+@pytest.mark.parametrize(("library", "nonblocking"), [("mpich", False), ("openmpi-4", True)])
+def test_a_split_is_the_allgather_and_the_allreduces_that_it_takes(tmp_path, library, nonblocking):
+    # GIVEN a split of a half of the ranks, and of other ranks the collectives that it is made of
+    def makespan_s(name, call):
+        ranks = ranks_of(8)
+        for rank in ranks:
+            rank.flags |= PARENTS
+            rank.comm(2, list(range(4)) if rank.world_rank < 4 else list(range(4, 8)))
+            call(rank)
+            rank.coll("MPI_Barrier", 0, comm=2)
+        path = tmp_path / f"{name}.rw"
+        source = load(write_recording(path, ranks), library)
+        assert source.omitted == {}
+        return source.schedule.replay_loggops(1e-6, 1e-7, 1e-7, 1e-9, 0.0, 1000000).finish_s.max()
+
+    def collectives(rank):
+        rank.coll("MPI_Allgather", 8, comm=2, element=4)
+        for _ in range(3 if nonblocking else 1):
+            rank.coll(
+                "MPI_Iallreduce" if nonblocking else "MPI_Allreduce",
+                4 if nonblocking else 260,
+                comm=2,
+                element=4,
+            )
+            if nonblocking:
+                rank.waitall(1)
+
+    made = makespan_s("split", lambda rank: rank.make("MPI_Comm_split", comm=2))
+    alone = makespan_s("nothing", lambda rank: None)
+    # THEN it takes as long as they do
+    assert made == makespan_s("collectives", collectives) > alone > 0
+
+
+@pytest.mark.parametrize(
+    "call", ["MPI_Comm_create_group", "MPI_Comm_idup", "MPI_Intercomm_create", "MPI_Comm_spawn"]
+)
+def test_how_some_communicators_are_made_is_not_replayed(goal_of, call):
+    ranks = ranks_of(2)
+    for rank in ranks:
+        rank.flags |= PARENTS
+        rank.make(call, comm=-1 if call == "MPI_Comm_spawn" else 0)
+    source, _ = goal_of(ranks)
+    assert source.omitted == {f"`{call}` of ranks 0-1, whose synchronisation is not replayed": 2}
+
+
+def test_a_communicator_of_an_unknown_one_is_not_replayed(goal_of):
+    ranks = ranks_of(2)
+    for rank in ranks:
+        rank.flags |= PARENTS
+        rank.make("MPI_Comm_dup", comm=-1)
+        rank.make("MPI_Comm_dup", comm=0)
+        rank.make("MPI_Comm_dup", comm=77)
+        rank.make("MPI_Comm_split", comm=1)
+    source, _ = goal_of(ranks)
+    assert source.omitted == {"`MPI_Comm_dup` of ranks 0-1, whose synchronisation is not replayed": 4}
+    assert (source.schedule.messages, source.schedule.bytes) == (4, 520)
 
 
 def test_a_message_without_its_receive_names_ranks_tag_and_event(goal_of):

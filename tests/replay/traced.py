@@ -44,6 +44,10 @@ class Traced(Rank):
         payload = u(comm) + z(root) + u(0) + u(element) + u(size) + u(size2) + u(len(sizes))
         self.event(call, gap, 100, payload + b"".join(u(each) for each in sizes))
 
+    def make(self, call, *, comm=0, reorder=0, gap=0):
+        """A communicator of another one; the rank must have the flag `PARENTS`."""
+        self.event(call, gap, 100, u(comm + 1) + u(reorder))
+
     def sched(self, wait_ns, cpu_ns):
         self.event(SCHED, 0, 0, u(wait_ns) + u(cpu_ns))
 
