@@ -420,6 +420,7 @@ void bind_replay(nb::module_ &module) {
     prediction
         .def_prop_ro("makespan_s",
                      [](const Prediction &p) { return static_cast<double>(p.makespan()) / 1e12; })
+        .def_prop_ro("let_go", [](const Prediction &p) { return p.let_go; })
         .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p, &RankTime::finish); })
         .def_prop_ro("parts_s", &parts_dict)
         .def_prop_ro("shared", [](const Prediction &p) { return shared_loads(p.shared); })

@@ -85,6 +85,8 @@ class Walk {
     void send() {
         const OperationTimes &times = times_[op_];
         const MessageCost &cost = cost_of(steps_[op_]);
+        if (times.let_go && time_ < times.sent)
+            back_to(times.begin + cost.o_send, Cause::handshake); // waited for nothing that came
         if (time_ > times.sent) {
             if (!cost.eager && time_ == times.on_tx + cost.span) {
                 message_has_left();

@@ -24,11 +24,12 @@ std::vector<std::uint32_t> blockers(const Schedule &schedule, const Progress &pr
     return blocker;
 }
 
-} // namespace
-
-Error deadlock(const Schedule &schedule, const Progress &progress,
-               const std::vector<std::uint32_t> &partner) {
-    const std::vector<std::uint32_t> blocker = blockers(schedule, progress, partner);
+/// @brief Go through the circles of operations that wait for each other, in the order of their numbers.
+/// @param[in] circle called with an operation of each; goes on while it returns true
+/// @return the first operation that waits for nothing and has not ended, `any` if there is none
+template <class Circle>
+std::uint32_t each_circle(const Progress &progress, const std::vector<std::uint32_t> &blocker,
+                          const Circle &circle) {
     std::vector<std::uint32_t> visit(blocker.size(), 0);
     std::uint32_t lonely = any;
     for (std::uint32_t start = 0, pass = 1; start < blocker.size(); ++start, ++pass) {
@@ -37,17 +38,47 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
         std::uint32_t at = start;
         for (; blocker[at] != any && visit[at] == 0 && !progress.has(at, Progress::ended); at = blocker[at])
             visit[at] = pass;
-        if (blocker[at] == any) {
+        if (blocker[at] == any)
             lonely = lonely == any ? at : lonely;
-            continue;
-        }
-        if (visit[at] != pass)
-            continue;
+        else if (visit[at] == pass && !circle(at))
+            return lonely;
+    }
+    return lonely;
+}
+
+} // namespace
+
+std::vector<std::uint32_t> waiting_sends(const Schedule &schedule, const Progress &progress,
+                                         const std::vector<std::uint32_t> &partner) {
+    const std::vector<std::uint32_t> blocker = blockers(schedule, progress, partner);
+    std::vector<std::uint32_t> sends;
+    each_circle(progress, blocker, [&](std::uint32_t at) {
+        std::uint32_t op = at;
+        do {
+            if (progress.has(op, Progress::begun) && schedule.operations[op].kind() == Kind::send)
+                sends.push_back(op);
+            op = blocker[op];
+        } while (op != at);
+        return true;
+    });
+    std::sort(sends.begin(), sends.end());
+    return sends;
+}
+
+Error deadlock(const Schedule &schedule, const Progress &progress,
+               const std::vector<std::uint32_t> &partner) {
+    const std::vector<std::uint32_t> blocker = blockers(schedule, progress, partner);
+    std::uint32_t circle = any;
+    const std::uint32_t lonely = each_circle(progress, blocker, [&](std::uint32_t at) {
+        circle = at;
+        return false;
+    });
+    if (circle != any) {
         // Only the operations that have begun are calls in which a rank hangs; the others wait behind them.
         std::string text;
         std::size_t count = 0;
         bool sends = false, synchronous = false;
-        std::uint32_t op = at;
+        std::uint32_t op = circle;
         do {
             const bool hangs = progress.has(op, Progress::begun);
             sends |= hangs && schedule.operations[op].kind() == Kind::send;
@@ -55,7 +86,7 @@ Error deadlock(const Schedule &schedule, const Progress &progress,
             if (hangs && count++ < 8)
                 text += (text.empty() ? "" : " waits for ") + schedule.describe(op);
             op = blocker[op];
-        } while (op != at);
+        } while (op != circle);
         if (count > 8)
             text += " and " + std::to_string(count - 8) + " more";
         return Error(

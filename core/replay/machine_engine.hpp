@@ -58,12 +58,14 @@ template <class Recorder, class More> class Engine {
 
     Prediction run() {
         start();
-        while (!queue_.empty()) {
-            queue_.fetch([this](const Event &event) { fetch_operation(event); },
-                         [this](const Event &event) { fetch_rank(event); });
-            serve(queue_.pop());
-            release();
-        }
+        do {
+            while (!queue_.empty()) {
+                queue_.fetch([this](const Event &event) { fetch_operation(event); },
+                             [this](const Event &event) { fetch_rank(event); });
+                serve(queue_.pop());
+                release();
+            }
+        } while (let_sends_go());
         if (!progress_.all_ended())
             throw deadlock(schedule_, progress_, blockers());
         return finish();
@@ -73,10 +75,38 @@ template <class Recorder, class More> class Engine {
     /// What each message operation waits for if it does not end.
     std::vector<std::uint32_t> blockers() {
         std::vector<std::uint32_t> partner = partners_of(steps_);
+        if constexpr (Recorder::in_windows) // a send that was not read comes with the rest of its rank
+            for (std::uint32_t op = 0; op < partner.size(); ++op)
+                if (steps_[op].kind() == Kind::receive && partner[op] == any)
+                    partner[op] = schedule_.first[steps_[op].peer + 1] - 1;
         if constexpr (More::any)
             more_.paths.tell_blockers(
                 steps_, [this](std::uint32_t op) { return progress_.has(op, Progress::begun); }, partner);
         return partner;
+    }
+
+    /// Nothing can go on: the sends in circles end as if they were buffered; their messages travel when their
+    /// receives are there.
+    /// @return whether there were any
+    bool let_sends_go() {
+        if (!schedule_.recorded || progress_.all_ended())
+            return false;
+        const std::vector<std::uint32_t> sends = waiting_sends(schedule_, progress_, blockers());
+        for (const std::uint32_t send : sends) {
+            end(send);
+            recorder_.let_go(send);
+        }
+        let_go_ += sends.size();
+        release();
+        return !sends.empty();
+    }
+    /// Whether a send has ended because it was let go, and not as its message has left.
+    bool is_under_way(std::uint32_t op) {
+        return let_go_ > 0 && steps_[op].kind() == Kind::send && progress_.has(op, Progress::ended) &&
+               !cost_of_send(op).eager && !has_left_entirely(op);
+    }
+    bool has_left_entirely(std::uint32_t send) const {
+        return (progress_.bits(send) & (has_left | core_is_done)) == (has_left | core_is_done);
     }
 
     friend ResourceSteps<Engine>;
@@ -460,9 +490,14 @@ template <class Recorder, class More> class Engine {
 
     /// A rendezvous send ends when its last byte has left and its processor has done its part.
     void finish_send(std::uint32_t send, std::uint32_t part) {
-        const std::uint32_t bits = progress_.bits(send) |= part;
-        if ((bits & (has_left | core_is_done)) == (has_left | core_is_done))
-            end(send);
+        progress_.bits(send) |= part;
+        if (!has_left_entirely(send))
+            return;
+        if (!progress_.has(send, Progress::ended))
+            return end(send);
+        first_processor(steps_[send].rank).finish =
+            now_; // it was let go before; the rank is not over till now
+        recorder_.ended(send, now_);
     }
 
     // Order of a rank's operations -------------------------------------------------------------------------
@@ -551,6 +586,7 @@ template <class Recorder, class More> class Engine {
         if constexpr (More::any)
             for (const Passage &port : more_.paths.ports())
                 result.ports.push_back(port.load);
+        result.let_go = let_go_;
         result.channels = std::move(channels_);
         if constexpr (More::any)
             steps().finish_shared(result);
@@ -573,6 +609,7 @@ template <class Recorder, class More> class Engine {
     std::vector<ChannelLoad> channels_;
     std::vector<std::uint32_t> releasing_;
     Picoseconds now_ = 0;
+    std::uint64_t let_go_ = 0; ///< sends
     [[no_unique_address]] Recorder recorder_;
     [[no_unique_address]] More more_;
 };

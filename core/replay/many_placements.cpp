@@ -22,7 +22,13 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
 ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
                                 const machine::Machine &machine, const machine::Layout &layout) {
     ServiceOrder order;
-    replay_on_machine(schedule, matching, machine, layout, order);
+    if (const Prediction replayed = replay_on_machine(schedule, matching, machine, layout, order);
+        replayed.let_go > 0) {
+        ScreenProgram
+            none; // what a send was let go for is done before the send's message is: no static order
+        none.let_go = replayed.let_go;
+        return none;
+    }
     if (!schedule.wildcards)
         return screen_program(schedule, matching.steps, order, machine);
     return screen_program(schedule, steps_on_machine(schedule, matching, machine, layout), order, machine);
@@ -56,8 +62,10 @@ std::vector<Picoseconds> Screen::operator()(const Schedule &schedule, const Matc
                                             std::span<const machine::Layout> layouts, unsigned threads) {
     if (layouts.empty())
         return {};
-    return screen(program_of(schedule, matching, machine, layouts.front())->program, machine, layouts,
-                  threads);
+    const auto kept = program_of(schedule, matching, machine, layouts.front());
+    if (kept->program.let_go > 0)
+        return makespans(schedule, matching, machine, layouts, threads);
+    return screen(kept->program, machine, layouts, threads);
 }
 
 } // namespace rankwise::replay

@@ -32,7 +32,8 @@ std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Mac
                                 std::span<const machine::Layout> layouts, unsigned threads);
 
 /// @brief Screens placements in the order that the first one's replay has, and keeps what it worked out for
-/// that: calls that begin with the same placement on the same machine go straight to the static passes.
+/// that: calls that begin with the same placement on the same machine go straight to the static passes. Where
+/// sends were let go in that replay, all placements are replayed.
 class Screen {
   public:
     /// @param[in] schedule, matching the same at all calls

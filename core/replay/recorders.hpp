@@ -26,6 +26,7 @@ struct NoRecorder {
     void on_rx(std::uint32_t, Picoseconds) {}
     void arrived(std::uint32_t, Picoseconds) {}
     void ended(std::uint32_t, Picoseconds) {}
+    void let_go(std::uint32_t) {}
     void slowed(std::uint32_t, Picoseconds, Picoseconds) {}
 };
 
@@ -108,6 +109,8 @@ struct TimelineRecorder : NoRecorder {
     void on_rx(std::uint32_t receive, Picoseconds start) { timeline.operations[receive].on_rx = start; }
     void arrived(std::uint32_t receive, Picoseconds now) { timeline.operations[receive].arrives = now; }
     void ended(std::uint32_t op, Picoseconds now) { timeline.operations[op].end = now; }
+    /// @param[in] send that has ended although its receive is not there
+    void let_go(std::uint32_t send) { timeline.operations[send].let_go = true; }
     /// @param[in] memory, interrupted how much longer a job of `op` took, by cause
     void slowed(std::uint32_t op, Picoseconds memory, Picoseconds interrupted) {
         timeline.operations[op].memory += memory;

@@ -64,6 +64,7 @@ struct ScreenProgram {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs; ///< ranks that exchange messages
     std::vector<std::uint64_t> sizes;                           ///< as of `Step::message`
     std::uint32_t slots = 0;
+    std::uint64_t let_go = 0; ///< sends of the replay, see Prediction; with any there are no instructions
     std::uint32_t ranks = 0, cpus = 1, nics = 1;
 };
 

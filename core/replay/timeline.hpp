@@ -31,6 +31,7 @@ struct OperationTimes {
     /// message's parts, at a send to hand them over, at a receive to read them; and the operation until then.
     Picoseconds resumed = 0;
     std::uint32_t resumed_after = any;
+    bool let_go = false; ///< of a send: what comes after it did not wait for its message
 };
 
 /// @brief What a replay did at what time, for every operation.

@@ -13,6 +13,7 @@ TraceWindow::TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
     : computation(run.ranks.size()), size_(size),
       builder_(static_cast<std::uint32_t>(run.ranks.size()), "event") {
     schedule.origin_word = was_.origin_word = "event";
+    schedule.recorded = was_.recorded = true;
     schedule.first.assign(run.ranks.size() + 1, 0);
     ranks_.reserve(run.ranks.size());
     std::vector<std::uint32_t> all;
@@ -55,7 +56,7 @@ void TraceWindow::keep(std::span<const std::uint8_t> states) {
             const Step &step = steps[op];
             const bool is_over =
                 step.kind() == rest ||
-                ((states[op] & ended) != 0 &&
+                ((states[op] & (ended | under_way)) == ended &&
                  (step.kind() != Kind::send || step.partner == any || (states[step.partner] & arrived) != 0));
             if (!is_over)
                 change_.now[op] = ranks_[r].kept++;

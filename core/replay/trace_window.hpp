@@ -30,7 +30,12 @@ namespace rankwise::replay {
 class TraceWindow {
   public:
     /// What the replay says of each operation.
-    enum : std::uint8_t { begun = 1, ended = 2, arrived = 4 /* of a receive: its message */ };
+    enum : std::uint8_t {
+        begun = 1,
+        ended = 2,
+        arrived = 4 /* of a receive: its message */,
+        under_way = 8 /* of a send that was let go */
+    };
 
     /// The kind of a rank's rest.
     static constexpr Kind rest = Kind{0};

@@ -19,20 +19,44 @@ def message(rank, call, peer, size):
     rank.event(call, 1000, 100, payload + u(size))
 
 
-def test_a_deadlock_names_ranks_and_calls(tmp_path, capsys):
-    # GIVEN two ranks that send to each other first, which went well because the messages were buffered
+def head_to_head(path):
     ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
     for me, rank in enumerate(ranks):
         message(rank, "MPI_Send", 1 - me, 100000)
         message(rank, "MPI_Recv", 1 - me, 100000)
-    recording = write_recording(tmp_path / "x.rw", ranks)
+    return write_recording(path, ranks)
+
+
+def test_ranks_that_would_wait_for_each_other_for_ever_go_on_and_that_is_said(tmp_path, capsys):
+    # GIVEN two ranks that send to each other first, which went well because the messages were buffered
+    recording = head_to_head(tmp_path / "x.rw")
     # WHEN all messages are rendezvous
-    words = [str(recording), "--machine", MACHINE, "--nodes", "2x1", "--set", "network.S=0"]
-    assert main(["predict", *words]) == 1
+    words = [str(recording), "--machine", MACHINE, "--nodes", "2x1", "--set", "network.S=0", "--json"]
+    assert main(["predict", *words]) == 0
+    # THEN the sends do not wait, and it says so
+    out = capsys.readouterr()
+    assert "warning: 2 sends did not wait for their receive: in the recorded order ranks" in out.err
+    assert json.loads(out.out)["placements"][0]["sends_let_go"] == 2
+    plain = "L=1us,o=1us,g=0,G=0.01,O=0,S=0"
+    assert main(["predict", str(recording), "--loggops", plain, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plain"]["sends_let_go"] == 2
+    # AND where they fit into buffers nothing is said
+    assert main(["predict", *words[:-2], "network.S=1e6", "--json"]) == 0
+    assert "did not wait" not in capsys.readouterr().err
+
+
+def test_a_deadlock_names_ranks_and_calls(tmp_path, capsys):
+    # GIVEN two ranks that both receive first, which no run can have done
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for me, rank in enumerate(ranks):
+        message(rank, "MPI_Recv", 1 - me, 100000)
+        message(rank, "MPI_Send", 1 - me, 100000)
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    assert main(["predict", str(recording), "--machine", MACHINE, "--nodes", "2x1"]) == 1
     # THEN the circle is told, in MPI's words
     error = capsys.readouterr().err
-    assert f"error: `{recording}`: deadlock: rank 0, event 0 (MPI_Send): `send 100000b to 1" in error
-    assert "waits for rank 1, event 0 (MPI_Send): `send 100000b to 0" in error
+    assert f"error: `{recording}`: deadlock: rank 0, event 0 (MPI_Recv): `recv 100000b from 1" in error
+    assert "waits for rank 1, event 0 (MPI_Recv): `recv 100000b from 0" in error
     assert "hint:" in error
 
 

@@ -311,6 +311,10 @@ def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal:
     """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
     from dataclasses import replace
 
+    from rankwise.replay.omitted import let_go_text
+
+    if most := max(each.prediction.let_go for each in candidates):
+        terminal.warning(let_go_text(most), "let-go")
     try:
         return [
             replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates

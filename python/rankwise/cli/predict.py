@@ -237,6 +237,7 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
 
     prediction = predict_plain(source.schedule, LogGOPS.parse(args.loggops))
     found = {} if args.no_losses else gains(source.schedule, prediction)
+    _say_let_go(terminal, [prediction.let_go])
     if terminal.as_json:
         terminal.json(document(args.input, source, [], Switches(), [], plain=(prediction, found)))
         return
@@ -294,6 +295,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if len(outcomes) == 1 and not sweep and has_timeline and (args.perfetto or not args.no_losses):
         outcomes = [_explained(args, terminal, outcomes[0])]
     swept = (sweep, _swept(terminal, sweep, cases, outcomes)) if sweep else None
+    _say_let_go(terminal, [each.prediction.let_go for each in outcomes])
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
 
@@ -307,8 +309,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         show_sweep(terminal, source, *swept, [_label(each, cases) for each in outcomes])
     else:
         show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
-    not_modelled = sorted({name for case in cases for name in case.predictor.not_modelled})
-    if not_modelled:
+    if not_modelled := sorted({name for case in cases for name in case.predictor.not_modelled}):
         terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
     for case in cases if source.kind == "recording" else []:
         if case.predictor.slows_computation and not fits(source.recorded, case.topology):
@@ -319,6 +320,14 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     elif len(outcomes) == 1:
         # GOAL text has no messages table to search with.
         terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
+
+
+def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
+    """How many sends did not wait, in the prediction in which these were most."""
+    from rankwise.replay.omitted import let_go_text
+
+    if most := max(sends, default=0):
+        terminal.warning(let_go_text(most), "let-go")
 
 
 def _warn_of_model_error(terminal: Terminal, case: _Case, not_modelled: dict[str, float]) -> None:

@@ -59,6 +59,7 @@ class CandidateEntry(msgspec.Struct):
     """A placement that was judged.
 
     `search_objective_s` is what the search went by, a stand-in for communication time that only orders placements.
+    `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
     `network_share` is the part of the messages that crosses the network, null where there are none.
     """
 
@@ -71,6 +72,7 @@ class CandidateEntry(msgspec.Struct):
     sharing: SharingEntry
     search_objective_s: float
     placement: PlacementFile
+    sends_let_go: int = 0
 
 
 class ScreeningEntry(msgspec.Struct):
@@ -135,6 +137,7 @@ def document(
                 "sharing": asdict(sharing(each.placement, topology, machine)),
                 "search_objective_s": each.surrogate_s,
                 "placement": to_dict(each.placement),
+                "sends_let_go": each.prediction.let_go,
             }
             for each in candidates
         ],

@@ -183,6 +183,7 @@ class PlacementOutcome(msgspec.Struct):
     neither a number of the machine has one nor a recorded run is known, `tie_order` for estimates and for one rank.
     `waiting_s` splits each rank's waiting by cause; it and `critical_path` are null where several predictions are
     compared. `switch_ports` are the 100 that were busy longest, none where the machine names no switches.
+    `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
     """
 
     name: str
@@ -200,6 +201,7 @@ class PlacementOutcome(msgspec.Struct):
     losses: list[LossEntry] | None
     waiting_s: dict[str, list[float]] | None
     critical_path: PathEntry | None
+    sends_let_go: int = 0
 
 
 class PlainOutcome(msgspec.Struct):
@@ -210,6 +212,7 @@ class PlainOutcome(msgspec.Struct):
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     gains_s: dict[str, float]
+    sends_let_go: int = 0
 
 
 class SweepOutcome(msgspec.Struct):
@@ -326,6 +329,7 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         if outcome.waiting
         else None,
         critical_path=_path(outcome.path) if outcome.path else None,
+        sends_let_go=prediction.let_go,
     )
 
 
@@ -359,6 +363,7 @@ def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
         rank={f"{part}_s": values.tolist() for part, values in parts.items()},
         gains_s=gains,
+        sends_let_go=prediction.let_go,
     )
 
 

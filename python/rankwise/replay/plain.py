@@ -97,12 +97,14 @@ class PlainPrediction:
         makespan_s: When the last rank ends.
         finish_s: When each rank ends.
         parts_s: What each rank's time consists of, by part (as `Prediction.parts_s`).
+        let_go: As `Prediction.let_go`.
     """
 
     parameters: LogGOPS
     makespan_s: float
     finish_s: np.ndarray
     parts_s: dict[str, np.ndarray]
+    let_go: int = 0
 
     @property
     def waiting_s(self) -> np.ndarray:
@@ -121,7 +123,7 @@ def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> Plain
         arguments["S_bytes"] = _UNLIMITED
     result = schedule.replay_loggops(**arguments)
     parts_s = {part: times for part, times in result.parts_s.items() if part in _PARTS}
-    return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s)
+    return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s, result.let_go)
 
 
 def gains(schedule: _core.replay.Schedule, prediction: PlainPrediction) -> dict[str, float]:

@@ -49,6 +49,8 @@ class Prediction:
         not_modelled: Names of the machine's resources that the replay leaves out.
         ports: What passed the switches, where the machine names them.
         interval: Where the makespan lies as far as the machine's numbers are known; `None` if it was not asked for.
+        let_go: Sends of a recording that did not wait for their receive, because in the recorded order ranks would wait
+            for each other for ever.
     """
 
     placement: Placement
@@ -61,6 +63,7 @@ class Prediction:
     ports: PortLoads | None = None
     shared: tuple[SharedLoad, ...] = ()
     interval: Interval | None = None
+    let_go: int = 0
 
     @property
     def waiting_s(self) -> np.ndarray:
@@ -201,6 +204,7 @@ class Predictor:
             shared=tuple(self._sharing.loads(result.shared, self.topology_of(placement), placement)),
             not_modelled=self.not_modelled,
             ports=PortLoads.of(self._network, result.ports) if self._network else None,
+            let_go=result.let_go,
         )
 
     def makespans_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
