@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,9 +20,12 @@ from sharing_reference import Memory, Shared
 from traced import ranks_of
 
 from rankwise import _core
+from rankwise.cli import main
+from rankwise.lab.validation import cases
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import read
 
+MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 L, O_SEND, O_RECEIVE, SIZE = 1000, 100, 30, 100
 WINDOWS = [1, 20, 10**6]
 
@@ -164,3 +170,29 @@ def test_engines_let_the_same_sends_go(tmp_path, seed, ranks, handshake, in_call
     other = schedule.replay_on_machine(**{**shared(place), "handshake": handshake})
     assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
     schedule.replay_loggops(L_s=1e-6, o_s=1e-7, g_s=0, G_s_per_byte=1e-9, O_s_per_byte=0, S_bytes=0)
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_hpl_with_lookahead_is_predicted_where_no_message_is_eager(mpi, tmp_path, capfd):
+    # GIVEN a real program that receives what its probes find
+    program = mpi.mpiexec.with_name("xhpl")
+    if not program.exists():
+        pytest.skip("no xhpl beside mpiexec; tests/install_hpl.sh makes one")
+    text = cases._HPL_INPUT.format(order=600, block=40, rows=2, columns=2)
+    text = text.replace("1            lookahead\n0\n", "1            lookahead\n1\n")
+    for file in ("HPL.dat", "hpccinf.txt"):
+        (tmp_path / file).write_text(text)
+    libraries = {"LD_LIBRARY_PATH": str(mpi.mpiexec.parents[1] / "lib")}
+    command = [sys.executable, "-m", "rankwise", "record", "--trace", "-o", "hpl.rw", "--"]
+    subprocess.run(
+        [*command, *mpi.launch(4, program)], cwd=tmp_path, env=mpi.environment() | libraries, check=True
+    )
+    # WHEN it is predicted for nodes between which all messages are rendezvous
+    words = ["predict", str(tmp_path / "hpl.rw"), "--machine", MACHINE, "--set", "network.S=0", "--json"]
+    for nodes in ("4x1", "2x2"):
+        capfd.readouterr()
+        assert main([*words, "--nodes", nodes, "--no-losses"]) == 0
+        # THEN it comes to its end, whether or not sends had to be let go
+        (one,) = json.loads(capfd.readouterr().out)["placements"]
+        assert one["makespan_s"] > 0 and one["sends_let_go"] >= 0
