@@ -81,6 +81,7 @@ nb::dict to_dict(trace::EventColumns &&columns) {
 #define COLUMN(name) dict[#name] = to_numpy(std::move(columns.name))
     COLUMN(kind);
     COLUMN(gap_ticks);
+    COLUMN(gap_cpu_ns);
     COLUMN(duration_ticks);
     COLUMN(comm);
     COLUMN(send_peer);

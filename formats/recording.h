@@ -91,8 +91,10 @@ enum rw_trace_coding {
     RW_TRACE_PLAIN = 0,     /* event by event; all there was in version 1 */
     RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks; not written any more */
     RW_TRACE_QUANTISED = 2, /* repetitions left out, times rounded; not written any more */
-    RW_TRACE_EXACT_CHANGES = 3,    /* as 1, and what is new by what it changes */
-    RW_TRACE_QUANTISED_CHANGES = 4 /* as 2, and what is new by what it changes */
+    RW_TRACE_EXACT_CHANGES = 3,     /* as 1, and what is new by what it changes; not written any more */
+    RW_TRACE_QUANTISED_CHANGES = 4, /* as 2, and what is new by what it changes; not written any more */
+    RW_TRACE_EXACT_GAPS = 5,        /* as 3, and the processor time of gaps */
+    RW_TRACE_QUANTISED_GAPS = 6     /* as 4, and the processor time of gaps */
 };
 
 /* One thread of one MPI process. World rank and size are those of MPI_COMM_WORLD. */
@@ -324,10 +326,15 @@ struct rw_rank_run {
  *            | RW_TOKEN_FORGET                                            all is as at the start but for the carried rests
  *            | RW_TOKEN_CHANGED_BY    base changes times                  a new one, by differences from another
  *            | RW_TOKEN_CHANGED_TO    base changes times                  a new one, by the numbers that differ
+ *            | RW_TOKEN_GAP_CPU u cpu                                     no event, but of the next one's gap
  *
  * A run that is cut short (its writer was killed) may end before the n events have come. `n` counts on while they come.
  *
- * The last two are of the codings "by what it changes", and RW_TOKEN_SCHED counts 2^RW_SCHED_COARSE_SHIFT ns there. Base is
+ * RW_TOKEN_GAP_CPU is of the codings that have "the processor time of gaps": how long the thread was on a core during the
+ * gap of the next event of a call, in 2^RW_SCHED_UNIT_SHIFT ns. It is there where the thread shares its core, for gaps
+ * of more than about 0.1 ms; not for those of polls, and not for gaps under 1 ms that the thread had nearly all of its core.
+ *
+ * The two of changes are of the codings "by what it changes" and later ones, and RW_TOKEN_SCHED counts 2^RW_SCHED_COARSE_SHIFT ns there. Base is
  * `u 0` for the shape that is expected here, else `u 1 + kind` for the last shape of that kind that came. A shape's payload
  * is numbers, whatever they mean; it must be of as many as the base's, at most RW_MOST_CHANGED of them:
  *
@@ -370,7 +377,8 @@ enum rw_trace_token {
     RW_TOKEN_FORGET = 243,
     RW_TOKEN_SCHED = 244,
     RW_TOKEN_CHANGED_BY = 245,
-    RW_TOKEN_CHANGED_TO = 246
+    RW_TOKEN_CHANGED_TO = 246,
+    RW_TOKEN_GAP_CPU = 247
 };
 #define RW_MODEL_SHAPES 4096u
 #define RW_MODEL_SHAPE_BYTES 1024u

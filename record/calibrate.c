@@ -61,7 +61,7 @@ static void prepare(struct trial *trial, const struct rw_thread *like) {
     thread->rank = &thread->own_rank;
     thread->totals = thread->own_totals;
     thread->progress = &thread->own_progress;
-    thread->next_sample = UINT64_MAX;
+    thread->next_sample = thread->gap_due = UINT64_MAX;
     thread->timed = like->timed;
     thread->traced = rw_process.traced;
     thread->full = 1;

@@ -79,7 +79,7 @@ void rw_process_prepare(const struct rw_library *library) {
     rw_process.timed = !asked_for("RANKWISE_COUNTS", "1");
     rw_process.sited = asked_for("RANKWISE_SITES", "1");
     rank->flags = (rw_process.traced ? RW_TRACED | RW_TRACED_PARENTS : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
-    rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT_CHANGES : RW_TRACE_QUANTISED_CHANGES;
+    rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT_GAPS : RW_TRACE_QUANTISED_GAPS;
     rank->trace_unit_shift = RW_UNIT_SHIFT;
     note_window(rank);
     note_phase(rank);
@@ -145,6 +145,7 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     /* What the recorder itself took belongs to no one. */
     thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
     thread->rank->recorder_ticks += rw_process.init_ticks - begin;
+    rw_await_gap(thread, rw_process.init_ticks);
 }
 
 void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks) {
@@ -171,6 +172,7 @@ void rw_process_finish(struct rw_thread *thread, uint64_t now) {
         return;
     if (!rw_process.timed)
         now = rw_ticks();
+    thread->sample_due = 0;
     rw_sample(thread, now);
     if (thread->traced)
         rw_trace_flush(thread);

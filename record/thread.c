@@ -12,8 +12,6 @@
 #include "storage.h"
 #include "trace.h"
 
-/* Reading schedstat takes about 4 us; every 10 ms that is 0.04 % of the time. */
-#define SAMPLE_INTERVAL_NS 10000000u
 /* Before the tick rate is known: between 2 and 100 ms on any machine. */
 #define FIRST_INTERVAL_TICKS 10000000u
 
@@ -53,6 +51,7 @@ static struct rw_thread *take_over_ended(void) {
         int available = 1;
         if (__atomic_compare_exchange_n(&thread->available, &available, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             thread->busy = 0;
+            thread->gap_due = UINT64_MAX; /* it has another processor time */
             return thread;
         }
     }
@@ -67,7 +66,7 @@ static struct rw_thread *make_thread(void) {
     thread->rank = &thread->own_rank;
     thread->totals = thread->own_totals;
     thread->progress = &thread->own_progress;
-    thread->next_sample = UINT64_MAX;
+    thread->next_sample = thread->gap_due = UINT64_MAX;
     thread->timed = rw_process.timed;
     thread->numbered = (uint64_t)__atomic_fetch_add(&threads_made, 1, __ATOMIC_RELAXED) << RW_NUMBER_BITS;
     thread->next = rw_all_threads();
@@ -133,13 +132,14 @@ static void sample(struct rw_thread *thread, uint64_t now) {
     struct rw_rank *rank = thread->rank;
     rw_relate_clocks(rank);
     uint64_t elapsed_ns = rank->last_monotonic_ns - rank->first_monotonic_ns;
-    if (elapsed_ns > SAMPLE_INTERVAL_NS / 10)
+    if (elapsed_ns > RW_SAMPLE_INTERVAL_NS / 10)
         thread->sample_interval = (uint64_t)((double)(rank->last_ticks - rank->first_ticks) / (double)elapsed_ns *
-                                             SAMPLE_INTERVAL_NS);
-    thread->next_sample = now + thread->sample_interval;
+                                             RW_SAMPLE_INTERVAL_NS);
+    thread->sample_due = now + thread->sample_interval;
     uint64_t cpu_ns, wait_ns;
     if (thread->schedstat_missing || read_schedstat(&cpu_ns, &wait_ns) != 0) {
         thread->schedstat_missing = 1;
+        thread->shares_core = 0;
         return;
     }
     uint64_t cpu = cpu_ns - thread->schedstat_cpu_ns, wait = wait_ns - thread->schedstat_wait_ns;
@@ -148,6 +148,7 @@ static void sample(struct rw_thread *thread, uint64_t now) {
     rank->cpu_ns += cpu;
     rank->runqueue_wait_ns += wait;
     rank->schedstat_samples++;
+    thread->shares_core = thread->timed && wait > cpu / 64;
     if (thread->traced)
         rw_trace_sched(thread, wait, cpu);
 }
@@ -164,22 +165,19 @@ static void pass_window(struct rw_thread *thread, uint64_t now) {
     rw_trace_flush(thread);
     thread->traced = 0;
     thread->windowed = 0;
-    thread->next_sample = thread->sample_due;
 }
 
 void rw_sample(struct rw_thread *thread, uint64_t now) {
-    if (RW_UNLIKELY(thread->windowed)) {
+    const int by_time = thread->timed || thread->windowed;
+    if (RW_UNLIKELY(thread->windowed))
         pass_window(thread, now);
-        if (now < thread->sample_due)
-            return;
+    if (now >= thread->sample_due || !by_time) {
+        uint64_t begin = rw_ticks();
+        sample(thread, now);
+        thread->rank->recorder_ticks += rw_ticks() - begin;
     }
-    uint64_t begin = rw_ticks();
-    sample(thread, now);
-    thread->rank->recorder_ticks += rw_ticks() - begin;
-    if (thread->windowed) {
-        thread->sample_due = thread->next_sample;
-        thread->next_sample = 0;
-    }
+    rw_await_gap(thread, now);
+    thread->next_sample = thread->windowed ? 0 : rw_next_await(thread);
 }
 
 /* The rank's record and totals, prepared in full before readers can see them. */
@@ -206,8 +204,9 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->last_end = rw_process.init_ticks;
     if (read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
         thread->schedstat_missing = 1;
+    thread->shares_core = thread->timed && !thread->schedstat_missing;
     thread->sample_interval = FIRST_INTERVAL_TICKS;
-    thread->next_sample = rank->last_ticks + thread->sample_interval;
+    thread->next_sample = thread->sample_due = rank->last_ticks + thread->sample_interval;
     if (!run) {
         rw_out_of_space(thread);
         return;
@@ -219,11 +218,10 @@ void rw_thread_store(struct rw_thread *thread) {
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
     thread->traced = rw_process.traced && rw_process.first_call <= 1 && (!rw_process.phase || thread->in_phase);
-    if (rw_process.first_call) {
+    if (rw_process.first_call)
         thread->windowed = 1;
-        thread->sample_due = thread->next_sample;
-        thread->next_sample = 0;
-    }
+    rw_await_gap(thread, rank->last_ticks);
+    thread->next_sample = thread->windowed ? 0 : rw_next_await(thread);
     thread->sited = rw_process.sited;
     rw_storage_publish(run);
 }

@@ -14,6 +14,9 @@
 struct rw_communicator;
 struct rw_trace_model;
 
+/* Reading schedstat takes about 4 us; every 10 ms that is 0.04 % of the time. */
+#define RW_SAMPLE_INTERVAL_NS 10000000u
+
 /* Direct-mapped cache of what the library says about datatypes. */
 #define RW_DATATYPE_SLOTS 64
 struct rw_datatype_slot {
@@ -66,6 +69,7 @@ struct rw_thread {
     struct rw_call_total *totals;
     struct rw_progress *progress;
     uint64_t next_sample; /* ticks */
+    uint64_t gap_due;     /* a gap that lasts until then is measured (gaps.c); UINT64_MAX: none */
     int timed;
     int traced;
     int sited; /* places of calls are kept */
@@ -84,6 +88,7 @@ struct rw_thread {
 
     /* Trace: the end of the last event, and polls since then. */
     uint64_t last_end, poll_count, poll_gap, poll_ticks;
+    uint64_t measured_at, measured_ns; /* processor time of the gap that ended there; 0: none */
     unsigned char *trace_at, *trace_limit;
     struct rw_chunk_header *trace_run;
     uint64_t trace_runs;
@@ -112,12 +117,13 @@ struct rw_thread {
     struct rw_recent_collective recent_collectives[RW_RECENT_COLLECTIVES];
     int full; /* the file system had no space: nothing new is stored */
 
-    /* Only a range of calls is traced: every call ends in rw_sample() then, and the next sample is due here. */
-    int windowed;
-    uint64_t calls_seen, sample_due;
+    int windowed; /* only a range of calls is traced: every call ends in rw_sample() then */
+    uint64_t calls_seen;
     int in_phase; /* the one that is traced */
 
-    uint64_t sample_interval; /* ticks */
+    uint64_t sample_interval, sample_due; /* ticks */
+    int shares_core;                      /* as far as is known: its gaps are measured where it is traced */
+    uint64_t cpu_read_at, cpu_read_ns;    /* ticks, and the thread's processor time then */
     uint64_t schedstat_cpu_ns, schedstat_wait_ns; /* as last read */
     int schedstat_missing;
 
@@ -166,9 +172,23 @@ static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame, uns
     return thread->busy != 0 && frame + sizeof(uintptr_t) * stacked < thread->busy;
 }
 
+/** @brief A call begins after a gap that may be worth measuring. */
+RW_HIDDEN void rw_measure_gap(struct rw_thread *thread, uint64_t begin);
+
+/** @brief A call has ended: a gap that is to be measured may begin. */
+RW_HIDDEN void rw_await_gap(struct rw_thread *thread, uint64_t end);
+
+/** @return when rw_await_gap() is to be called next */
+RW_HIDDEN uint64_t rw_next_await(const struct rw_thread *thread);
+
 static inline uint64_t rw_enter(struct rw_thread *thread, uintptr_t frame) {
     thread->busy = frame;
-    return RW_LIKELY(thread->timed) ? rw_ticks() : 0;
+    if (RW_UNLIKELY(!thread->timed))
+        return 0;
+    const uint64_t begin = rw_ticks();
+    if (RW_UNLIKELY(begin >= thread->gap_due))
+        rw_measure_gap(thread, begin);
+    return begin;
 }
 
 /** @brief Say in the file which call the thread is in, should it never come back; and that it did. */

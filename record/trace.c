@@ -128,7 +128,23 @@ static int flush_polls(struct rw_thread *thread) {
     return 0;
 }
 
-unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes) {
+/* Of the gap before the event that follows; after polls or a call that failed it is another gap's. */
+static int put_gap_cpu(struct rw_thread *thread, uint64_t begin) {
+    const int wanted = thread->measured_at && thread->measured_at == begin;
+    thread->measured_at = 0;
+    if (!wanted)
+        return 0;
+    if (!has_room(thread, BESIDE_BYTES) && next_run(thread, BESIDE_BYTES) != 0)
+        return -1;
+    unsigned char *at = thread->trace_at;
+    *at++ = RW_TOKEN_GAP_CPU;
+    at = rw_put_u(at, (thread->measured_ns + (1u << RW_SCHED_UNIT_SHIFT) / 2) >> RW_SCHED_UNIT_SHIFT);
+    thread->model->repeats = NULL;
+    written(thread, at);
+    return 0;
+}
+
+unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes, uint64_t begin) {
     if (thread->shape_bytes < bytes) {
         const uint64_t wanted = bytes < FIRST_SHAPE_BYTES ? FIRST_SHAPE_BYTES : bytes + bytes / 2;
         unsigned char *buffer = map_memory(wanted);
@@ -139,7 +155,8 @@ unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes) {
             thread->shape_bytes = wanted;
         }
     }
-    if (thread->trace_lost || !open_model(thread) || thread->shape_bytes < bytes || flush_polls(thread) != 0) {
+    if (thread->trace_lost || !open_model(thread) || thread->shape_bytes < bytes || flush_polls(thread) != 0 ||
+        put_gap_cpu(thread, begin) != 0) {
         count_lost(thread);
         return NULL;
     }
@@ -164,7 +181,7 @@ static unsigned char *put_scheduler_ns(unsigned char *at, uint64_t *left) {
 }
 
 static void put_samples(struct rw_thread *thread) {
-    if (!rw_trace_prepare(thread, 0))
+    if (!rw_trace_prepare(thread, 0, 0))
         return;
     if (!has_room(thread, BESIDE_BYTES) && next_run(thread, BESIDE_BYTES) != 0) {
         count_lost(thread);

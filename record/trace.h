@@ -30,10 +30,12 @@ static inline unsigned char *rw_put_z(unsigned char *at, int64_t value) {
 }
 
 /**
- * @brief What rw_trace_begin() does not do itself: write polls out, make room for a long shape, count what is lost.
+ * @brief What rw_trace_begin() does not do itself: write polls and the gap's processor time out, make room for a long
+ * shape, count what is lost.
+ * @param begin of the call, 0 if no event of a call follows.
  * @return where the shape goes, or NULL if nothing is traced any more.
  */
-RW_HIDDEN unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes);
+RW_HIDDEN unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes, uint64_t begin);
 
 /**
  * @brief Begin an event of a call.
@@ -44,8 +46,8 @@ static inline unsigned char *rw_trace_begin(struct rw_thread *thread, unsigned c
                                             uint64_t numbers) {
     unsigned char *at = thread->shape_buffer;
     const uint64_t bytes = (1 + numbers) * RW_TRACE_NUMBER_BYTES;
-    if (RW_UNLIKELY(thread->poll_count || thread->trace_lost || thread->shape_bytes < bytes))
-        at = rw_trace_prepare(thread, bytes);
+    if (RW_UNLIKELY((thread->poll_count | thread->measured_at) || thread->trace_lost || thread->shape_bytes < bytes))
+        at = rw_trace_prepare(thread, bytes, begin);
     thread->event_kind = call;
     thread->event_gap = begin - thread->last_end;
     thread->event_duration = end - begin;

@@ -57,6 +57,7 @@ static void pass_phase(struct rw_thread *thread, int level, const void *first, u
     } else if (thread->stored && !thread->full) {
         thread->traced = 1;
         thread->last_end = end;
+        thread->next_sample = 0; /* a gap begins that may have to be measured */
     }
 }
 

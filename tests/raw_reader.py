@@ -51,8 +51,8 @@ class Thread:
     def events(self) -> list[dict]:
         """The events of the trace, as `rest` names what they say, with `gap` and `ticks`."""
         coding = self.info["trace_coding"]
-        assert coding in (3, 4)
-        return Coded(self.trace, coding == 3, self.info["trace_unit_shift"]).events
+        assert coding in (3, 4, 5, 6)
+        return Coded(self.trace, coding % 2 == 1, self.info["trace_unit_shift"]).events
 
     def count(self, call: str) -> int:
         """Calls of this function."""
@@ -266,6 +266,7 @@ class Coded:
     def __init__(self, runs: list[bytes], exact: bool, unit_shift: int):
         self.exact, self.unit_shift = exact, unit_shift
         self.events, self.taken, self.tokens = [], 0, 0
+        self.gap_cpu_ns = None
         self.forget()
         for run in runs:
             self.read(Numbers(run))
@@ -297,8 +298,12 @@ class Coded:
                 event = rest(numbers, numbers.u(), self.taken)
                 self.taken += "request" in event
                 self.events.append({"gap": numbers.u(), "ticks": numbers.u()} | event)
+                if event["call"] != "lost" and event["call"] != "poll":
+                    self.events[-1]["gap_cpu_ns"], self.gap_cpu_ns = self.gap_cpu_ns, None
             elif token == 243:
                 self.forget()
+            elif token == 247:
+                self.gap_cpu_ns = numbers.u() << 10
             elif token in (245, 246):
                 base = self.changed(numbers, token == 245)
                 self.codes.append(self.codes[base])
@@ -356,7 +361,8 @@ class Coded:
         event = rest(shape, kind, self.taken)
         assert shape.at == len(shape.data)
         self.taken += "request" in event
-        self.events.append({"gap": ticks[0], "ticks": ticks[1]} | event)
+        self.events.append({"gap": ticks[0], "ticks": ticks[1], "gap_cpu_ns": self.gap_cpu_ns} | event)
+        self.gap_cpu_ns = None
 
 
 def payload(numbers: Numbers, kind: str, call: str, taken: int) -> dict:

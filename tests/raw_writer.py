@@ -83,6 +83,11 @@ def changes_example():
     return coded_example() + by + b"\xf1\x00\x77" + to
 
 
+def gaps_example():
+    """Behind the changes: the first shape twice, 9 units of processor time in the gap of the first of them."""
+    return changes_example() + b"\xf7" + u(9) + b"\xf4" + u(1) + u(2) + b"\xf1\x00\x77" * 2
+
+
 @dataclass
 class Rank:
     """What one thread of one process writes down; one tick is one nanosecond."""

@@ -187,11 +187,13 @@ double RankReader::seconds(std::uint64_t ticks) const {
 void RankReader::compute(const Event &event) {
     const double gap_s = seconds(event.gap_ticks);
     const auto &parts = run_.surveyed.on_core[rank_];
-    const double on_core = is_long(event, gap_s) ? parts[std::min(sample_, parts.size() - 1)] : 1.0;
+    const double on_core_s = event.gap_cpu_ns >= 0   ? static_cast<double>(event.gap_cpu_ns) * 1e-9
+                             : is_long(event, gap_s) ? gap_s * parts[std::min(sample_, parts.size() - 1)]
+                                                     : gap_s;
     if (event.call_class == CallClass::poll && gap_s < spinning_gap_s * static_cast<double>(event.count))
         return;
     // Rest is carried on, so that many short gaps keep their sum.
-    rest_ps_ += gap_s * on_core * 1e12;
+    rest_ps_ += on_core_s * 1e12;
     const auto whole = static_cast<Picoseconds>(std::floor(rest_ps_));
     if (whole > 0) {
         program_.then(Operation::calc(whole));

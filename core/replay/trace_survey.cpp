@@ -18,7 +18,8 @@ using trace::Event;
 /// this.
 constexpr double shortest_interruption_s = 1e-3;
 
-/// What happened between two samples of schedstat, in seconds.
+/// What happened between two samples of schedstat, in seconds. Of gaps whose processor time was measured that
+/// is all that counts, as if they were short ones.
 struct Interval {
     double short_gaps = 0, long_gaps = 0, mpi = 0, cpu = 0, wait = 0;
 };
@@ -147,7 +148,10 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
             out.goes_by_nodes = out.goes_by_nodes || goes_by_nodes(library, event);
             out.operations += operations_of(event, rank, communicators);
             const double gap = static_cast<double>(event.gap_ticks) * seconds_per_tick;
-            (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;
+            if (event.gap_cpu_ns >= 0)
+                interval.short_gaps += static_cast<double>(event.gap_cpu_ns) * 1e-9;
+            else
+                (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;
             interval.mpi += static_cast<double>(event.duration_ticks) * seconds_per_tick;
             if (sizes_are_needed_of_all(event.kind)) {
                 const Communicator *c = communicators.find(rank, event.comm);

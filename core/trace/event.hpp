@@ -75,6 +75,7 @@ struct Event {
     CallClass call_class = CallClass::other;
     std::uint64_t gap_ticks = 0;      // since the end of the event before: computation
     std::uint64_t duration_ticks = 0; // inside the call
+    std::int64_t gap_cpu_ns = -1;     // processor time of the gap, -1 where it was not measured
     std::uint32_t comm = 0;           // index among the process's communicators
     bool reorder = false;
     Message send;

@@ -10,6 +10,7 @@ EventColumns decode(const PackedTrace &trace) {
         columns.kind.push_back(event.kind);
         columns.gap_ticks.push_back(event.gap_ticks);
         columns.duration_ticks.push_back(event.duration_ticks);
+        columns.gap_cpu_ns.push_back(event.gap_cpu_ns);
         columns.comm.push_back(event.comm);
         columns.send_peer.push_back(event.send.peer);
         columns.send_tag.push_back(event.send.tag);

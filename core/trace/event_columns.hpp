@@ -18,6 +18,7 @@ namespace rankwise::trace {
 struct EventColumns {
     std::vector<std::uint16_t> kind;
     std::vector<std::uint64_t> gap_ticks, duration_ticks;
+    std::vector<std::int64_t> gap_cpu_ns;
     std::vector<std::uint32_t> comm;
     std::vector<std::int32_t> send_peer, send_tag;
     std::vector<std::uint64_t> send_bytes;

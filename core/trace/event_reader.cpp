@@ -2,10 +2,17 @@
 #include "trace/event_reader.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "recording.h"
 
 namespace rankwise::trace {
+namespace {
+
+constexpr std::uint64_t most_gap_cpu_units =
+    static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) >> RW_SCHED_UNIT_SHIFT;
+
+} // namespace
 
 // Past the end, and in a number of more than 64 bits, these set `damaged_` and give 0: one check an event is
 // enough.
@@ -272,7 +279,18 @@ std::uint32_t EventReader::take_changed_shape(Event &event, bool differences) {
 }
 
 bool EventReader::by_changes() const {
-    return coding_ == RW_TRACE_EXACT_CHANGES || coding_ == RW_TRACE_QUANTISED_CHANGES;
+    return coding_ >= RW_TRACE_EXACT_CHANGES;
+}
+
+// Said of a gap, and then nothing of an event; a damaged number is no time.
+void EventReader::take_gap_cpu() {
+    while (!damaged_ && repeats_ == 0 && coding_ >= RW_TRACE_EXACT_GAPS && more() &&
+           static_cast<unsigned>(source_[position_]) == RW_TOKEN_GAP_CPU) {
+        ++position_;
+        const std::uint64_t units = take_unsigned();
+        damaged_ = damaged_ || units > most_gap_cpu_units;
+        gap_cpu_ns_ = static_cast<std::int64_t>(units << RW_SCHED_UNIT_SHIFT);
+    }
 }
 
 std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
@@ -287,7 +305,7 @@ std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
 }
 
 TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
-    if (coding_ == RW_TRACE_EXACT || coding_ == RW_TRACE_EXACT_CHANGES) {
+    if (coding_ % 2 == RW_TRACE_EXACT) {
         event.gap_ticks = take_unsigned();
         event.duration_ticks = take_unsigned();
         return {};
@@ -378,7 +396,7 @@ EventReader::EventReader(const PackedTrace &trace)
         model_.emplace();
     }
     // Of damaged records: a unit of more than a second, or a coding that no version knows.
-    if (coding_ > RW_TRACE_QUANTISED_CHANGES || unit_shift_ > 32) {
+    if (coding_ > RW_TRACE_QUANTISED_GAPS || unit_shift_ > 32) {
         damaged_ = !runs_.empty();
         problem_ = "the trace has a coding that is not known";
     }
@@ -402,11 +420,14 @@ bool EventReader::next(Event &event) {
         return false;
     }
     event = Event{};
-    const std::size_t start = position_;
-    if (model_) {
-        take_coded(event);
-    } else {
-        take_plain(event);
+    std::size_t start = position_;
+    take_gap_cpu();
+    if (!damaged_) {
+        if (!more()) {
+            return false;
+        }
+        start = position_;
+        model_ ? take_coded(event) : take_plain(event);
     }
     if (damaged_) {
         problem_ = "the trace is damaged or cut short after event " + std::to_string(events_) + " (byte " +
@@ -425,6 +446,9 @@ bool EventReader::next(Event &event) {
         break;
     default:
         break;
+    }
+    if (event.kind < RW_EVENT_FIRST) {
+        event.gap_cpu_ns = std::exchange(gap_cpu_ns_, -1);
     }
     ++events_;
     return true;

@@ -46,7 +46,7 @@ def test_gaps_and_durations_fill_the_time_from_init_to_the_end_of_finalize(trace
             thread.info["finalize_ticks"] - thread.info["init_ticks"],
             sum(v[1] for name, v in thread.totals.items() if name != "MPI_Init"),
         ]
-        if thread.info["trace_coding"] == 3:
+        if thread.info["trace_coding"] == 5:
             assert [until_finalize, inside] == measured
         else:
             # The bound that the format states: half of the longest, and a unit for each power of two.

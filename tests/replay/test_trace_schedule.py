@@ -5,7 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from raw_writer import FINALIZED, LOST, PARENTS, POLL, TRACED, Rank, RawFile, u, write_recording, z
+from raw_writer import (
+    CALL_NUMBERS,
+    FINALIZED,
+    LOST,
+    PARENTS,
+    POLL,
+    TRACED,
+    Rank,
+    RawFile,
+    u,
+    write_recording,
+    z,
+)
 from traced import ANY_SOURCE, PROC_NULL, Traced, ranks_of
 
 from rankwise.errors import RankwiseError
@@ -245,6 +257,31 @@ def test_time_in_the_run_queue_is_no_computation(goal_of):
     _, lines = goal_of([a])
     shown = [int(line.removeprefix("calc ")) for line in operations(lines[0])]
     assert shown == pytest.approx([5 * MS, 10 * MS], rel=1e-3)
+
+
+def test_computation_whose_processor_time_was_measured_took_that(goal_of):
+    a = Traced(0, 1, flags=FINALIZED | TRACED, coding=(5, 0))
+    shape = u(CALL_NUMBERS["MPI_Barrier"]) + u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
+
+    def barrier(gap, ns, measured=None):
+        known = [] if measured is None else [b"\xf7" + u(measured >> 10)]
+        a.trace.extend([*known, b"\xf2" + shape + u(gap) + u(ns)])
+
+    # GIVEN two intervals of which the processor time of each computation is known,
+    for _ in range(2):
+        barrier(4 * MS, 12 * MS, measured=3 << 20)
+        # too short to have been interrupted, but it was
+        barrier(MS // 2, 3 * MS // 2, measured=1 << 16)
+        wait_units, cpu_units = 14 * MS >> 17, ((3 << 20) + (1 << 16) + 1 * MS) >> 17
+        a.trace.append(b"\xf4" + u(wait_units) + u(cpu_units))
+    # and one of which nothing was measured, with a core for a tenth of its wait, as in the others
+    barrier(4 * MS, 10 * MS)
+    a.trace.append(b"\xf4" + u(12 * MS >> 17) + u(2 * MS >> 17))
+    _, lines = goal_of([a])
+    shown = [int(line.removeprefix("calc ")) for line in operations(lines[0])]
+    # THEN what was measured is exact, and the rest what the waits of the others leave
+    assert shown[:4] == [3 << 20, 1 << 16] * 2
+    assert shown[4] == pytest.approx(2 * MS - 10 * MS * MS / (13.5 * MS), rel=0.15)
 
 
 def test_a_gap_loses_no_more_than_the_time_in_the_run_queue(goal_of):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, changes_example, coded_example, u, z
+from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, changes_example, coded_example, gaps_example, u, z
 
 HEADER = Path(__file__).resolve().parents[2] / "formats" / "recording.h"
 
@@ -89,6 +89,23 @@ def test_shapes_that_are_given_by_what_they_change_are_decoded():
     assert (events["runqueue_wait_ns"][6], events["cpu_ns"][6]) == (3 << 17, 9 << 17)
 
 
+def test_the_processor_time_of_a_gap_is_that_of_the_next_call():
+    events = trace.decode(gaps_example(), 6, 0)
+    assert events["problem"] == ""
+    # A sample in between is no call.
+    assert events["kind"][-3:].tolist() == [SCHED, *[CALL_NUMBERS["MPI_Send"]] * 2]
+    assert events["gap_cpu_ns"][-3:].tolist() == [-1, 9 << 10, -1]
+    assert set(events["gap_cpu_ns"][:-3]) == {-1}
+    # AND codings from before know no such thing
+    assert "after event 15" in trace.decode(gaps_example(), 4, 0)["problem"]
+
+
+@pytest.mark.parametrize("damage", [b"\xf7", b"\xf7\x80", b"\xf7" + u(2**54)])
+def test_a_processor_time_that_is_none_is_damage(damage):
+    events = trace.decode(damage, 6, 0)
+    assert len(events["kind"]) == 0 and "after event 0" in events["problem"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -127,9 +144,9 @@ def test_what_no_writer_writes_is_damage(damage):
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.data(), st.sampled_from([1, 2, 3, 4]))
+@given(st.data(), st.sampled_from([1, 2, 3, 4, 5, 6]))
 def test_changed_bytes_of_a_coded_trace_never_crash(data, coding):
-    stream = bytearray(changes_example() * 3)
+    stream = bytearray((gaps_example() if coding > 4 else changes_example()) * 3)
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(stream) - 1))
         stream[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))

@@ -7,7 +7,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from raw_writer import CHUNK_BYTES, HEADER_BYTES, Rank, RawFile, changes_example, u, z
+from raw_writer import CHUNK_BYTES, HEADER_BYTES, Rank, RawFile, gaps_example, u, z
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -35,8 +35,8 @@ def test_no_damage_makes_the_reader_touch_what_is_not_its_own(tmp_path):
             rank.event("MPI_Send", i, 5, u(0) + z(1 - me) + z(0) + u(100))
             rank.event("MPI_Waitall", i, 5, u(2) + u(1) + u(1) + z(0) + z(0) + u(8) + u(2) + u(0))
         file.add(rank, events_a_run=7)
-    coded = Rank(0, 1, coding=(4, 4), modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100)])
-    coded.trace.append(changes_example())
+    coded = Rank(0, 1, coding=(6, 4), modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100)])
+    coded.trace.append(gaps_example())
     file.add(coded)
     good = file.bytes()
     structures = [8, *range(HEADER_BYTES, len(good), CHUNK_BYTES)]

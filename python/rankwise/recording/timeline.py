@@ -58,7 +58,7 @@ def check_exact(job: Job) -> None:
     threads = job.first_threads
     if job.missing_ranks or not all(thread.has(TRACED) for thread in threads):
         raise RankwiseError("not every rank of this recording has a trace", hint)
-    if any(thread.rank["trace_coding"] in (2, 4) for thread in threads):
+    if any(thread.rank["trace_coding"] in (2, 4, 6) for thread in threads):
         raise RankwiseError("the times in this recording's trace are rounded", hint)
     if any(thread.has(TRACE_CUT) for thread in threads):
         raise RankwiseError("only a part of this run's calls was traced: when they were is not known", hint)
