@@ -5,7 +5,7 @@
  * A rank of Open MPI (mpi_yield_when_idle) that waits calls sched_yield() in a loop. Linux's fair scheduler gives no
  * promise about it: since 6.6 each call moves the caller's deadline on, and a rank that has called it thousands of
  * times is then not run for seconds, while the others wait for its message. So a waiting rank sleeps instead, for the
- * shortest time there is: the timer slack, 50 us by default.
+ * shortest time there is: the timer slack, which the lab sets.
  */
 #include <time.h>
 
