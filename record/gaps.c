@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processor time of gaps between calls, where threads share a core. What schedstat says every 10 ms (thread.c) does
- * not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of calls 20 us apart, and at
+ * not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of calls 50 us apart, and at
  * the begin of one only after a gap of 100 us. A thread that has its core to itself asks nothing.
  */
 #include "thread.h"
 
 /* Of the interval between two samples, 10 ms. */
-#define BETWEEN_READS 500u
+#define BETWEEN_READS 200u
 #define SHORTEST_GAP 100u
 /* A gap this much shorter than the interval is taken as uninterrupted unless its processor time says otherwise. */
 #define SHORT_GAP 10u
@@ -46,9 +46,14 @@ void rw_measure_gap(struct rw_thread *thread, uint64_t begin) {
     /* The gap may have begun before what was read, where a call in between left no event. */
     if (gap < interval / SHORTEST_GAP || thread->last_end < thread->cpu_read_at)
         return;
-    const double ns_per_tick = (double)RW_SAMPLE_INTERVAL_NS / (double)interval;
+    /* The first interval is a guess, which slow clocks are far from. */
+    const uint64_t ticks = begin - thread->rank->first_ticks;
+    if (!ticks)
+        return;
+    const uint64_t since_ns = rw_clock_ns(CLOCK_MONOTONIC) - thread->rank->first_monotonic_ns;
+    const double ns_per_tick = (double)since_ns / (double)ticks;
     const double gap_ns = (double)gap * ns_per_tick;
-    /* Calls since then took at most 20 us, during which the thread had its core. */
+    /* Calls since then took at most 50 us, during which the thread had its core. */
     const double before_ns = (double)(thread->last_end - thread->cpu_read_at) * ns_per_tick;
     const uint64_t last_ns = thread->cpu_read_ns;
     if (read_cpu(thread, begin) != 0)

@@ -11,7 +11,7 @@ from rankwise.replay.source import load
 
 pytestmark = pytest.mark.mpi
 
-RANKS, STEPS, WORK_US = 4, 60, 1000
+RANKS, STEPS, WORK_US = 4, 60, 2000
 MPICH = [mpi for mpi in mpis.installed() if mpi.name == "mpich-5.0.2"]
 
 
