@@ -78,13 +78,19 @@ class InWindows : public NoRecorder {
                 unfinished += progress.has(op, Progress::ended) ? 0 : 1;
         }
         engine.queue_.change([&](Event &event) { replay::renumber(event, now); });
-        if (!engine.first_byte_.empty()) {
-            LargeArray<Picoseconds> were(engine.steps_.size());
-            were.swap(engine.first_byte_);
-            for (std::uint32_t op = 0; op < now.size(); ++op)
-                if (now[op] != any)
-                    engine.first_byte_[now[op]] = were[op];
-        }
+        move(engine.first_byte_, engine.steps_.size(), now);
+        move(engine.spare_at_first_byte_, engine.steps_.size(), now);
+    }
+
+    template <class T>
+    static void move(LargeArray<T> &of_operations, std::size_t size, const std::vector<std::uint32_t> &now) {
+        if (of_operations.empty())
+            return;
+        LargeArray<T> were(size);
+        were.swap(of_operations);
+        for (std::uint32_t op = 0; op < now.size(); ++op)
+            if (now[op] != any)
+                of_operations[now[op]] = were[op];
     }
 
     TraceWindow *window_;

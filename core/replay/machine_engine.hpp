@@ -54,6 +54,8 @@ template <class Recorder, class More> class Engine {
             first_processor(r).unfinished = schedule.first[r + 1] - schedule.first[r];
         if (std::any_of(machine.link_classes.begin(), machine.link_classes.end(), moves_bytes_by_core))
             first_byte_.resize(steps.size());
+        if (!first_byte_.empty() && !shared_.empty())
+            spare_at_first_byte_.resize(steps.size());
     }
 
     Prediction run() {
@@ -242,7 +244,7 @@ template <class Recorder, class More> class Engine {
             at(now_ + work, job_ends, p.running, processor);
             return;
         }
-        shared_.cores[core].start(now_, processor, work);
+        shared_.cores[core].start(now_, processor, work, job(p.running) == Job::calc);
         watch(core);
     }
 
@@ -294,7 +296,7 @@ template <class Recorder, class More> class Engine {
                 return cost.o_receive;
             // A processor that was idle has dealt with the bytes while they came in.
             const Picoseconds idle = now_ - std::max(first_byte_[op], p.idle_since);
-            return cost.o_receive + std::max<Picoseconds>(0, cost.on_core - std::max<Picoseconds>(0, idle));
+            return cost.o_receive + cost.on_core - done_while_idle(op, cost.on_core, idle);
         }
         case Job::clear:
         case Job::send_bytes:
@@ -303,6 +305,34 @@ template <class Recorder, class More> class Engine {
             break;
         }
         return 0;
+    }
+
+    void know_first_byte(std::uint32_t receive, Picoseconds time) {
+        if (first_byte_.empty())
+            return;
+        first_byte_[receive] = time;
+        if (SpareTime *const spare = spare_of(receive))
+            spare_at_first_byte_[receive] = spare->until(now_);
+    }
+
+    /// @param[in] idle how long the receiver had nothing else to do since the first byte came
+    /// @return how much of a message's bytes it has dealt with by then
+    Picoseconds done_while_idle(std::uint32_t receive, Picoseconds bytes, Picoseconds idle) {
+        const Picoseconds most = std::clamp<Picoseconds>(idle, 0, bytes);
+        SpareTime *const spare = spare_of(receive);
+        return spare == nullptr ? most : spare->take(now_, spare_at_first_byte_[receive], most);
+    }
+
+    /// @return of the core of an operation's processor, if ranks share it
+    SpareTime *spare_of(std::uint32_t op) {
+        const Step &step = steps_[op];
+        const std::uint32_t core = step.lane.cpu == 0 ? shared_.of(step.rank) : any;
+        if (core == any)
+            return nullptr;
+        if constexpr (More::any)
+            return &more_.rates.spare(layout_.processor[step.rank]);
+        else
+            return &shared_.cores[core].spare;
     }
 
     void end_job(std::uint32_t processor) {
@@ -441,8 +471,7 @@ template <class Recorder, class More> class Engine {
         if (cost.network) {
             at(start + cost.latency, enters_rx, send, step.partner);
         } else {
-            if (!first_byte_.empty())
-                first_byte_[step.partner] = start + cost.latency;
+            know_first_byte(step.partner, start + cost.latency);
             if (!More::any || !MoreResources::leaves_with_job(cost))
                 at(left + cost.latency, data_arrives, send, step.partner);
         }
@@ -458,8 +487,7 @@ template <class Recorder, class More> class Engine {
         const Picoseconds start =
             rx_[layout_.node[steps_[receive].rank]].pass(machine_.rx, cost.bytes, cost.rx, now_);
         recorder_.on_rx(receive, start);
-        if (!first_byte_.empty())
-            first_byte_[receive] = start;
+        know_first_byte(receive, start);
         const Picoseconds last_byte = std::max(now_ + cost.span, start + cost.rx);
         if constexpr (More::any)
             steps().leave_rx(send, receive, cost, start, last_byte);
@@ -603,6 +631,7 @@ template <class Recorder, class More> class Engine {
     LargeArray<Processor> processors_;
     std::vector<Passage> tx_, rx_;       ///< of each node
     LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
+    LargeArray<double> spare_at_first_byte_; ///< of the receiver's core; empty if no core is shared
     SharedCores shared_;
     std::vector<Picoseconds> core_sharing_;
     RadixQueue queue_;

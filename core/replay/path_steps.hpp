@@ -119,8 +119,7 @@ template <class Engine> struct PathSteps {
         flow.first_byte[k] = start;
         flow.last_byte[k] = std::max(flow.last_byte[k], start + part.rx);
         if (!cost.buffered) {
-            if (!e.first_byte_.empty())
-                e.first_byte_[receive] = start;
+            e.know_first_byte(receive, start);
             const Picoseconds last_byte = flow.last_byte[k];
             e.more_.paths.end(send);
             e.steps().leave_rx(send, receive, cost, start, last_byte);

@@ -106,8 +106,7 @@ template <class Engine> struct ResourceSteps {
         if (bytes == 0)
             return overhead;
         const Picoseconds since = std::max(e.first_byte_[op], p.idle_since);
-        bytes = std::max<Picoseconds>(
-            0, bytes - std::max<Picoseconds>(0, e.more_.idle(e.now_, op, rank, processor, since)));
+        bytes -= e.done_while_idle(op, bytes, e.more_.idle(e.now_, op, rank, processor, since));
         if (processor % e.lanes_ != 0 || !e.more_.rates.moves_bytes(e.more_.rates.copying(rank, cost.link)))
             return overhead + bytes;
         e.more_.bytes_left[processor] = bytes;
@@ -140,8 +139,7 @@ template <class Engine> struct ResourceSteps {
     /// The interrupt core of the receiver's node deals with a message.
     void interrupt(std::uint32_t send, std::uint32_t receive, const MessageCost &cost) {
         const InterruptCores::Job work = serve_part(receive, cost.bytes, true);
-        if (!e.first_byte_.empty())
-            e.first_byte_[receive] = work.begin;
+        e.know_first_byte(receive, work.begin);
         know_last_byte(send, receive, cost, work.end);
     }
 

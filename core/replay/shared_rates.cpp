@@ -198,6 +198,8 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
     if (group.key.processor != any) {
         Processor &processor = processors_[group.key.processor];
         came ? ++processor.jobs : --processor.jobs;
+        if (group.key.computes)
+            came ? ++processor.computing : --processor.computing;
         set_shares(now, processor);
     }
     set_stretches(now);
@@ -207,11 +209,12 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
 void SharedRates::set_shares(Picoseconds now, Processor &processor) {
     const double cores = processor.capacity;
     const double left = std::max(0.0, cores - processor.interrupts);
-    const std::uint32_t waiting = std::max(processor.jobs, processor.unfinished) - processor.jobs;
-    const double ranks =
-        machine_.core_sharing == CoreSharing::none
-            ? std::min<double>(processor.jobs, cores)
-            : as_many_jobs(std::max(left, 1e-9), processor.jobs, waiting, machine_.waiting_share);
+    const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs, processor.computing};
+    const double ranks = machine_.core_sharing == CoreSharing::none
+                             ? std::min<double>(processor.jobs, cores)
+                             : as_many_jobs(std::max(left, 1e-9), users, machine_.waiting_share);
+    if (machine_.core_sharing != CoreSharing::none)
+        processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, machine_.waiting_share) : 0);
     const double among = std::max(1.0, ranks);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
     for (const std::uint32_t number : processor.groups) {

@@ -9,6 +9,7 @@
 #include "machine/machine.hpp"
 #include "replay/prediction.hpp"
 #include "replay/schedule.hpp"
+#include "replay/spare_time.hpp"
 
 namespace rankwise::replay {
 
@@ -86,6 +87,9 @@ class SharedRates {
         return groups_[group].expected.end == now && groups_[group].expected.op == op;
     }
 
+    /// @return of a processor that ranks share
+    SpareTime &spare(std::uint32_t processor) noexcept { return processors_[processor].spare; }
+
     /// @return how each memory and cache was used up to now
     std::vector<SharedLoad> loads(Picoseconds now);
 
@@ -122,7 +126,8 @@ class SharedRates {
         Next expected{machine::never, any, any};
     };
     struct Processor {
-        std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
+        std::uint32_t capacity = 1, jobs = 0, computing = 0, unfinished = 0, interrupts = 0;
+        SpareTime spare;
         std::vector<std::uint32_t> groups;
     };
     struct Domain {

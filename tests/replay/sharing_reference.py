@@ -67,6 +67,7 @@ class Running:
     work: Fraction
     memory_bound: Fraction
     demand: dict[tuple[int, int], Fraction]
+    computes: bool = False
 
 
 class SharingReference(MachineReference):
@@ -80,6 +81,9 @@ class SharingReference(MachineReference):
         nodes = max(place.node, default=0) + 1
         self.busy_until, self.busy = [0] * nodes, [[] for _ in range(nodes)]
         self.at_interrupts, self.known = set(), {}
+        cores = len(shared.cores)
+        self.spare, self.given = [Fraction(0)] * cores, [Fraction(0)] * cores
+        self.spare_at_first_byte: dict[int, Fraction] = {}
 
     def run(self) -> list[int]:
         self.freed = [i for i in range(len(self.ops)) if self.left[i] == 0]
@@ -107,7 +111,9 @@ class SharingReference(MachineReference):
             if self.queue and self.queue[0] == (self.now, phase, i):
                 heapq.heappop(self.queue)
             self.advance()
+            before = dict(self.first_byte)
             handlers[phase](i)
+            self.note_first_bytes(before)
             self.release()
         if self.ended < len(self.ops):
             raise Stuck
@@ -132,31 +138,78 @@ class SharingReference(MachineReference):
         processor = shared.processor[rank]
         cores = shared.cores[processor]
         users = [job.rank for job in self.running.values() if shared.processor[job.rank] == processor]
-        if shared.waiting == "none":
-            wanted = min(len(users), cores)
-        else:
-            there = [r for r, p in enumerate(shared.processor) if p == processor]
-            wanted = sum(not self.has_finished(r) for r in there)
         left = max(0, cores - self.interrupts_on(processor))
-        each = Fraction(1) if shared.waiting == "spin" else shared.waiting_share
-        if shared.waiting != "none" and wanted * each < left:
-            return min(Fraction(1), (left - (wanted - len(users)) * each) / len(users))
-        if shared.waiting == "yield" and each == 0:
-            wanted = len(users)
-        return min(Fraction(1), Fraction(left, max(1, wanted)))
+        if left == 0:
+            return Fraction(0)
+        own = shared.waiting == "none"
+        wanted = min(len(users), cores) if own else self.wanted(processor, left, len(users))
+        return min(Fraction(1), Fraction(left) / max(1, wanted))
+
+    def unfinished(self, processor) -> int:
+        there = [r for r, p in enumerate(self.shared.processor) if p == processor]
+        return sum(not self.has_finished(r) for r in there)
+
+    def wanted(self, processor, cores, jobs) -> Fraction:
+        """How many equal shares of these cores are asked for."""
+        ranks = self.unfinished(processor)
+        each = Fraction(1) if self.shared.waiting == "spin" else self.shared.waiting_share
+        if ranks <= cores:
+            return Fraction(jobs)
+        if ranks * each >= cores:
+            return Fraction(ranks)
+        computing = sum(
+            self.shared.processor[job.rank] == processor and job.computes for job in self.running.values()
+        )
+        least = min(Fraction(jobs * cores, ranks), Fraction(cores, 2))
+        # Without jobs nobody asks for anything, whatever is left to them.
+        return jobs * cores / max(cores - (ranks - computing) * each, least) if jobs else Fraction(0)
+
+    # what ranks that wait do with bytes while they come in, on cores that ranks share
+
+    def is_shared(self, processor) -> bool:
+        users = sum(each == processor for each in self.shared.processor)
+        return self.shared.waiting != "none" and users > self.shared.cores[processor]
+
+    def spare_rate(self, processor) -> Fraction:
+        left = max(0, self.shared.cores[processor] - self.interrupts_on(processor, self.since))
+        jobs = sum(self.shared.processor[job.rank] == processor for job in self.running.values())
+        if jobs >= left or self.unfinished(processor) == jobs:
+            return Fraction(0)
+        at_once = min(self.unfinished(processor), left) - jobs
+        return at_once * min(Fraction(1), left / self.wanted(processor, left, jobs + 1))
+
+    def note_first_bytes(self, before):
+        for send, time in self.first_byte.items():
+            if before.get(send) != time:
+                processor = self.shared.processor[self.ops[send][1].peer]
+                self.spare_at_first_byte[send] = self.spare[processor]
+
+    def done_while_idle(self, rank, send, work, idle) -> int:
+        most = max(0, min(work, idle))
+        processor = self.shared.processor[rank]
+        if not self.is_shared(processor):
+            return most
+        since = max(self.given[processor], self.spare_at_first_byte[send])
+        done = max(Fraction(0), min(self.spare[processor] - since, Fraction(most)))
+        self.given[processor] = since + done
+        return _rounded(done)
 
     def has_finished(self, rank) -> bool:
         return all((i, "ended") in self.facts for i, (r, _) in enumerate(self.ops) if r == rank)
 
-    def interrupts_on(self, processor) -> int:
+    def interrupts_on(self, processor, now=None) -> int:
         if self.shared.interrupts is None:
             return 0
+        now = self.now if now is None else now
         return sum(
-            where == processor and any(begin <= self.now < end for begin, end in self.busy[node])
+            where == processor and any(begin <= now < end for begin, end in self.busy[node])
             for node, where in enumerate(self.shared.interrupts.processor)
         )
 
     def advance(self):
+        for processor in range(len(self.spare)):
+            if self.is_shared(processor):
+                self.spare[processor] += self.spare_rate(processor) * (self.now - self.since)
         for i, job in self.running.items():
             job.work -= self.speed[i] * (self.now - self.since)
         self.since = self.now
@@ -165,7 +218,7 @@ class SharingReference(MachineReference):
 
     def run_job(self, i, what, work):
         rank = self.ops[i][0]
-        job = Running(rank, Fraction(work), Fraction(0), {})
+        job = Running(rank, Fraction(work), Fraction(0), {}, what == "calc")
         if what == "calc":
             bound = self.shared.memory_bound[rank] if self.shared.memory_bound else Fraction(0)
             job.demand = {
@@ -210,7 +263,8 @@ class SharingReference(MachineReference):
         since = max(self.first_byte[send], cpu.idle_since)
         idle = self.now - since - self.interrupted(rank, since)
         overhead = self.at_receiver(i, self.link(send).o_receive)
-        bytes_left = max(0, self.at_receiver(i, self.on_core(send)) - max(0, idle))
+        bytes_left = self.at_receiver(i, self.on_core(send))
+        bytes_left -= self.done_while_idle(rank, send, bytes_left, idle)
         if self.memories_of(rank, self.link_name(send)):
             self.then[i] = bytes_left  # a job by itself, which the memory can slow down
             return overhead
