@@ -28,6 +28,7 @@ extern const struct measure_test measure_core_scan;
 extern const struct measure_test measure_peers;
 extern const struct measure_test measure_stream_cpu;
 extern const struct measure_test measure_waiting;
+extern const struct measure_test measure_exchange_cpu;
 
 const struct measure_test *const measure_tests[] = {
     &measure_pingpong,
@@ -56,5 +57,6 @@ const struct measure_test *const measure_tests[] = {
     &measure_peers,
     &measure_stream_cpu,
     &measure_waiting,
+    &measure_exchange_cpu,
     NULL,
 };

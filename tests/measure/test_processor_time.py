@@ -42,6 +42,11 @@ def burst(size: int, wall: float, sender: float, receiver: float) -> list[dict]:
     return [{"test": "stream_cpu", "channel": "network", "bytes": size} | values] * 9
 
 
+def exchange(size: int, wall: float, used: float, busy: float) -> list[dict]:
+    values = {"value1": wall, "value2": used, "value3": busy}
+    return [{"test": "exchange_cpu", "channel": "all nodes", "bytes": size} | values] * 9
+
+
 def waiting(share: float) -> list[dict]:
     row = {"test": "waiting", "channel": "ranks on one core", "bytes": 1, "switches": 3, "value3": share}
     return [row] * 9
@@ -79,3 +84,43 @@ def test_what_was_not_measured_stays():
     only_waiting = charged(MACHINE, table(*waiting(0.2)))
     assert only_waiting.link_class("network") == MACHINE.link_class("network")
     assert only_waiting.link_class("package").segments[0].o_receive_s.value == 1e-6
+
+
+def with_two_segments() -> Machine:
+    network = MACHINE.link_class("network")
+    (segment,) = network.segments
+    eager = msgspec.structs.replace(segment, up_to_bytes=65536)
+    links = [MACHINE.link_class("package"), msgspec.structs.replace(network, segments=[eager, segment])]
+    return msgspec.structs.replace(MACHINE, link_classes=links)
+
+
+def test_bytes_cost_what_they_do_while_all_ranks_exchange_them():
+    # GIVEN exchanges of three sizes among ranks of which waiting takes a tenth of the time; while the middle ones are
+    # under way, cores are busy with what is in nobody's time
+    samples = table(
+        *burst(8, 20e-6, 10e-6, 7e-6),
+        *exchange(8, 100e-6, 30e-6, 20e-6),
+        *exchange(10008, 400e-6, 160e-6, 260e-6),
+        *exchange(100008, 3e-3, 2.32e-3, 0.0),
+        *waiting(0.1),
+    )
+    # WHEN overheads are charged
+    near, far = charged(with_two_segments(), samples).link_class("network").segments
+    # THEN each segment has the cost of the messages in it, half at either end
+    assert near.O_s_per_byte.value == pytest.approx((220e-6 - 20e-6) / 2 / 10000)
+    assert far.O_s_per_byte.value == pytest.approx((2.02e-3 - 20e-6) / 2 / 100000)
+    for each in (near.O_s_per_byte, far.O_s_per_byte):
+        assert each.low <= each.value <= each.high
+
+
+def test_what_others_do_on_the_cores_is_no_cost_of_messages():
+    # GIVEN cores that were busy ten times as long as the ranks that exchanged messages
+    samples = table(
+        *burst(8, 20e-6, 10e-6, 7e-6),
+        *exchange(8, 1e-6, 30e-6, 300e-6),
+        *exchange(10008, 1e-6, 130e-6, 1300e-6),
+        *waiting(0.0),
+    )
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    # THEN at most as much again is counted
+    assert segment.O_s_per_byte.value == pytest.approx(2 * 100e-6 / 2 / 10000)

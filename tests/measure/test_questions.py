@@ -80,13 +80,17 @@ def test_every_question_adds_steps_or_says_why_not():
 
 def test_where_waiting_ranks_sleep_processor_time_is_asked_for_first():
     plan = plan_of("aabb")
-    assert not any(
-        words.startswith(("stream_cpu", "waiting")) for words in steps_for(plan, QUICK, {}).arguments
-    )
+    asked = ("stream_cpu", "exchange_cpu", "waiting")
+    assert not any(words.startswith(asked) for words in steps_for(plan, QUICK, {}).arguments)
     plan.yields, plan.one_machine = True, True
-    first, second, *_ = steps_for(plan, QUICK, {}).arguments
-    # THEN the ranks of the fullest core wait; of emulated nodes, those of both on one core of the machine
-    assert first.startswith("stream_cpu:") and second.startswith("waiting:ranks=0,2:")
+    first, *exchanges, last = steps_for(plan, QUICK, {}).arguments[:5]
+    # THEN all ranks exchange messages, those of different nodes in turn
+    assert first.startswith("stream_cpu:")
+    assert all(
+        words.startswith("exchange_cpu:ranks=0,2,1,3:") and ":setting=2" in words for words in exchanges
+    )
+    # AND the ranks of the fullest core wait; of emulated nodes, those of both on one core of the machine
+    assert last.startswith("waiting:ranks=0,2:")
 
 
 def test_without_samples_every_answer_is_missing_with_its_reason():

@@ -10,13 +10,15 @@ overhead is latency.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
 from rankwise.measure.fit import measured
-from rankwise.measure.questions.waiting import per_message, waiting_share
+from rankwise.measure.questions.waiting import per_byte, per_message, waiting_share
 from rankwise.measure.statistics import Median
 
 _AS_SENDER = (
@@ -37,7 +39,9 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
     links = []
     for link in machine.link_classes:
         if link.channel == NETWORK and sizes:
-            link = _of_bursts(link, senders, receivers, sizes)
+            link = _of_bursts(
+                link, senders, receivers, sizes, per_byte(samples, share.value if share else 0.0)
+            )
         elif link.channel != NETWORK and share:
             link = _as_senders(link)
         links.append(link)
@@ -51,21 +55,38 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
 
 
 def _of_bursts(
-    link: LinkClass, senders: dict[int, Median], receivers: dict[int, Median], sizes: list[int]
+    link: LinkClass,
+    senders: dict[int, Median],
+    receivers: dict[int, Median],
+    sizes: list[int],
+    exchanged: dict[int, Median],
 ) -> LinkClass:
+    """Overheads of a message from bursts; of its bytes from exchanges of all ranks, where those were made."""
     small, large = sizes[0], sizes[-1]
     o, o_receive = (_estimate(side[small]) for side in (senders, receivers))
-    per_byte = None
-    if large > small:
+    of_bytes = None
+    if large > small and not exchanged:
         ends = [(side[small], side[large]) for side in (senders, receivers)]
         slopes = [
             sum(getattr(more, to) - getattr(less, of) for less, more in ends) / 2 / (large - small)
             for to, of in (("value", "value"), ("low", "high"), ("high", "low"))
         ]
         count = min(more.count for _, more in ends)
-        per_byte = measured(*(max(0.0, slope) for slope in slopes), count)
-    segments = [_charged(segment, o, o_receive, per_byte) for segment in link.segments]
+        of_bytes = measured(*(max(0.0, slope) for slope in slopes), count)
+    segments, above = [], 0
+    for segment in link.segments:
+        if exchanged:
+            of_bytes = _estimate(_of_size(exchanged, above, segment.up_to_bytes))
+        segments.append(_charged(segment, o, o_receive, of_bytes))
+        above = segment.up_to_bytes or above
     return msgspec.structs.replace(link, segments=segments)
+
+
+def _of_size(exchanged: dict[int, Median], above: int, up_to: int | None) -> Median:
+    """That of the largest size in a segment, else of the size nearest to it."""
+    inside = [size for size in exchanged if above < size <= (up_to or size)]
+    border = up_to or above or 1
+    return exchanged[max(inside) if inside else min(exchanged, key=lambda size: abs(math.log(size / border)))]
 
 
 def _as_senders(link: LinkClass) -> LinkClass:
@@ -76,7 +97,7 @@ def _as_senders(link: LinkClass) -> LinkClass:
     return msgspec.structs.replace(link, segments=segments)
 
 
-def _charged(segment: Segment, o: Estimate, o_receive: Estimate, per_byte: Estimate | None) -> Segment:
+def _charged(segment: Segment, o: Estimate, o_receive: Estimate, of_bytes: Estimate | None) -> Segment:
     """A segment whose overheads are at most these, and as much more latency."""
     timed = segment.o_receive_s or segment.o_s
     own = min(segment.o_s, o, key=lambda each: each.value)
@@ -86,7 +107,7 @@ def _charged(segment: Segment, o: Estimate, o_receive: Estimate, per_byte: Estim
         segment,
         o_s=own,
         o_receive_s=receiver,
-        O_s_per_byte=per_byte or segment.O_s_per_byte,
+        O_s_per_byte=of_bytes or segment.O_s_per_byte,
         L_s=_later(segment.L_s, more),
     )
 

@@ -27,7 +27,7 @@ class Shares:
         sweep: For pairs through one interface.
     """
 
-    processor_time: float = 0.08
+    processor_time: float = 0.14
     sweep: float = 0.35
 
 

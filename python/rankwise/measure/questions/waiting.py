@@ -14,9 +14,12 @@ from rankwise.quantities import seconds_text
 
 SIZES = (8, 16384)
 BURST = 32
+# Sizes and how often a batch: a core says in steps of 10 ms how long it was idle.
+EXCHANGED = {8: 70, 16384: 14, 131072: 2}
 COMPUTE_S = 0.05  # all ranks of a core have their turn several times
 MOST_RANKS = 64
 SHARING = "ranks on one core"
+EXCHANGING = "all nodes"
 
 _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
 _KEYS = ["channel", "bytes"]
@@ -25,10 +28,17 @@ _KEYS = ["channel", "bytes"]
 def add(steps, task: Task) -> None:
     """Bursts between two nodes, and the ranks of the fullest core of which one computes."""
     group = fullest_core(task.plan)
-    each = task.seconds / (len(SIZES) + (len(group) > 1))
-    if NETWORK in task.plan.pairs:
+    has_network = NETWORK in task.plan.pairs
+    points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
+    each = task.seconds / max(1, points)
+    if has_network:
         pair = [task.plan.pairs[NETWORK]]
         steps.add("stream_cpu", NETWORK, pair, SIZES, budget_s=each, messages=BURST, patience=1)
+        for size, messages in EXCHANGED.items():
+            numbers = {"budget_s": each, "messages": messages, "setting": len(task.plan.by_host)}
+            steps.add_group(
+                "exchange_cpu", of_all_nodes(task.plan), (size,), EXCHANGING, patience=1, **numbers
+            )
     if len(group) > 1:
         steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
 
@@ -41,6 +51,17 @@ def fullest_core(plan: Plan) -> list[End]:
             where = ("" if plan.one_machine else host, rank.pu[0])
             by_core.setdefault(where, []).append(End(rank.number, host, rank.cores[0], rank.pu[0]))
     return max(by_core.values(), key=len, default=[])[:MOST_RANKS]
+
+
+def of_all_nodes(plan: Plan) -> list[End]:
+    """As many ranks of each node, of one node after the other in turn."""
+    least = min(len(ranks) for ranks in plan.by_host.values())
+    each = min(least, max(1, MOST_RANKS // len(plan.by_host)))
+    return [
+        End(ranks[at].number, host, ranks[at].cores[0], ranks[at].pu[0])
+        for at in range(each)
+        for host, ranks in plan.by_host.items()
+    ]
 
 
 def waiting_share(samples: pl.DataFrame) -> Median | None:
@@ -64,6 +85,32 @@ def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median],
     return ends[0], ends[1]
 
 
+def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
+    """Processor time that a byte costs each of its two ends, by size of messages, while all ranks exchange such.
+
+    The exchange of the least size is what messages cost whatever their size. Cores that are busy beyond what their
+    ranks used work for the messages, as far as it is not more than ranks do: more is somebody else.
+
+    Args:
+        samples: Of all tests.
+        share: As of `per_message`.
+    """
+    exchanges = samples.filter(pl.col("test") == "exchange_cpu")
+    used = pl.max_horizontal(_SENDER, pl.min_horizontal(_RECEIVER, 2 * _SENDER))
+    found = {size: each for (_, size), each in medians(exchanges, _KEYS, used - share * _WALL).items()}
+    if len(found) < 2:
+        return {}
+    least = min(found)
+    empty = found[least]
+    out = {}
+    for size, more in sorted(found.items()):
+        if size > least:
+            both = 2 * (size - least)
+            values = (more.value - empty.value, more.low - empty.high, more.high - empty.low)
+            out[size] = Median(*(max(0.0, value / both) for value in values), more.count)
+    return out
+
+
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     """Processor time of messages by size, and of a rank that waits."""
     share = waiting_share(samples)
@@ -78,6 +125,11 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     for size in sorted(senders.keys() & receivers.keys()):
         values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
         values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
+    for size, each in per_byte(samples, share.value if share else 0.0).items():
+        values[f"network_cpu_per_byte_of_{size}_bytes_s"] = each
+        said.append(
+            f"a byte of {size}, when all ranks exchange them, {seconds_text(each.value)} at either end"
+        )
     if senders and receivers:
         least = min(senders.keys() & receivers.keys())
         sender, receiver = (seconds_text(side[least].value) for side in (senders, receivers))
@@ -106,7 +158,7 @@ def _why_not(plan: Plan) -> str:
 QUESTION = Question(
     name="waiting",
     title="Processor time of messages and of waiting",
-    tests=("stream_cpu", "waiting"),
+    tests=("stream_cpu", "exchange_cpu", "waiting"),
     steps=lambda steps, task: None,  # `add` is among the steps of the fit, which needs it
     answer=answer,
     why_not=_why_not,
