@@ -156,7 +156,8 @@ class IntervalEntry(msgspec.Struct):
 
     `numbers_low_s` and `numbers_high_s` enclose the central `confidence` of `replays` with the machine's numbers drawn
     anew. `low_s` and `high_s` are these, further apart by the size of `model_error`: predicted over recorded, less 1,
-    of the recorded run (null if that is not known), and by 3 % for what differs from run to run.
+    of the recorded run (null if that is not known), and by 10 % for what differs from run to run and from
+    placement to placement.
     """
 
     low_s: float

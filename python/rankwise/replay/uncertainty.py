@@ -26,9 +26,10 @@ RESOURCE_KEYS = (
     "far_factor",
     "waiting_share",
 )
-# A recording is one run, and another run of the same takes another time. In a lab of 16 ranks the error of the recorded
-# run alone held 29 of 39 measured times, with this 34.
-RUN_TO_RUN = 1.03
+# A recording is one run, another run of the same takes another time, and the model is off by another part at another
+# placement. In labs of 16 ranks the error of the recorded run alone held 68 of 112 measured times (MPICH, 14 cases),
+# with this 99.
+RUN_TO_RUN = 1.10
 
 
 @dataclass(frozen=True)
