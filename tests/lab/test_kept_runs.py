@@ -2,20 +2,21 @@
 """
 Predictions against runs that were made once and are kept (`validated/`).
 
-LAMMPS LJ of 16 ranks of MPICH 5.0.2 in a lab of four nodes, whose interfaces are half of its time or a fifth, on a
-silent machine. The schedule is that of the traced run, the machine file the one that was frozen before the runs.
-Nothing is measured here, so a busy machine changes nothing.
+LAMMPS LJ and NAS CG, 16 ranks of MPICH 5.0.2 in a lab of four nodes on a silent machine with two processors. The
+schedule is that of the traced run, the machine file the one that was frozen before the runs. Nothing is measured here,
+so a busy machine changes nothing.
 """
 
 import json
 import lzma
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from rankwise.lab.validation.statistics import Compared, agreement
-from rankwise.machine.file import load
+from rankwise.machine.file import Estimate, load
 from rankwise.measure.statistics import median
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import topology_of
@@ -24,8 +25,9 @@ from rankwise.replay.source import load as load_source
 from rankwise.replay.switches import Switches
 
 KEPT = Path(__file__).with_name("validated")
-# Median and worst error that a model may have: some points more than when the runs were kept (17 and 22 %, 8 and 13 %).
-LIMITS = {"lj.16.150mbit": (0.27, 0.35), "lj.16.500mbit": (0.20, 0.28)}
+# Median and worst error that a model may have: some points more than when the runs were kept (4 and 10 %, 11 and 14 %,
+# 10 and 25 %).
+LIMITS = {"lj.16.150mbit": (0.10, 0.17), "cg.16.150mbit": (0.18, 0.24), "lj.16.500mbit": (0.20, 0.34)}
 LEAST_ORDERED = 0.9  # of the pairs that the runs tell apart
 
 
@@ -40,9 +42,27 @@ def schedules(tmp_path_factory):
     return found
 
 
-def agreement_of(name, schedule, switches=None):
+def scaled(machine, key, factor):
+    """The machine with one number of its network times something."""
+    links = []
+    for link in machine.link_classes:
+        if link.channel == "network":
+            segments = [
+                msgspec.structs.replace(
+                    each, **{key: Estimate(factor * getattr(each, key).value, "assumed", source="a test")}
+                )
+                for each in link.segments
+            ]
+            link = msgspec.structs.replace(link, segments=segments)
+        links.append(link)
+    return msgspec.structs.replace(machine, link_classes=links)
+
+
+def agreement_of(name, schedule, switches=None, scale=None):
     """How predictions of all placements agree with the runs."""
     machine = load(KEPT / f"{name}.machine.toml")
+    if scale:
+        machine = scaled(machine, *scale)
     topology = topology_of(machine, KEPT)
     predictor = Predictor(schedule, machine, topology, switches=switches)
     compared = []
@@ -62,13 +82,24 @@ def holds(name, found):
 @pytest.mark.parametrize("name", LIMITS)
 def test_predictions_hold_against_runs_that_were_kept(schedules, name):
     found = agreement_of(name, schedules[name])
-    assert found.pairs >= 18 and found.times == 8
+    assert found.pairs >= 12 and found.times == 8
     assert holds(name, found), found
 
 
+@pytest.mark.parametrize("name", ["lj.16.150mbit", "lj.16.500mbit"])
+def test_a_model_without_shared_cores_is_noticed(schedules, name):
+    assert not holds(name, agreement_of(name, schedules[name], Switches(core_sharing=False)))
+
+
 @pytest.mark.parametrize(
-    ("name", "left_out"),
-    [("lj.16.150mbit", "interfaces"), ("lj.16.150mbit", "core_sharing"), ("lj.16.500mbit", "core_sharing")],
+    ("name", "key", "factor"),
+    [
+        ("cg.16.150mbit", "L_s", 2),
+        ("cg.16.150mbit", "o_s", 4),
+        ("lj.16.150mbit", "O_s_per_byte", 0.5),
+        ("lj.16.150mbit", "O_s_per_byte", 2),
+        ("lj.16.500mbit", "O_s_per_byte", 2),
+    ],
 )
-def test_a_model_without_what_is_shared_is_noticed(schedules, name, left_out):
-    assert not holds(name, agreement_of(name, schedules[name], Switches(**{left_out: False})))
+def test_a_wrong_number_of_the_machine_is_noticed(schedules, name, key, factor):
+    assert not holds(name, agreement_of(name, schedules[name], scale=(key, factor)))
