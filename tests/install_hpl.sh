@@ -23,6 +23,7 @@ fi
 hpl=$(echo "$sources"/hpcc-*/hpl)
 # shellcheck disable=SC2046
 for prefix in "$@"; do
+    prefix=$(realpath "$prefix") # what is linked names it
     "$prefix/bin/mpicc" -O2 -w -DHPL_CALL_CBLAS -I"$hpl/include" -I"$hpl/../include" -o "$prefix/bin/xhpl" \
         "$top/tests/programs/hpl_main.c" $(find "$hpl/src" "$hpl/testing" -name '*.c') -l:libblas.so.3 -lm
 done

@@ -313,7 +313,7 @@ def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal:
 
     from rankwise.replay.omitted import let_go_text
 
-    if most := max(each.prediction.let_go for each in candidates):
+    if most := max((each.prediction.let_go for each in candidates), default=0):
         terminal.warning(let_go_text(most), "let-go")
     try:
         return [

@@ -60,9 +60,9 @@ _READING = """## How to read it
 
 * **measured** is the median of the runs; its interval comes from order statistics and assumes no distribution.
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
-  intervals, and is wider on both sides by the error of the prediction for the traced run itself, and 3 % for what
-  differs from run to run. That error is known before any other run and moves no prediction. How much more the model
-  is wrong at other placements is not in it.
+  intervals, and is wider on both sides by the error of the prediction for the traced run itself, by some
+  for what differs from run to run and from placement to placement (docs/predict.md). That error is known before any
+  other run and moves no prediction.
 * **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
   of the predicted time in those of single programs.
 * **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
@@ -82,26 +82,25 @@ _READING = """## How to read it
 ## When not to trust a prediction
 
 * **Cores that are shared.** A lab's cores share those of one machine, ranks sleep while they wait, and the kernel's
-  protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching. On a cluster
-  with a core a rank this does not arise; here it is in every number.
-* **Processor time inside of calls**: ranks that wait look for messages now and then, which takes time from ranks that
-  compute on the same core. That is measured (`waiting_share`) with all ranks of a core waiting but one, and charged
-  alike however many wait: with MPICH 5.0.2 a lone one takes a quarter of the core, each of three an eighth, each of
-  seven a fourteenth. What switching costs the rank that computes, a third more of its own processor time in that
-  measurement, is not in the model.
-  *Experiment* (LAMMPS, CG, FT and MG, six placements each, at both rates, MPICH 5.0.2; traces of one validation
-  replayed, machine files measured before and after its runs): with machine files that took what a wait uses for the
-  cost of a message, and nothing for waiting, the median error of the same runs was 26 %, the worst +67 %, CG too slow
-  and all else too fast; with messages at what they cost in bursts, and waiting charged to the core, it was 13 %, the
-  worst -34 %, and 71 instead of 68 of 81 pairs were in order.
-* **The kernel's work between nodes**: frames pass two queues and a bridge on whichever core a timer or a sender runs.
-  Only what falls into the processor time of the ranks that send and receive is in the machine file.
+  protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching, and what ranks
+  that wait take to look for messages (`waiting_share`) as the same however many wait. On a cluster with a core a rank
+  this does not arise; here it is in every number.
+* **Many small messages, each of which ends a wait**, cost more processor time than in the bursts that `o_s` and
+  `o_receive_s` are measured in, and come in steps of a sleep. *Experiment* (Open MPI 5.0.11, 16 ranks, 500mbit,
+  programs that do nothing else): barriers of 1.2 ms are predicted 33 % too short, all-to-alls of 8 bytes 40 %,
+  exchanges of 8 bytes with two ranks of other nodes right. To charge each message that ends a wait what a wait uses
+  made the first two 4 to 11 points better and the exchange 32 % too long; latencies drawn by chance between two looks
+  8 and 2 points better: neither is in the model.
+* **All-to-alls of middle size**: of 16 KiB 20 % too short (of 64 KiB 15 %, exchanges of 32 and 128 KiB +11 and -5 %).
+  Protocol work costs a byte the more, the more ranks a rank talks to: 14.7 ns with 4 partners, 16.3 with 12, in an
+  all-to-all 16 to 19. The machine file has that of 12.
+* **First messages** between two ranks also set up a connection, which is not predicted: a first all-to-all of 16 ranks
+  takes some 27 ms longer with Open MPI, with MPICH (UCX), which connects in `MPI_Init`, none. FT at these sizes has
+  seven all-to-alls.
 * **Memory bandwidth and caches** are not modelled: where placements differ in these, differences are missing.
 * **Differences smaller than the errors above**: a gain of a few percent is not to be believed.
 * **Programs whose course depends on time** (work queues, `MPI_Waitany`, `MPI_ANY_SOURCE`): the replay follows the
   recording.
-* **First messages** between two ranks also set up a connection, which is not predicted; short runs have a larger
-  part of it.
 * **Sizes or numbers of ranks other than recorded**: a prediction is for the recorded run elsewhere, not another run.
 """
 

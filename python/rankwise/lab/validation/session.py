@@ -47,7 +47,7 @@ from rankwise.replay.uncertainty import has_intervals
 # Of this process: what an ended one may have left up is not in the way.
 LAB_PREFIX = "validate-"
 LAB_NAME = f"{LAB_PREFIX}{os.getpid()}"
-MEASURE_S, QUICK_MEASURE_S = 36.0, 12.0
+MEASURE_S, QUICK_MEASURE_S = 45.0, 12.0
 TRACED_LIMIT_S = 60.0
 # A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
 # than 4 times, and what hangs hangs for ever.
