@@ -123,6 +123,8 @@ rankwise::machine::LinkClass link_class(const nb::dict &from) {
     limit("socket_buffer_bytes", link.socket_buffer);
     limit("send_buffer_bytes", link.send_buffer);
     limit("unexpected_buffer_bytes", link.unexpected_buffer);
+    if (from.contains("connect_s") && !from["connect_s"].is_none())
+        link.connect = picoseconds(nb::cast<double>(from["connect_s"]));
     link.overlap = nb::cast<bool>(from["overlap"]);
     link.network = nb::cast<bool>(from["network"]);
     return link;

@@ -43,6 +43,8 @@ struct LinkClass {
     /// receive.
     static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t socket_buffer = unlimited, send_buffer = unlimited, unexpected_buffer = unlimited;
+    Picoseconds connect =
+        0; ///< processor time of a rank's first message with another one, more than of later ones
     bool in_call = false;    ///< a rendezvous advances only while its ranks are inside MPI
     bool overlap = true;     ///< false: the core moves the bytes
     bool network = false;    ///< passes the nodes' interfaces

@@ -69,6 +69,10 @@ class Walk {
         return costs_.get(layout_.link(send.rank, send.peer), send.message());
     }
 
+    Picoseconds o_send(std::uint32_t send, const MessageCost &cost) const {
+        return cost.o_send + times_[send].connecting;
+    }
+
     /// What came before the operation's first job.
     void before() {
         const OperationTimes &times = times_[op_];
@@ -86,7 +90,7 @@ class Walk {
         const OperationTimes &times = times_[op_];
         const MessageCost &cost = cost_of(steps_[op_]);
         if (times.let_go && time_ < times.sent)
-            back_to(times.begin + cost.o_send, Cause::handshake); // waited for nothing that came
+            back_to(times.begin + o_send(op_, cost), Cause::handshake); // waited for nothing that came
         if (time_ > times.sent) {
             if (!cost.eager && time_ == times.on_tx + cost.span) {
                 message_has_left();
@@ -127,7 +131,7 @@ class Walk {
         const MessageCost &cost = cost_of(steps_[op_]);
         if (time_ < times.sent || cost.eager) {
             if (time_ > times.begin)
-                job(times.begin, cost.o_send, Cause::overhead);
+                job(times.begin, o_send(op_, cost), Cause::overhead);
             before();
             return;
         }
@@ -145,7 +149,7 @@ class Walk {
             return; // it posted its receive later
         back_to(answered - travel, Cause::handshake);
         op_ = send;
-        job(times.begin, cost.o_send, Cause::overhead);
+        job(times.begin, o_send(op_, cost), Cause::overhead);
         before();
     }
 
@@ -165,14 +169,14 @@ class Walk {
             return;
         }
         if (time_ < times.begin) { // it only had the processor to read that part, or to answer
-            back_to(times_[send].begin + cost.o_send, a_part ? Cause::bytes : Cause::handshake);
+            back_to(times_[send].begin + o_send(send, cost), a_part ? Cause::bytes : Cause::handshake);
             op_ = send;
-            job(times_[send].begin, cost.o_send, Cause::overhead);
+            job(times_[send].begin, o_send(send, cost), Cause::overhead);
             before();
             return;
         }
         if (time_ > times.begin)
-            job(times.begin, cost.o_receive + cost.on_core, Cause::overhead);
+            job(times.begin, cost.o_receive + times.connecting + cost.on_core, Cause::overhead);
         if (times.arrives < time_) {
             before();
             return;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "replay/contacts.hpp"
 #include "replay/deadlock.hpp"
 #include "replay/in_windows.hpp"
 #include "replay/machine_events.hpp"
@@ -277,8 +278,9 @@ template <class Recorder, class More> class Engine {
             const MessageCost &cost = cost_of_send(op);
             ++channels_[cost.link].messages;
             channels_[cost.link].bytes += cost.bytes;
-            p.overhead += cost.o_send;
-            return cost.o_send;
+            const Picoseconds overhead = cost.o_send + connect(op, cost);
+            p.overhead += overhead;
+            return overhead;
         }
         case Job::data: {
             const MessageCost &cost = cost_of_send(op);
@@ -291,12 +293,13 @@ template <class Recorder, class More> class Engine {
             if constexpr (More::any)
                 return steps().start_receive(op, p);
             const MessageCost &cost = cost_of_receive(op);
-            p.overhead += cost.o_receive + cost.on_core;
+            const Picoseconds overhead = cost.o_receive + connect(op, cost);
+            p.overhead += overhead + cost.on_core;
             if (cost.on_core == 0)
-                return cost.o_receive;
+                return overhead;
             // A processor that was idle has dealt with the bytes while they came in.
             const Picoseconds idle = now_ - std::max(first_byte_[op], p.idle_since);
-            return cost.o_receive + cost.on_core - done_while_idle(op, cost.on_core, idle);
+            return overhead + cost.on_core - done_while_idle(op, cost.on_core, idle);
         }
         case Job::clear:
         case Job::send_bytes:
@@ -305,6 +308,14 @@ template <class Recorder, class More> class Engine {
             break;
         }
         return 0;
+    }
+
+    /// @return how much longer the job of o or o_r takes that begins
+    Picoseconds connect(std::uint32_t op, const MessageCost &cost) {
+        const Picoseconds longer = contacts_.begin(steps_[op].rank, steps_[op].peer, cost.connect);
+        if (longer > 0)
+            recorder_.connected(op, longer);
+        return longer;
     }
 
     void know_first_byte(std::uint32_t receive, Picoseconds time) {
@@ -627,10 +638,11 @@ template <class Recorder, class More> class Engine {
     const Layout &layout_;
     const std::uint32_t cpus_, lanes_; ///< of a rank: processors, and processors or links
     MessageCosts costs_;
+    Contacts contacts_;
     Progress progress_;
     LargeArray<Processor> processors_;
-    std::vector<Passage> tx_, rx_;       ///< of each node
-    LargeArray<Picoseconds> first_byte_; ///< of the message of a receive; empty if no core moves bytes
+    std::vector<Passage> tx_, rx_;           ///< of each node
+    LargeArray<Picoseconds> first_byte_;     ///< of the message of a receive; empty if no core moves bytes
     LargeArray<double> spare_at_first_byte_; ///< of the receiver's core; empty if no core is shared
     SharedCores shared_;
     std::vector<Picoseconds> core_sharing_;

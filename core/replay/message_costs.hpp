@@ -25,6 +25,7 @@ struct MessageCost {
     bool interrupts = false;
     machine::Picoseconds o_send = 0;
     machine::Picoseconds o_receive = 0;
+    machine::Picoseconds connect = 0; ///< more than o at a rank's first message with another one
     machine::Picoseconds on_core = 0; ///< B: processor time of the bytes
     machine::Picoseconds gap = 0;     ///< g + (s-1) G: how long the rank's link is taken
     machine::Picoseconds latency = 0; ///< of the data: L, less request and answer of a rendezvous
@@ -85,6 +86,7 @@ class MessageCosts {
         cost.interrupts = l.interrupts;
         cost.o_send = s.o_send;
         cost.o_receive = s.o_receive;
+        cost.connect = l.connect;
         cost.on_core = machine::Segment::per_byte(bytes, l.core_per_byte(s));
         cost.span = l.overlap ? machine::Segment::per_byte(bytes, s.G) : cost.on_core;
         cost.gap = s.g + cost.span;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "replay/contacts.hpp"
 #include "replay/deadlock.hpp"
 #include "replay/lookahead.hpp"
 #include "replay/machine_events.hpp"
@@ -279,8 +280,9 @@ class NodeReplay {
             const MessageCost &cost = cost_of_send(op);
             ++channels_[cost.link].messages;
             channels_[cost.link].bytes += cost.bytes;
-            r.overhead += cost.o_send;
-            return cost.o_send;
+            const Picoseconds overhead = cost.o_send + connect(op, cost);
+            r.overhead += overhead;
+            return overhead;
         }
         case Job::data: {
             const MessageCost &cost = cost_of_send(op);
@@ -291,12 +293,13 @@ class NodeReplay {
         }
         case Job::receive: {
             const MessageCost &cost = cost_of_receive(op);
-            r.overhead += cost.o_receive + cost.on_core;
+            const Picoseconds overhead = cost.o_receive + connect(op, cost);
+            r.overhead += overhead + cost.on_core;
             if (cost.on_core == 0)
-                return cost.o_receive;
+                return overhead;
             // A processor that was idle has dealt with the bytes while they came in.
             const Picoseconds idle = now_ - std::max(first_byte_[op], r.idle_since);
-            return cost.o_receive + std::max<Picoseconds>(0, cost.on_core - std::max<Picoseconds>(0, idle));
+            return overhead + std::max<Picoseconds>(0, cost.on_core - std::max<Picoseconds>(0, idle));
         }
         case Job::clear:
         case Job::send_bytes:
@@ -305,6 +308,11 @@ class NodeReplay {
             break;
         }
         return 0;
+    }
+
+    /// @return how much longer the job of o or o_r takes that begins
+    Picoseconds connect(std::uint32_t op, const MessageCost &cost) {
+        return contacts_.begin(steps_[op].rank, steps_[op].peer, cost.connect);
     }
 
     /// The jobs of a rank that end before a time.
@@ -563,6 +571,7 @@ class NodeReplay {
     const Layout &layout_;
     const Lookahead ahead_;
     CostTable costs_;
+    Contacts contacts_;
     Progress progress_;
     LargeArray<Rank> ranks_;
     std::vector<Next> nexts_;               ///< of each slot

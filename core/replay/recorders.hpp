@@ -27,6 +27,7 @@ struct NoRecorder {
     void arrived(std::uint32_t, Picoseconds) {}
     void ended(std::uint32_t, Picoseconds) {}
     void let_go(std::uint32_t) {}
+    void connected(std::uint32_t, Picoseconds) {}
     void slowed(std::uint32_t, Picoseconds, Picoseconds) {}
 };
 
@@ -111,6 +112,7 @@ struct TimelineRecorder : NoRecorder {
     void ended(std::uint32_t op, Picoseconds now) { timeline.operations[op].end = now; }
     /// @param[in] send that has ended although its receive is not there
     void let_go(std::uint32_t send) { timeline.operations[send].let_go = true; }
+    void connected(std::uint32_t op, Picoseconds longer) { timeline.operations[op].connecting = longer; }
     /// @param[in] memory, interrupted how much longer a job of `op` took, by cause
     void slowed(std::uint32_t op, Picoseconds memory, Picoseconds interrupted) {
         timeline.operations[op].memory += memory;

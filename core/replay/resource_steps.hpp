@@ -98,7 +98,7 @@ template <class Engine> struct ResourceSteps {
     Picoseconds start_receive(std::uint32_t op, Processor &p) {
         const std::uint32_t rank = e.steps_[op].rank, processor = e.processor_of(op);
         const MessageCost &cost = e.cost_of_receive(op);
-        const Picoseconds overhead = e.more_.at_receiver(rank, cost, cost.o_receive);
+        const Picoseconds overhead = e.more_.at_receiver(rank, cost, cost.o_receive) + e.connect(op, cost);
         Picoseconds bytes = e.more_.at_receiver(rank, cost, cost.on_core);
         if (cost.buffered)
             bytes = 0; // they were read part by part

@@ -56,6 +56,7 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
         "interrupts": True,
         "slowdown": True,
         "buffers": True,
+        "contacts": True,
     }
     (one,) = document["placements"]
     assert one["makespan_s"] == max(one["rank"]["finish_s"])
@@ -155,6 +156,7 @@ def test_parts_of_the_model_can_be_left_out(goal, capsys):
         "interrupts": True,
         "slowdown": True,
         "buffers": True,
+        "contacts": True,
     }
 
 

@@ -185,7 +185,7 @@ class BuffersReference(PathsReference):
 
     def work(self, i, what, cpu) -> int:
         if what == "receive" and self.is_buffered(self.partner[i]):
-            return self.link(self.partner[i]).o_receive
+            return self.link(self.partner[i]).o_receive + self.connect(i, self.partner[i])
         return super().work(i, what, cpu)
 
     def has_read(self, send, k):

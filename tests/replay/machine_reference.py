@@ -22,6 +22,7 @@ class Link:
     G: int = 0
     O: int = 0  # noqa: E741 - the model's own letter
     S: int = 2**60
+    connect: int = 0
     in_call: bool = False
     overlap: bool = True
     network: bool = False
@@ -79,7 +80,7 @@ class MachineReference:
         self.link_free = [0] * len(ranks)
         self.tx = dict.fromkeys(place.node, 0)
         self.rx = dict.fromkeys(place.node, 0)
-        self.begun, self.facts = set(), set()
+        self.begun, self.facts, self.met = set(), set(), set()
         self.first_byte, self.last_byte = {}, {}
         self.finish = [0] * len(ranks)
         self.queue, self.freed, self.ended, self.now = [], [], 0, 0
@@ -170,7 +171,7 @@ class MachineReference:
             return self.ops[i][1].value
         if what == "send":
             self.begin(i)
-            return self.link(i).o
+            return self.link(i).o + self.connect(i, i)
         if what == "data":
             if self.link(i).in_call:
                 self.to_link(i)
@@ -178,9 +179,18 @@ class MachineReference:
         if what == "receive":
             send = self.partner[i]
             idle = max(0, self.now - max(self.first_byte[send], cpu.idle_since))
-            return self.link(send).o_receive + max(0, self.on_core(send) - idle)
+            overhead = self.link(send).o_receive + self.connect(i, send)
+            return overhead + max(0, self.on_core(send) - idle)
         assert what == "clear"
         return 0
+
+    def connect(self, i, send) -> int:
+        """What a rank's first job with another rank takes longer."""
+        pair = self.ops[i][0], self.ops[i][1].peer
+        if pair in self.met:
+            return 0
+        self.met.add(pair)
+        return self.link(send).connect
 
     def job_ends(self, i):
         cpu = self.cpus[self.ops[i][0]]

@@ -56,6 +56,7 @@ def link_dict(link: Link) -> dict:
             }
         ],
         "eager_limit_bytes": link.S,
+        "connect_s": link.connect * 1e-9,
         "in_call": link.in_call,
         "overlap": link.overlap,
         "network": link.network,

@@ -262,7 +262,7 @@ class SharingReference(MachineReference):
         rank, send = self.ops[i][0], self.partner[i]
         since = max(self.first_byte[send], cpu.idle_since)
         idle = self.now - since - self.interrupted(rank, since)
-        overhead = self.at_receiver(i, self.link(send).o_receive)
+        overhead = self.at_receiver(i, self.link(send).o_receive) + self.connect(i, send)
         bytes_left = self.at_receiver(i, self.on_core(send))
         bytes_left -= self.done_while_idle(rank, send, bytes_left, idle)
         if self.memories_of(rank, self.link_name(send)):

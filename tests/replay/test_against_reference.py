@@ -67,6 +67,7 @@ def links(draw, network=False):
         G=draw(small),
         O=draw(small),
         S=draw(st.sampled_from([0, 8, 2**40])),
+        connect=draw(st.sampled_from([0, 0, 7, 400])),
         in_call=draw(st.booleans()),
         overlap=draw(st.booleans()),
         network=network,

@@ -61,15 +61,16 @@ def _sizes(link: LinkClass, path: str) -> Iterator[Problem]:
 
 
 def _times(link: LinkClass, path: str) -> Iterator[Problem]:
+    times = {"connect_s": link.connect_s}
     for at, segment in enumerate(link.segments):
-        for key in _TIMES:
-            time = getattr(segment, key)
-            if time is not None and time.value > _LONGEST_S:
-                yield Problem(
-                    f"{path}.segments[{at}].{key}",
-                    f"{time.value:g} is more than {_LONGEST_S:g} s",
-                    "times are in seconds, for example 1.5e-6",
-                )
+        times |= {f"segments[{at}].{key}": getattr(segment, key) for key in _TIMES}
+    for key, time in times.items():
+        if time is not None and time.value > _LONGEST_S:
+            yield Problem(
+                f"{path}.{key}",
+                f"{time.value:g} is more than {_LONGEST_S:g} s",
+                "times are in seconds, for example 1.5e-6",
+            )
 
 
 def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:

@@ -139,6 +139,7 @@ def _of_channel(channel: str, links: Sequence[LinkClass | None]) -> Iterator[Qua
     yield each("o receive", "s", lambda link: _number(link.segments[0].o_receive_s))
     yield each("g", "s", lambda link: _number(link.segments[0].g_s))
     yield each("1/G", "bytes/s", lambda link: _inverse(link.segments[-1].G_s_per_byte))
+    yield each("first message", "s", lambda link: _number(link.connect_s))
     yield each("eager limit", "bytes", lambda link: _number(link.eager_limit_bytes))
     yield each("protocol", "", lambda link: _PROTOCOLS[link.protocol])
     yield each("progress", "", lambda link: link.progress)

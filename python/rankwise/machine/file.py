@@ -81,6 +81,7 @@ class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         socket_buffer_bytes: Bytes of a connection that the host takes before the receiver reads; unlimited without it.
         send_buffer_bytes: Bytes of a connection that the library keeps of eager sends that have ended; likewise.
         unexpected_buffer_bytes: Bytes of a connection that the library keeps for receives not posted; likewise.
+        connect_s: CPU time that a rank's first message with another one takes more, at each end; 0 without it.
     """
 
     channel: Annotated[str, msgspec.Meta(min_length=1)]
@@ -92,6 +93,7 @@ class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     socket_buffer_bytes: Estimate | None = None
     send_buffer_bytes: Estimate | None = None
     unexpected_buffer_bytes: Estimate | None = None
+    connect_s: Estimate | None = None
 
     def __post_init__(self) -> None:
         if self.socket_buffer_bytes is not None and not (self.progress == "in-call" and self.overlap):

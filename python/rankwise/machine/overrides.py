@@ -89,7 +89,7 @@ def scale(key: str) -> tuple[_Parse, str] | None:
     """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
     if key == "S" or key in _BUFFERS:
         return size, _UNITS[size]
-    if key == "hop":
+    if key in ("hop", "connect"):
         return time, _UNITS[time]
     known = _SEGMENT_KEYS.get(key) or _RESOURCE_KEYS.get(key)
     return (known[1], _UNITS[known[1]]) if known else None
@@ -163,6 +163,8 @@ def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClas
     if key == "S":
         limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
         return msgspec.structs.replace(link, eager_limit_bytes=limit)
+    if key == "connect":
+        return msgspec.structs.replace(link, connect_s=_estimate(time, value, "0.3ms", setting))
     if key in _BUFFERS:
         limit = None if value == "none" else _estimate(size, value, "64KiB", setting)
         return _changed(link, setting, **{f"{key}_bytes": limit})
@@ -173,7 +175,7 @@ def _link_class(link: LinkClass, key: str, value: str, setting: str) -> LinkClas
     if key not in _SEGMENT_KEYS:
         raise RankwiseError(
             f"link class `{link.channel}` has no key `{key}`",
-            "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `socket_buffer`, `send_buffer`, "
+            "it has `L`, `o`, `o_receive`, `g`, `G`, `O`, `S`, `connect`, `socket_buffer`, `send_buffer`, "
             "`unexpected_buffer`, `progress` (in-call, independent), "
             "`overlap` (true, false); `hop` is one of `network` where the machine has `[network]`",
         )

@@ -18,6 +18,7 @@ from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
+from rankwise.measure.contact import connected
 from rankwise.measure.declared import declared
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
@@ -110,6 +111,7 @@ def write(session: Session, path: Path) -> Written:
     )
     if session.site.waiting == "yield":
         built = charged(built, table)
+    built = connected(built, table)
     # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
     if not built.node.host_cores:
         cores, links = interrupt_core(table, session.plan, built.link_classes)

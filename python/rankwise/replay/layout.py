@@ -106,9 +106,10 @@ def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> 
     return np.array([index.get(int(number), 0) for number in channels], dtype=np.uint8)
 
 
-def links(machine: Machine) -> list[dict]:
-    """The `links` argument of `Schedule.replay_on_machine`."""
-    return [_link(link) for link in machine.link_classes]
+def links(machine: Machine, contacts: bool = True) -> list[dict]:
+    """The `links` argument of `Schedule.replay_on_machine`; without `contacts` first messages cost as later ones."""
+    found = [_link(link) for link in machine.link_classes]
+    return found if contacts else [link | {"connect_s": 0.0} for link in found]
 
 
 # A limit that no message reaches; the engine counts bytes in 64 bits.
@@ -149,6 +150,7 @@ def _link(link: LinkClass) -> dict:
             for segment in link.segments
         ],
         **{key: _bytes(getattr(link, key)) for key in ("eager_limit_bytes", *BUFFERS)},
+        "connect_s": link.connect_s.value if link.connect_s else 0.0,
         "in_call": link.progress == "in-call",
         "overlap": link.overlap,
         "network": link.channel == NETWORK,

@@ -139,6 +139,8 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
     linked = [link for link in machine.link_classes if prediction.channels[link.channel][0]]
     if switches.buffers and any(link.socket_buffer_bytes for link in linked):
         yield _WhatIf("resource", "buffers", "all", machine, replace(switches, buffers=False))
+    if switches.contacts and any(link.connect_s for link in linked):
+        yield _WhatIf("resource", "contacts", "all", machine, replace(switches, contacts=False))
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         cores = [r.name for r in modelled if r.kind == "core"]  # a machine file need not name them
         without = replace(switches, core_sharing=False)
@@ -154,7 +156,8 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         free = without_buffers(msgspec.structs.replace(_without(machine, passed), network=None))
         for link in machine.link_classes:
             free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
-        yield _WhatIf("communication", "communication", "all", free, switches)
+        without = replace(switches, contacts=False)
+        yield _WhatIf("communication", "communication", "all", free, without)
 
 
 def _is_on(switches: Switches, kinds: tuple[str, ...]) -> bool:

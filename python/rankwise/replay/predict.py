@@ -109,7 +109,9 @@ class Predictor:
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
-        self._links = links(machine if self.switches.buffers else without_buffers(machine))
+        self._links = links(
+            machine if self.switches.buffers else without_buffers(machine), self.switches.contacts
+        )
         self._tx, self._rx, self._cores, self.not_modelled = resources(machine, self.switches)
         self._network = network_of(machine) if self.switches.switches else None
         computation = computation or Computation()

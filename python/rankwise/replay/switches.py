@@ -21,6 +21,7 @@ class Switches:
         interrupts: One core of each node does the asynchronous part of host-processed protocols.
         slowdown: How long a rank computes depends on who computes beside it.
         buffers: Buffers of a connection can be full, where the link class says how large they are.
+        contacts: The first message of a rank with another one costs more, where the link class says so.
     """
 
     interfaces: bool = True
@@ -33,3 +34,4 @@ class Switches:
     interrupts: bool = True
     slowdown: bool = True
     buffers: bool = True
+    contacts: bool = True

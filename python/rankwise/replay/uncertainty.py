@@ -64,6 +64,7 @@ def has_intervals(machine: Machine) -> bool:
         for segment in link.segments
         for key in SEGMENT_KEYS
     ]
+    estimates += [link.connect_s for link in machine.link_classes]
     estimates += [getattr(resource, key) for resource in machine.resources for key in RESOURCE_KEYS]
     estimates.append(machine.network.hop_s if machine.network else None)
     curves = [resource.slowdown for resource in machine.resources]
@@ -82,7 +83,10 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     for link in machine.link_classes:
         draws = dict(zip(SEGMENT_KEYS, rng.standard_normal(len(SEGMENT_KEYS)), strict=True))
         segments = [_drawn(segment, draws, quantile) for segment in link.segments]
-        links.append(msgspec.structs.replace(link, segments=segments))
+        connect_s = link.connect_s
+        if connect_s is not None:  # without it, other numbers are drawn as if there were none
+            connect_s = _moved(connect_s, float(rng.standard_normal()) / quantile)
+        links.append(msgspec.structs.replace(link, segments=segments, connect_s=connect_s))
     # Both directions of an interface come from one measurement.
     draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
     curve = float(rng.standard_normal())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much memory does the MPI library commit for each rank that one talks to?"""
+"""How much memory does the MPI library commit for each rank that one talks to, and what does the first message cost?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import polars as pl
 
 from rankwise.measure.plan import End, Pair, Plan, Rank
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
-from rankwise.measure.questions.settled import slope
+from rankwise.measure.questions.settled import medians, slope
+from rankwise.measure.questions.waiting import waiting_share
 from rankwise.measure.statistics import Median, median
-from rankwise.quantities import bytes_text
+from rankwise.quantities import bytes_text, seconds_text
 
 SIZES = (65536,)
 MOST_PEERS = 128
@@ -32,14 +33,32 @@ def _end(rank: Rank) -> End:
     return End(rank.number, rank.host, rank.cores[0], rank.pu[0])
 
 
+def first_contact(samples: pl.DataFrame, share: float) -> dict[str, Median]:
+    """Processor time that a rank's first message with another one costs it more than later ones, by kind of pair.
+
+    A first round trip has it at both ends, so it is at most half of what that took longer. Where waiting ranks leave
+    their cores, it is the rank's own processor time less what it used as one that waits: the rest is sleep.
+
+    Args:
+        samples: Of all tests.
+        share: What a rank that waits takes of its core.
+    """
+    met = samples.filter((pl.col("test") == "peers") & (pl.col("value4") > 0))
+    longer, used = pl.col("value4"), pl.col("value5")
+    own = pl.min_horizontal((used - share * longer).clip(0.0), longer / 2)
+    return {channel: found for (channel,), found in medians(met, ["channel"], own).items()}
+
+
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
-    """Resident memory by number of peers, and its slope."""
+    """Resident memory by number of peers, and its slope; what the first message cost."""
     rows: list[tuple[Value, ...]] = []
     values: dict[str, Value] = {}
     reasons, said = {}, []
     start = samples.filter(pl.col("value3") > 0)
     if len(start):
         values["init_bytes"] = median((start["value2"] - start["value3"]).to_numpy())
+    share = waiting_share(samples)
+    contact = first_contact(samples, share.value if share else 0.0)
     for (channel,), group in samples.group_by(["channel"], maintain_order=True):
         grown = group.with_columns(grown=pl.col("value1") - pl.col("value2")).sort("setting")
         for (count,), some in grown.group_by(["setting"], maintain_order=True):
@@ -52,6 +71,12 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
             said.append(f"{channel}: {reasons[key]}")
         else:
             said.append(f"{channel}: {bytes_text(max(0.0, values[key].value))} for each of {most}")
+        key = f"{channel.replace(' ', '_')}_connect_s"
+        values[key] = contact.get(channel)
+        if values[key] is None:
+            reasons[key] = "no first round trip was timed"
+        else:
+            said[-1] += f", {seconds_text(contact[channel].value)} for the first message"
     return Answer(
         name="peers",
         title="Memory for each peer",
