@@ -45,6 +45,7 @@ def test_parameters_of_a_channel(setting, key, value):
 def test_everything_else_of_a_channel():
     assert network("network.S=64KiB").eager_limit_bytes.value == 65536
     assert network("network.S=none").eager_limit_bytes is None
+    assert network("network.connect=0.3ms").connect_s.value == pytest.approx(3e-4)
     assert network("network.progress=independent").progress == "independent"
     assert network("network.overlap=false").overlap is False
 

@@ -91,6 +91,7 @@ def test_every_test_answers_and_its_messages_arrive(mpi, program):
     # THEN a rank has memory, and has met one peer after the other
     met = table.filter(table["test"] == "peers")
     assert met["setting"].to_list() == [1, 2, 3] and (met["value1"] > 1e5).all()
+    assert (met["value4"] >= 0).all() and (met["value5"] >= 0).all()
     # THEN both pairs of the shared step were seen in both windows
     shared = table.filter(table["test"] == "share")
     assert sorted(zip(shared["source"], shared["destination"], strict=True)) == [(0, 1)] * 2 + [(2, 3)] * 2

@@ -9,6 +9,7 @@ from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import FITTED
 from rankwise.measure.questions import QUESTIONS, answers, memory, progress
 from rankwise.measure.questions.groups import members, own_cores, shapes
+from rankwise.measure.questions.peers import first_contact
 from rankwise.measure.questions.settled import medians, slope
 from rankwise.measure.samples import SCHEMA
 from rankwise.measure.statistics import Median
@@ -223,6 +224,31 @@ def test_memory_of_a_peer_is_the_slope_and_one_peer_has_none():
     assert found.low <= found.value <= found.high
     assert peers.values["same_node_bytes_per_peer"] is None
     assert "1 peer only" in peers.reasons["same_node_bytes_per_peer"]
+
+
+def first_messages(longer: float, used: float) -> list[dict]:
+    row = {"test": "peers", "messages": 6, "value1": 1e7, "value2": 1e7, "value4": longer, "value5": used}
+    return [row | {"channel": "other nodes", "launch": 0, "setting": k} for k in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    ("used", "connect"),
+    [(8e-4, 4e-4), (3e-4, 3e-4), (0.0, 0.0)],  # processor time beyond half of the way is the other end's
+)
+def test_a_first_message_costs_processor_time_that_is_at_most_half_of_what_the_way_took_longer(used, connect):
+    found = first_contact(table(*first_messages(8e-4, used)), share=0.0)
+    assert found["other nodes"].value == pytest.approx(connect) and "same node" not in found
+
+
+def test_what_a_rank_used_while_it_waited_is_no_cost_of_a_first_message():
+    found = first_contact(table(*first_messages(1e-2, 1e-3)), share=0.05)
+    assert found["other nodes"].value == pytest.approx(5e-4)
+
+
+def test_samples_without_a_first_round_trip_tell_nothing_of_it():
+    old = [row | {"messages": 3} for row in first_messages(0.0, 0.0)]
+    (peers,) = [a for a in answers(table(*old), plan_of("aabb")) if a.name == "peers"]
+    assert peers.values["other_nodes_connect_s"] is None and "timed" in peers.reasons["other_nodes_connect_s"]
 
 
 def test_tiles_save_what_the_whole_takes_longer():

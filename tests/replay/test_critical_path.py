@@ -140,6 +140,12 @@ def test_a_message_that_is_read_before_its_receive_is_posted_holds_up_what_comes
     }
 
 
+def test_the_first_message_between_two_ranks_is_overhead_at_both():
+    network = Link(L=1000, o=100, o_receive=200, network=True, connect=5000)
+    replay = recorded([[Op("send", 1, 1)], [Op("recv", 1, 0)]], place([0, 1], network))
+    assert shares(replay) == {"overhead": 300 + 2 * 5000, "latency": 1000}
+
+
 def test_times_of_the_operations():
     replay = recorded(MESSAGE, place([0, 1]))
     timeline = replay.timeline
@@ -156,6 +162,7 @@ def links(draw, network=False):
     return Link(
         L=draw(st.sampled_from([0, 3, 3000])), o=draw(small), o_receive=draw(small), g=draw(small), G=draw(small),
         O=draw(small), S=draw(st.sampled_from([0, 8, 2**40])), in_call=draw(st.booleans()),
+        connect=draw(st.sampled_from([0, 400])),
         overlap=draw(st.booleans()), network=network,
     )  # fmt: skip
 

@@ -42,6 +42,28 @@ def test_an_eager_message_that_came_while_the_receiver_computed_costs_its_overhe
     assert finish == [100, 10**6 + 200]
 
 
+def test_the_first_message_between_two_ranks_costs_both_of_them_once():
+    # GIVEN a message to and fro, twice, between two ranks that meet
+    network = Link(L=3000, o=100, o_receive=200, network=True, connect=5000)
+    trips = [
+        [
+            Op("send", 1, 1),
+            *(Op(kind, 1, 1, requires=[k]) for k, kind in enumerate(("recv", "send", "recv"))),
+        ],
+        [
+            Op("recv", 1, 0),
+            *(Op(kind, 1, 0, requires=[k]) for k, kind in enumerate(("send", "recv", "send"))),
+        ],
+    ]
+    first, later = times(on_machine(trips, place([0, 1], network)))
+    # THEN the first one has it twice, whichever way the others go
+    assert first == 4 * (100 + 3000 + 200) + 2 * 5000 and later == first - 3000 - 200
+    # THEN each other rank costs it again, and what the machine does not say is nothing
+    three = [[Op("send", 1, 1), Op("send", 1, 2, requires=[0])], [Op("recv", 1, 0)], [Op("recv", 1, 0)]]
+    assert times(on_machine(three, place([0, 1, 2], network)))[0] == 2 * (100 + 5000)
+    assert times(on_machine(three, place([0, 1, 2])))[0] == 200
+
+
 def test_bytes_the_processor_handles_are_hidden_only_while_it_is_idle():
     network = Link(L=3000, o=100, o_receive=200, G=2, O=1, network=True)
     early = times(on_machine(send_and_receive(), place([0, 1], network)))

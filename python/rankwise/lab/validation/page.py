@@ -94,9 +94,12 @@ _READING = """## How to read it
 * **All-to-alls of middle size**: of 16 KiB 20 % too short (of 64 KiB 15 %, exchanges of 32 and 128 KiB +11 and -5 %).
   Protocol work costs a byte the more, the more ranks a rank talks to: 14.7 ns with 4 partners, 16.3 with 12, in an
   all-to-all 16 to 19. The machine file has that of 12.
-* **First messages** between two ranks also set up a connection, which is not predicted: a first all-to-all of 16 ranks
-  takes some 27 ms longer with Open MPI, with MPICH (UCX), which connects in `MPI_Init`, none. FT at these sizes has
-  seven all-to-alls.
+* **First messages** between two ranks also set up a connection. What that takes of both ranks' processors is
+  predicted where the machine file has it (`connect_s`): with Open MPI 0.4 ms between nodes, 0.05 ms inside one,
+  with MPICH (UCX), which connects in `MPI_Init`, 0.02 and 0.01 ms. That both ranks must be inside MPI meanwhile,
+  and often sleep, is not. *Experiment* (16 ranks, 500mbit, Open MPI 5.0.11): a program with one all-to-all of 8
+  bytes takes 44 ms and is predicted 23 (without `connect_s` 6), of 16 KiB 67 ms and 81 (38), one exchange with both
+  neighbours 5.6 ms and 6.0 (3.5).
 * **Memory bandwidth and caches** are not modelled: where placements differ in these, differences are missing.
 * **Differences smaller than the errors above**: a gain of a few percent is not to be believed.
 * **Programs whose course depends on time** (work queues, `MPI_Waitany`, `MPI_ANY_SOURCE`): the replay follows the

@@ -16,6 +16,7 @@ SIZES = (65536,)
 MOST_PEERS = 128
 LEAST_PEERS = 3  # with fewer a slope has no interval
 NEAR, FAR = "same node", "other nodes"
+MEETING = 6  # messages each way with a peer; samples with fewer have no first round trip
 
 
 def steps(steps, task: Task) -> None:
@@ -43,7 +44,7 @@ def first_contact(samples: pl.DataFrame, share: float) -> dict[str, Median]:
         samples: Of all tests.
         share: What a rank that waits takes of its core.
     """
-    met = samples.filter((pl.col("test") == "peers") & (pl.col("value4") > 0))
+    met = samples.filter((pl.col("test") == "peers") & (pl.col("messages") >= MEETING))
     longer, used = pl.col("value4"), pl.col("value5")
     own = pl.min_horizontal((used - share * longer).clip(0.0), longer / 2)
     return {channel: found for (channel,), found in medians(met, ["channel"], own).items()}
@@ -54,11 +55,12 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     rows: list[tuple[Value, ...]] = []
     values: dict[str, Value] = {}
     reasons, said = {}, []
+    share = waiting_share(samples)
+    contact = first_contact(samples, share.value if share else 0.0)
+    samples = samples.filter(pl.col("test") == "peers")
     start = samples.filter(pl.col("value3") > 0)
     if len(start):
         values["init_bytes"] = median((start["value2"] - start["value3"]).to_numpy())
-    share = waiting_share(samples)
-    contact = first_contact(samples, share.value if share else 0.0)
     for (channel,), group in samples.group_by(["channel"], maintain_order=True):
         grown = group.with_columns(grown=pl.col("value1") - pl.col("value2")).sort("setting")
         for (count,), some in grown.group_by(["setting"], maintain_order=True):
@@ -108,10 +110,11 @@ def _slope(grown: pl.DataFrame) -> Median | None:
 QUESTION = Question(
     name="peers",
     title="Memory for each peer",
-    tests=("peers",),
+    tests=("peers", "waiting"),  # what waiting takes is no cost of a message
     steps=steps,
     answer=answer,
     why_not=lambda plan: "" if plan.by_host else "nobody knows where the ranks are",
     quick=True,
     weight=0.0,
+    own=pl.col("test") == "peers",
 )
