@@ -240,6 +240,10 @@ def test_a_first_message_costs_processor_time_that_is_at_most_half_of_what_the_w
     assert found["other nodes"].value == pytest.approx(connect) and "same node" not in found
 
 
+def test_one_or_two_peers_tell_nothing_of_first_messages():
+    assert first_contact(table(*first_messages(8e-4, 1e-4)[:2]), share=0.0) == {}
+
+
 def test_what_a_rank_used_while_it_waited_is_no_cost_of_a_first_message():
     found = first_contact(table(*first_messages(1e-2, 1e-3)), share=0.05)
     assert found["other nodes"].value == pytest.approx(5e-4)

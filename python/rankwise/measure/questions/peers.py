@@ -14,7 +14,9 @@ from rankwise.quantities import bytes_text, seconds_text
 
 SIZES = (65536,)
 MOST_PEERS = 128
-LEAST_PEERS = 3  # with fewer a slope has no interval
+LEAST_PEERS = (
+    3  # with fewer a slope has no interval, and what a process does once is no small part of meeting
+)
 NEAR, FAR = "same node", "other nodes"
 MEETING = 6  # messages each way with a peer; samples with fewer have no first round trip
 
@@ -45,6 +47,7 @@ def first_contact(samples: pl.DataFrame, share: float) -> dict[str, Median]:
         share: What a rank that waits takes of its core.
     """
     met = samples.filter((pl.col("test") == "peers") & (pl.col("messages") >= MEETING))
+    met = met.filter(pl.col("setting").max().over("channel") >= LEAST_PEERS)
     longer, used = pl.col("value4"), pl.col("value5")
     own = pl.min_horizontal((used - share * longer).clip(0.0), longer / 2)
     return {channel: found for (channel,), found in medians(met, ["channel"], own).items()}
@@ -76,7 +79,8 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         key = f"{channel.replace(' ', '_')}_connect_s"
         values[key] = contact.get(channel)
         if values[key] is None:
-            reasons[key] = "no first round trip was timed"
+            few = reasons.get(f"{channel.replace(' ', '_')}_bytes_per_peer")
+            reasons[key] = few or "no first round trip was timed"
         else:
             said[-1] += f", {seconds_text(contact[channel].value)} for the first message"
     return Answer(
