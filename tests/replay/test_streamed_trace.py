@@ -37,7 +37,7 @@ def place_of(rng: random.Random, ranks: int) -> tuple[Place, dict]:
     small = [0, 1, 3, 100, 2000]
 
     def link(network=False):
-        numbers = {key: rng.choice(small) for key in ("L", "o", "o_receive", "g", "G", "O")}
+        numbers = {key: rng.choice(small) for key in ("L", "o", "o_receive", "g", "G", "O", "connect")}
         switches = {"in_call": rng.random() < 0.5, "overlap": rng.random() < 0.5}
         return Link(**numbers, **switches, S=rng.choice([0, 99, 10**6]), network=network)
 
