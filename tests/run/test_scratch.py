@@ -58,7 +58,13 @@ def test_one_that_a_process_of_the_killed_run_still_names_stays(other_run):
         {"args": ["cat", "-", str(left / "absent")]},
         {"args": ["cat"], "env": {"PLAN": str(left)}},
     ):
-        launcher = subprocess.Popen(**given, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        launcher = subprocess.Popen(
+            **given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        # `Popen` returns while the kernel still lays out the new program: until it runs, its arguments read as empty.
+        launcher.stdin.write(b"runs\n")
+        launcher.stdin.flush()
+        assert launcher.stdout.readline() == b"runs\n"
         make_scratch()
         assert left.exists()
         launcher.communicate()
