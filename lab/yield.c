@@ -2,16 +2,44 @@
 /*
  * Preloaded into the ranks in the lab, where many of them share one core of the host.
  *
- * A rank of Open MPI (mpi_yield_when_idle) that waits calls sched_yield() in a loop. Linux's fair scheduler gives no
- * promise about it: since 6.6 each call moves the caller's deadline on, and a rank that has called it thousands of
- * times is then not run for seconds, while the others wait for its message. So a waiting rank sleeps instead, for the
- * shortest time there is: the timer slack, which the lab sets.
+ * A rank of Open MPI (mpi_yield_when_idle) that waits calls sched_yield() in a loop. Linux's fair scheduler
+ * gives no promise about it: since 6.6 each call moves the caller's deadline on, and a rank that has called
+ * it thousands of times is then not run for seconds, while the others wait for its message. So a waiting rank
+ * sleeps instead, for the shortest time there is: the timer slack, which the lab sets. A rank of MPICH
+ * (MPIR_CVAR_ENABLE_HEAVY_YIELD) sleeps so of itself.
+ *
+ * Both give up their core after each look for messages, MPICH also after one that has found what it waits
+ * for, and Open MPI may need two looks for a message from another node. With a sleep after each, a message
+ * would cost up to two sleeps more than its way. So a rank sleeps only after every third look.
  */
+#include <errno.h>
+#include <stddef.h>
 #include <time.h>
 
-__attribute__((visibility("default"))) int sched_yield(void)
-{
-    const struct timespec shortest = {0, 1};
-    nanosleep(&shortest, NULL);
+enum { LOOKS = 3, SHORTEST_NS = 1 };
+
+static void look_or_sleep(void) {
+    static _Thread_local int looks;
+    if (++looks < LOOKS)
+        return;
+    looks = 0;
+    const struct timespec shortest = {0, SHORTEST_NS};
+    clock_nanosleep(CLOCK_REALTIME, 0, &shortest, NULL);
+}
+
+__attribute__((visibility("default"))) int sched_yield(void) {
+    look_or_sleep();
     return 0;
+}
+
+__attribute__((visibility("default"))) int nanosleep(const struct timespec *span, struct timespec *left) {
+    if (span && span->tv_sec == 0 && span->tv_nsec == SHORTEST_NS) {
+        look_or_sleep();
+        return 0;
+    }
+    const int error = clock_nanosleep(CLOCK_REALTIME, 0, span, left);
+    if (!error)
+        return 0;
+    errno = error;
+    return -1;
 }
