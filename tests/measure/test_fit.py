@@ -11,6 +11,7 @@ from made_samples import Noise, Truth, samples
 from rankwise.errors import RankwiseError
 from rankwise.measure.fit import fit_channel
 from rankwise.measure.points import collect
+from rankwise.measure.samples import SCHEMA
 
 
 def near(estimate, truth, relative):
@@ -249,3 +250,27 @@ def test_a_slope_that_no_sample_contradicts_still_has_an_interval():
         if slope.obtained == "measured":
             assert slope.low <= slope.value < slope.high
             assert slope.high < 1e-6
+
+
+def test_noise_of_short_messages_is_no_price_of_their_bytes():
+    # GIVEN ping-pongs of ranks that sleep, whose times of short messages lie by chance as if bytes cost 30 times more
+    sizes = [2**k for k in range(23)]
+    rows = []
+    random = np.random.default_rng(3)
+    for size in sizes:
+        way = 90e-6 + 1.5e-10 * size + (5e-9 * size if size <= 8192 else 40e-6)
+        values = way * random.uniform(0.6, 1.4, size=5)
+        rows += [
+            {"test": "pingpong", "channel": "package", "bytes": size, "messages": 1, "value1": value}
+            | {"launch": launch % 3, "switches": 0, "rotate_bytes": 0}
+            for launch, value in enumerate(values)
+        ]
+    table = pl.DataFrame([dict.fromkeys(SCHEMA) | row for row in rows], schema=SCHEMA)
+    # WHEN fitted
+    segments = fit_channel(collect(table)).segments
+    # THEN no segment's bytes cost many times those of the largest messages without being sure of it
+    last = segments[-1].G_s_per_byte
+    assert last.value == pytest.approx(1.5e-10, rel=0.3)
+    for segment in segments[:-1]:
+        slope = segment.G_s_per_byte
+        assert slope.value <= last.value or (slope.low or 0.0) > last.value

@@ -124,3 +124,34 @@ def test_what_others_do_on_the_cores_is_no_cost_of_messages():
     (segment,) = charged(MACHINE, samples).link_class("network").segments
     # THEN at most as much again is counted
     assert segment.O_s_per_byte.value == pytest.approx(2 * 100e-6 / 2 / 10000)
+
+
+def test_a_message_among_many_costs_more_than_one_of_a_burst():
+    # GIVEN bursts whose messages cost 8 and 5 us, and small ones that cost 26 us while all ranks exchange them
+    samples = table(
+        *burst(8, 20e-6, 8e-6, 5e-6),
+        *exchange(8, 0.0, 26e-6, 20e-6),
+        *exchange(8192, 0.0, 46e-6, 0.0),
+    )
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    # THEN each end has its part of that, as far as it was seen to take so long
+    assert segment.o_s.value == pytest.approx(12e-6)
+    assert segment.o_receive_s.value == pytest.approx(10e-6)
+
+
+def test_a_segment_ends_where_bytes_begin_to_cost_more():
+    # GIVEN one segment of times, and bytes of 16 KiB that cost four times those of 8 KiB
+    samples = table(
+        *burst(8, 20e-6, 8e-6, 5e-6),
+        *exchange(8, 0.0, 13e-6, 0.0),
+        *exchange(8192, 0.0, 13e-6 + 2 * 8184e-9, 0.0),
+        *exchange(16384, 0.0, 13e-6 + 2 * 4 * 16376e-9, 0.0),
+        *exchange(131072, 0.0, 13e-6 + 2 * 4.1 * 131064e-9, 0.0),
+    )
+    near, far = charged(MACHINE, samples).link_class("network").segments
+    # THEN it is two, which meet between these sizes, and differ by that alone
+    assert 8192 < near.up_to_bytes < 16384
+    assert far.up_to_bytes is None
+    assert near.O_s_per_byte.value == pytest.approx(1e-9)
+    assert far.O_s_per_byte.value == pytest.approx(4.1e-9)
+    assert near.L_s == far.L_s

@@ -11,6 +11,7 @@ from rankwise.measure.questions import QUESTIONS, answers, memory, progress
 from rankwise.measure.questions.groups import members, own_cores, shapes
 from rankwise.measure.questions.peers import first_contact
 from rankwise.measure.questions.settled import medians, slope
+from rankwise.measure.questions.waiting import EXCHANGED
 from rankwise.measure.samples import SCHEMA
 from rankwise.measure.statistics import Median
 from rankwise.measure.steps import FULL, QUICK, steps_for
@@ -84,7 +85,7 @@ def test_where_waiting_ranks_sleep_processor_time_is_asked_for_first():
     asked = ("stream_cpu", "exchange_cpu", "waiting")
     assert not any(words.startswith(asked) for words in steps_for(plan, QUICK, {}).arguments)
     plan.yields, plan.one_machine = True, True
-    first, *exchanges, last = steps_for(plan, QUICK, {}).arguments[:5]
+    first, *exchanges, last = steps_for(plan, QUICK, {}).arguments[: 2 + len(EXCHANGED)]
     # THEN all ranks exchange messages, those of different nodes in turn
     assert first.startswith("stream_cpu:")
     assert all(

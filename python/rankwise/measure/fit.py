@@ -14,7 +14,7 @@ methods are named in measure/overhead.c and measure/stream.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class _Shape:
     cuts: list[tuple[int, int]]
     limit: int | None
     errors: Table
+    as_larger: frozenset[int] = frozenset()  # segments whose slope is that of the one after
 
     def eager(self, quantity: str) -> list[int]:
         sizes = self.sizes.get(quantity, [])
@@ -145,8 +146,11 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     found = segment(x, y, borders=border, floor=o + o_receive, errors=known)
     off = held_out(x, y, borders=border, floor=o + o_receive, errors=known)
     shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
-    best = _parameters(shape, medians)
-    drawn = [_parameters(shape, t) for t in points.replicates(replicates, np.random.default_rng(seed))]
+    tables = list(points.replicates(replicates, np.random.default_rng(seed)))
+    best, drawn = _parameters(shape, medians), [_parameters(shape, t) for t in tables]
+    shape = replace(shape, as_larger=_not_steeper(best, drawn))
+    if shape.as_larger:
+        best, drawn = _parameters(shape, medians), [_parameters(shape, t) for t in tables]
     fitted = np.concatenate(
         [a + b * x[i : j + 1] for (a, b), (i, j) in zip(best.lines, shape.cuts, strict=True)]
     )
@@ -163,6 +167,17 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         held_out_error=float(np.median(off)) if len(off) else None,
         progress=_progress(shape, medians),
     )
+
+
+def _not_steeper(best: _Parameters, drawn: list[_Parameters]) -> frozenset[int]:
+    """Segments that seem steeper than the next, of larger messages, though their replicates leave that open.
+
+    Noise of short messages that wait for ranks that sleep is worth thousands of their bytes; larger ones tell better
+    what a byte takes.
+    """
+    slopes = [line[1] for line in best.lines]
+    lows = np.percentile([[line[1] for line in each.lines] for each in drawn], 2.5, axis=0)
+    return frozenset(at for at in range(len(slopes) - 1) if slopes[at] > slopes[at + 1] >= lows[at])
 
 
 def _line(
@@ -201,13 +216,23 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
             # One point has no slope, and messages beyond the last size are not free: the slope before is the best
             # guess, as it is the same wire.
             slope = next((b for _, b in reversed(lines) if b), 0.0)
-            rest = [table["pingpong", s] - slope * (s - 1) for s in sizes]
-            line = (max(o + o_receive, float(np.median(rest))), slope)
+            line = _through(sizes, slope, table, o + o_receive)
             borrowed |= {at} if slope else set()
         lines.append(line)
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
+    for at in sorted(shape.as_larger, reverse=True):
+        first, last = shape.cuts[at]
+        lines[at] = _through(
+            shape.sizes["pingpong"][first : last + 1], lines[at + 1][1], table, o + o_receive
+        )
     return _Parameters(o, o_receive, timed, per_byte, g, lines, senders, borrowed)
+
+
+def _through(sizes: list[int], slope: float, table: Table, floor: float) -> tuple[float, float]:
+    """The line of this slope through the middle of the ping-pong's times."""
+    rest = [table["pingpong", s] - slope * (s - 1) for s in sizes]
+    return max(floor, float(np.median(rest))), slope
 
 
 def measured(value: float, low: float, high: float, count: int) -> Estimate:
@@ -243,7 +268,10 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
         _measured(best.lines[at][1], [p.lines[at][1] for p in drawn], trips), shape, at, best
     )
     single = shape.cuts[at][0] == shape.cuts[at][1]
-    if at in best.borrowed or single:
+    if at in shape.as_larger:
+        source = "as for larger messages: times of these sizes do not tell it better"
+        gap_per_byte = Estimate(gap_per_byte.value, "assumed", source=source)
+    elif at in best.borrowed or single:
         source = "one size was timed" if single else "times of these sizes did not grow"
         source = f"as for smaller messages: {source}" if at else f"{source}, which tells no slope"
         gap_per_byte = Estimate(gap_per_byte.value, "assumed", source=source)

@@ -10,6 +10,7 @@ overhead is latency.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import msgspec
@@ -18,9 +19,15 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
 from rankwise.measure.fit import measured
-from rankwise.measure.questions.waiting import per_byte, per_message, waiting_share
+from rankwise.measure.questions.waiting import (
+    of_both_ends,
+    per_byte,
+    per_message,
+    waiting_share,
+)
 from rankwise.measure.statistics import Median
 
+DIFFERENT = 1.3  # times as much for a byte
 _AS_SENDER = (
     "as at the sender: what else a wait takes is looking for messages, which `waiting_share` of the core has"
 )
@@ -39,9 +46,9 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
     links = []
     for link in machine.link_classes:
         if link.channel == NETWORK and sizes:
-            link = _of_bursts(
-                link, senders, receivers, sizes, per_byte(samples, share.value if share else 0.0)
-            )
+            of_waiting = share.value if share else 0.0
+            exchanged = per_byte(samples, of_waiting)
+            link = _of_bursts(link, senders, receivers, sizes, exchanged, of_both_ends(samples, of_waiting))
         elif link.channel != NETWORK and share:
             link = _as_senders(link)
         links.append(link)
@@ -60,10 +67,17 @@ def _of_bursts(
     receivers: dict[int, Median],
     sizes: list[int],
     exchanged: dict[int, Median],
+    both_ends: Median | None,
 ) -> LinkClass:
-    """Overheads of a message from bursts; of its bytes from exchanges of all ranks, where those were made."""
+    """Overheads of a message from bursts; of its bytes from exchanges of all ranks, where those were made.
+
+    Where messages of exchanges cost more than those of bursts, their ends share what they cost as those of bursts do.
+    """
     small, large = sizes[0], sizes[-1]
     o, o_receive = (_estimate(side[small]) for side in (senders, receivers))
+    together = o.value + o_receive.value
+    if both_ends and both_ends.value > together > 0:
+        o, o_receive = (_as_part(both_ends, each.value / together) for each in (o, o_receive))
     of_bytes = None
     if large > small and not exchanged:
         ends = [(side[small], side[large]) for side in (senders, receivers)]
@@ -75,18 +89,37 @@ def _of_bursts(
         of_bytes = measured(*(max(0.0, slope) for slope in slopes), count)
     segments, above = [], 0
     for segment in link.segments:
-        if exchanged:
-            of_bytes = _estimate(_of_size(exchanged, above, segment.up_to_bytes))
-        segments.append(_charged(segment, o, o_receive, of_bytes))
+        for up_to, size in _parts(exchanged, above, segment.up_to_bytes):
+            part = msgspec.structs.replace(segment, up_to_bytes=up_to)
+            segments.append(_charged(part, o, o_receive, _estimate(exchanged[size]) if size else of_bytes))
         above = segment.up_to_bytes or above
     return msgspec.structs.replace(link, segments=segments)
 
 
-def _of_size(exchanged: dict[int, Median], above: int, up_to: int | None) -> Median:
-    """That of the largest size in a segment, else of the size nearest to it."""
-    inside = [size for size in exchanged if above < size <= (up_to or size)]
-    border = up_to or above or 1
-    return exchanged[max(inside) if inside else min(exchanged, key=lambda size: abs(math.log(size / border)))]
+def _as_part(whole: Median, part: float) -> Estimate:
+    return measured(part * whole.value, part * max(0.0, whole.low), part * whole.high, whole.count)
+
+
+def _parts(
+    exchanged: dict[int, Median], above: int, up_to: int | None
+) -> list[tuple[int | None, int | None]]:
+    """A segment's parts, and the size whose bytes tell what those of each cost.
+
+    A way of sending that costs more for each byte need not take longer, so the ping-pong does not tell where it
+    begins: between sizes in one segment whose bytes cost differently, at their geometric mean.
+    """
+    if not exchanged:
+        return [(up_to, None)]
+    inside = sorted(size for size in exchanged if above < size <= (up_to or size))
+    if not inside:
+        border = up_to or above or 1
+        return [(up_to, min(exchanged, key=lambda size: abs(math.log(size / border))))]
+    parts: list[tuple[int | None, int | None]] = []
+    for size, larger in itertools.pairwise(inside):
+        costs = sorted((exchanged[size].value, exchanged[larger].value))
+        if costs[1] > DIFFERENT * costs[0]:
+            parts.append((round(math.sqrt(size * larger)), size))
+    return [*parts, (up_to, inside[-1])]
 
 
 def _as_senders(link: LinkClass) -> LinkClass:

@@ -19,6 +19,8 @@ FULL_FROM_S = 100.0
 SHORTEST_POINT_S = 0.03  # where there is less time for each, every other size is left out
 PATIENCE = 1.5  # of the time aimed at, until what the fit does not need is left out
 LAST_PATIENCE = 1.0  # of the last launch, after which no other makes up for it
+# Ranks that sleep while they wait see a message between now and a sleep later: a batch is many sleeps long.
+SLEEPING_BATCH_S = 5e-3
 FEWEST_LAUNCHES = 2  # what differs from launch to launch is seen in two, where there is time for them
 
 
@@ -186,13 +188,14 @@ def steps_for(
         sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
     seconds = whole * (1 - effort.questions) - steps.seconds
     effort = _thinned(plan, effort, seconds)
+    batch = {"batch_s": SLEEPING_BATCH_S} if plan.yields else {}
     common = {"budget_s": max(0.02, seconds / _points(plan, effort)), "precision": effort.precision}
     for channel, pair in plan.pairs.items():
         if channel != NETWORK:
             steps.add("cache_line", channel, [pair], (0,), budget_s=CACHE_LINE_S, precision=effort.precision)
         # Long messages tell the bandwidth: on slow networks a few samples of each may take longer than the others.
         longest = whole * LONGEST_SHARE
-        steps.add("pingpong", channel, [pair], effort.pingpong, longest_s=longest, **common)
+        steps.add("pingpong", channel, [pair], effort.pingpong, longest_s=longest, **batch, **common)
     needed = len(steps.arguments)
     for channel, pair in plan.pairs.items():
         eager = _closer(*around[channel]) if channel in around else effort.eager

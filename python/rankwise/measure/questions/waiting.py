@@ -15,7 +15,7 @@ from rankwise.quantities import seconds_text
 SIZES = (8, 16384)
 BURST = 32
 # Sizes and how often a batch: a core says in steps of 10 ms how long it was idle.
-EXCHANGED = {8: 70, 16384: 14, 131072: 2}
+EXCHANGED = {8: 70, 8192: 24, 16384: 14, 131072: 2}
 COMPUTE_S = 0.05  # all ranks of a core have their turn several times
 MOST_RANKS = 64
 SHARING = "ranks on one core"
@@ -85,6 +85,26 @@ def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median],
     return ends[0], ends[1]
 
 
+def of_both_ends(samples: pl.DataFrame, share: float) -> Median | None:
+    """Processor time of a message at its sender and its receiver together, while all ranks exchange small ones.
+
+    More than in a burst: among many partners, and where a rank must wake up for it, less is done at once. `None` if
+    that was not seen.
+
+    Args:
+        samples: Of all tests.
+        share: As of `per_message`.
+    """
+    found = _exchanged(samples, share)
+    return found[min(found)] if found else None
+
+
+def _exchanged(samples: pl.DataFrame, share: float) -> dict[int, Median]:
+    exchanges = samples.filter(pl.col("test") == "exchange_cpu")
+    used = pl.max_horizontal(_SENDER, pl.min_horizontal(_RECEIVER, 2 * _SENDER))
+    return {size: each for (_, size), each in medians(exchanges, _KEYS, used - share * _WALL).items()}
+
+
 def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
     """Processor time that a byte costs each of its two ends, by size of messages, while all ranks exchange such.
 
@@ -95,9 +115,7 @@ def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
         samples: Of all tests.
         share: As of `per_message`.
     """
-    exchanges = samples.filter(pl.col("test") == "exchange_cpu")
-    used = pl.max_horizontal(_SENDER, pl.min_horizontal(_RECEIVER, 2 * _SENDER))
-    found = {size: each for (_, size), each in medians(exchanges, _KEYS, used - share * _WALL).items()}
+    found = _exchanged(samples, share)
     if len(found) < 2:
         return {}
     least = min(found)
