@@ -178,6 +178,12 @@ def test_the_page_has_what_came_out(tmp_path):
     before = plot.read_bytes()
     page.write(tmp_path / "accuracy.md", [document], [[used]])
     assert plot.read_bytes() == before
+    # AND two validations with one MPI are told apart, each with its plot
+    twice, *plots = page.write(tmp_path / "twice.md", [document, document], [[used], [used]])
+    assert len(set(plots)) == 2
+    assert all(f"({each.name})" in twice.read_text() for each in plots)
+    assert twice.read_text().count(f"## {page.names([document, document])[0]}\n") == 2
+    assert page.names([document]) != page.names([document, document])[:1]
 
 
 def test_a_page_takes_the_place_of_a_page_only(tmp_path):

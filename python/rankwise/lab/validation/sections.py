@@ -16,13 +16,19 @@ LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 _GAIN_POINTS = 0.05
 
 
-def section(document: Document, plots: Sequence[str], processors: Sequence[Processors] = ()) -> str:
-    """All of one validation; `plots` are file names beside the page, `processors` of its traced runs."""
+def section(
+    document: Document, plots: Sequence[str], processors: Sequence[Processors] = (), name: str | None = None
+) -> str:
+    """All of one validation; `plots` are file names beside the page, `processors` of its traced runs.
+
+    It is called `name`, by default as its MPI.
+    """
     options, context = document.options, document.context
+    name = name or LIBRARIES[options.mpi]
     rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
     ranks = " and ".join(map(str, options.ranks))
     lines = [
-        f"## {LIBRARIES[options.mpi]}",
+        f"## {name}",
         "",
         f"{context.get('mpi') or LIBRARIES[options.mpi]}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
         f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
@@ -49,7 +55,7 @@ def section(document: Document, plots: Sequence[str], processors: Sequence[Proce
     for case in document.cases:
         lines += _case(case)
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
-    return "\n".join([*lines, f"### Failures with {LIBRARIES[options.mpi]}", "", *failed, ""])
+    return "\n".join([*lines, f"### Failures: {name}", "", *failed, ""])
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
