@@ -15,10 +15,8 @@ if ! ls "$sources"/hpcc-*/hpl >/dev/null 2>&1; then
         apt-get -qq -o Dir::Etc::sourcelist="$sources/deb-src.list" -o Dir::Etc::sourceparts=/dev/null \
             -o Dir::State::lists="$sources/lists" "$@"
     }
-    cd "$sources"
-    apt update
-    apt source --download-only --tar-only hpcc
-    tar -xzf hpcc_*.orig.tar.gz
+    # In a shell of its own: the prefixes may be relative to this directory.
+    (cd "$sources" && apt update && apt source --download-only --tar-only hpcc && tar -xzf hpcc_*.orig.tar.gz)
 fi
 hpl=$(echo "$sources"/hpcc-*/hpl)
 # shellcheck disable=SC2046
