@@ -64,6 +64,18 @@ def test_the_first_message_between_two_ranks_costs_both_of_them_once():
     assert times(on_machine(three, place([0, 1, 2])))[0] == 200
 
 
+@pytest.mark.parametrize("others", [1, 24, 25, 64, 150])
+def test_each_of_many_others_is_met_once(others):
+    # GIVEN a rank that sends to each of the others, from the last to the first, and then to each again
+    network = Link(L=3000, o=100, o_receive=200, network=True, connect=5000)
+    peers = [*range(others, 0, -1)] * 2
+    sends = [Op("send", 1, peer, requires=[k - 1] if k else []) for k, peer in enumerate(peers)]
+    ranks = [sends, *([Op("recv", 1, 0), Op("recv", 1, 0, requires=[0])] for _ in range(others))]
+    # THEN each costs it once what meeting costs
+    ended = times(on_machine(ranks, place([*range(others + 1)], network)))
+    assert ended[0] == others * (2 * 100 + 5000)
+
+
 def test_bytes_the_processor_handles_are_hidden_only_while_it_is_idle():
     network = Link(L=3000, o=100, o_receive=200, G=2, O=1, network=True)
     early = times(on_machine(send_and_receive(), place([0, 1], network)))
