@@ -155,7 +155,7 @@ def test_the_page_has_what_came_out(tmp_path):
     for repetition in range(3):
         state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
         state.add(Run(ONE.key, "cyclic", repetition, time_s=2.0))
-        state.add(Run(ONE.key, "worst", repetition, failure="status 1: out of memory"))
+        state.add(Run(ONE.key, "worst", repetition, failure="status 1: /home/me/lmp: out of memory"))
     document = evaluate(state)
     # WHEN the page is written
     used = Processors(ONE.key, used_s=0.1, computation_s=0.05, overhead_s=0.02, busy_share=0.8)
@@ -166,7 +166,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert "| blocked | 1.000 s | 1.000 - 1.000 | 1.100 s | 0.900 - 1.200 | +10 % | 45 % | 1.000 s |" in text
     assert "| cyclic | 2.000 s | 2.000 - 2.000 | 1.800 s | 1.700 - 1.900 | -10 % |" in text
     assert "| worst | failed |" in text
-    assert "* one.2.100mbit worst, repetition 1: status 1: out of memory" in text
+    assert "* one.2.100mbit worst, repetition 1: status 1: lmp: out of memory" in text
     assert "Not replayed: probes (3)." in text
     assert "| one.2.100mbit | 80 % | 100 ms | 50 ms | 20 ms | 70 % | +10 % |" in text
     assert page.sentence(document) in text

@@ -11,6 +11,7 @@ import pytest
 
 from rankwise.lab.validation import session
 from rankwise.lab.validation.cases import Case
+from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.result import bytes_only_s, evaluate, scaled_by_traced_run_s
@@ -123,6 +124,19 @@ def test_predictions_scaled_by_the_traced_run_keep_their_order():
     )
     # THEN every prediction is three times as long
     assert [scaled_by_traced_run_s(case, each) for each in case.predicted] == [3.0, 6.0]
+
+
+def test_failures_name_files_but_not_where_they_lay():
+    # GIVEN a program's last line with a path so long that cutting it first would leave nothing else
+    output = (
+        "starting\nerror: `/"
+        + "deep/" * 40
+        + "in.lj`: no such file (see https://example.org/a/b, 3/4 done)\n"
+    )
+    # THEN the file and what is wrong are there, the directories are not, and other slashes stay
+    assert last_line(output) == "error: `in.lj`: no such file (see https://example.org/a/b, 3/4 done)"
+    assert last_line("PATH=/usr/local/bin/lmp:/opt/x/lmp a/b/c") == "PATH=lmp:lmp a/b/c"
+    assert last_line(" \n") == "" and len(last_line("x" * 999)) == MOST_CHARACTERS
 
 
 @pytest.fixture

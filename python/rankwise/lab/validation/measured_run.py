@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
+from rankwise.lab.validation.failures import last_line
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.preload import merge
@@ -81,8 +82,8 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
             raise
     finish(session, Ended(status, None, False, start_s, time.time()))
     if status:
-        said = log.read_text(errors="replace").strip().splitlines()
-        raise RunFailedError(f"status {status}" + (f": {said[-1][:120]}" if said else ""))
+        said = last_line(log.read_text(errors="replace"))
+        raise RunFailedError(f"status {status}" + (f": {said}" if said else ""))
     log.unlink()
     return Made(time_of(path), others, launch_s)
 

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
 from rankwise.lab.validation.statistics import Agreement, Compared, agreement
 from rankwise.machine.file import load
@@ -128,7 +129,11 @@ def evaluate(state: State) -> Document:
             compared[2].append(Compared(found, bytes_s, bytes_s, bytes_s))
             if each.simgrid_s is not None:
                 by_simgrid.append(Compared(found, each.simgrid_s, each.simgrid_s, each.simgrid_s))
-            failures = [f"repetition {run.repetition}: {run.failure}" for run in of_placement if run.failure]
+            failures = [
+                f"repetition {run.repetition}: {without_directories(run.failure)}"
+                for run in of_placement
+                if run.failure
+            ]
             placements.append(_placement(each, found, times, compared, failures))
         ours.append(compared[0])
         scaled.append(compared[1])
@@ -141,7 +146,7 @@ def evaluate(state: State) -> Document:
                 title=case.title,
                 recorded_s=case.recorded_s,
                 omitted=case.omitted,
-                failure=case.failure,
+                failure=without_directories(case.failure),
                 sent=case.sent,
                 monitored=case.monitored,
                 placements=placements,
@@ -249,4 +254,4 @@ def _failures(cases: list[CasePlan], runs: list[Run]) -> list[str]:
         for run in runs
         if run.failure
     ]
-    return whole + single
+    return list(map(without_directories, whole + single))
