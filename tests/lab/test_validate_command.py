@@ -186,6 +186,25 @@ def test_the_page_has_what_came_out(tmp_path):
     assert page.names([document]) != page.names([document, document])[:1]
 
 
+@pytest.mark.parametrize(("others", "is_said"), [(0.3, True), (0.01, False), (None, False)])
+def test_a_traced_run_that_others_disturbed_is_said_to_be_so(tmp_path, others, is_said):
+    # GIVEN a state whose traced run shared the machine, did not, or is older than that this was kept
+    state = State.create(tmp_path / "v", OPTIONS, {})
+    placements = [Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5)]
+    state.plan.cases.append(CasePlan(ONE, "The first", 1.0, predicted=placements, recorded_others=others))
+    state.save()
+    if others is None:
+        plan = json.loads((tmp_path / "v" / "plan.json").read_text())
+        del plan["cases"][0]["recorded_others"]
+        (tmp_path / "v" / "plan.json").write_text(json.dumps(plan))
+    # WHEN its page is written
+    document = evaluate(State.resume(tmp_path / "v"))
+    path, *_ = page.write(tmp_path / "accuracy.md", [document])
+    # THEN it says so where it was more than what runs may have
+    assert document.cases[0].recorded_others == others
+    assert ("Others used 30% of the machine meanwhile" in path.read_text()) == is_said
+
+
 def test_a_page_takes_the_place_of_a_page_only(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("precious")

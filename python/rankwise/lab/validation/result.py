@@ -57,7 +57,10 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True):
-    """One case; `failure` says why nothing could be predicted, else it is empty."""
+    """One case; `failure` says why nothing could be predicted, else it is empty.
+
+    `recorded_others` is the part of all cores' time that others used during the traced run; null where unknown.
+    """
 
     name: str
     setting: Setting
@@ -72,6 +75,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     scaled: Summary
     bytes_only: Summary
     simgrid: Summary | None = None
+    recorded_others: float | None = None
 
     def gain(self, over: str) -> tuple[float, float] | None:
         """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
@@ -154,6 +158,7 @@ def evaluate(state: State) -> Document:
                 scaled=_summary(agreement([compared[1]]), False),
                 bytes_only=_summary(agreement([compared[2]]), False),
                 simgrid=_summary(agreement([by_simgrid]), False) if by_simgrid else None,
+                recorded_others=case.recorded_others,
             )
         )
     return Document(

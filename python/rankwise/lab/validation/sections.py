@@ -53,7 +53,7 @@ def section(
     lines += [f"![measured and predicted times]({plot})" for plot in plots]
     lines.append("")
     for case in document.cases:
-        lines += _case(case)
+        lines += _case(case, document.tolerated_load)
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
     return "\n".join([*lines, f"### Failures: {name}", "", *failed, ""])
 
@@ -274,7 +274,7 @@ _PROCESSORS = [
 ]
 
 
-def _case(case: CaseResult) -> list[str]:
+def _case(case: CaseResult, tolerated: float) -> list[str]:
     setting = case.setting
     lines = [
         f"### {setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}",
@@ -284,6 +284,11 @@ def _case(case: CaseResult) -> list[str]:
     if case.failure:
         return [*lines, "", f"Failed: {case.failure}", ""]
     lines[-1] += f" The traced run took {case.recorded_s:.3f} s."
+    if case.recorded_others is not None and case.recorded_others > tolerated:
+        lines[-1] += (
+            f" **Others used {case.recorded_others:.0%} of the machine meanwhile,** more than the {tolerated:.0%} that "
+            "runs may have, and each time that it was recorded anew: all predictions are made from it."
+        )
     if case.omitted:
         left = "; ".join(f"{what} ({count})" for what, count in case.omitted.items())
         lines.append(f"Not replayed: {left}.")

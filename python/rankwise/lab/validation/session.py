@@ -228,7 +228,9 @@ class Validation:
         path = self.state.directory / f"{setting.key}.rw"
         try:
             made, counted = self._record(lab, setting, case, path)
-            known = msgspec.structs.replace(known, recorded_s=made.time_s, launch_s=made.launch_s)
+            known = msgspec.structs.replace(
+                known, recorded_s=made.time_s, launch_s=made.launch_s, recorded_others=made.others
+            )
             startup = self._startup(lab, setting.ranks)
             known = predict_case(
                 self.state, known, counted, lambda where: self._can_run(lab, case, where), startup

@@ -172,6 +172,7 @@ class CasePlan(msgspec.Struct, frozen=True):
         predicted: All placements.
         failure: Why there is no trace or no prediction; empty if there is.
         monitored: What Open MPI's monitoring component says of its messages.
+        recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
     """
 
     setting: Setting
@@ -183,6 +184,7 @@ class CasePlan(msgspec.Struct, frozen=True):
     predicted: list[Predicted] = []
     failure: str = ""
     monitored: Monitored | None = None
+    recorded_others: float | None = None
 
     @property
     def name(self) -> str:
