@@ -15,23 +15,12 @@ from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
 from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
+from rankwise.replay.document import IntervalEntry
 
 if TYPE_CHECKING:
     from rankwise.replay.decision import ScreenError
 
 SCHEMA = "rankwise.place/1"
-
-
-class IntervalEntry(msgspec.Struct):
-    """Where the makespan lies; fields as in `rankwise.prediction/2`."""
-
-    low_s: float
-    high_s: float
-    numbers_low_s: float
-    numbers_high_s: float
-    confidence: float
-    replays: int
-    model_error: float | None
 
 
 class SharedEntry(msgspec.Struct):
