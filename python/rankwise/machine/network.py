@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from math import prod
 from typing import Annotated
 
@@ -16,7 +17,7 @@ _Counts = Annotated[list[Count], msgspec.Meta(min_length=1)]
 
 
 class Network(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True, tag_field="shape"):
-    """What all shapes have.
+    """What all shapes have; no network is of none of them.
 
     Attributes:
         hop_s: Latency of each switch after the first on a message's way; without it, 0.
@@ -33,13 +34,13 @@ class Network(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
             if max(self.slots, default=0) >= self.places():
                 raise ValueError(f"`slots` names slot {max(self.slots)}, the network has {self.places()}")
 
+    @abstractmethod
     def places(self) -> int:
         """How many nodes the network has room for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def links(self) -> list[str]:
         """Names of the kinds of cables, which `links` of a Resource `switch_port` takes."""
-        raise NotImplementedError
 
     def check_nodes(self, count: int) -> None:
         """Raise ValueError if a machine of so many nodes does not fit."""
