@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "error.hpp"
@@ -9,21 +12,60 @@
 
 namespace rankwise::replay {
 
+/// What an operation waits for that has begun and not ended: of a send its receive and the other way round,
+/// as far as it is known, else `any`.
+using OtherEnd = std::function<std::uint32_t(std::uint32_t)>;
+
 /// @brief Sends that wait for their receives in circles: who lets them go, as if their messages were kept in
 /// buffers, gets a replay by.
 ///
 /// A program that polls receives in another order where messages come in another one. Its recording has only
 /// the order of the recorded run, which can block for ever where a send waits that did not wait then.
 ///
-/// @param[in] progress, partner as of `deadlock`
-/// @return of all circles, in the order of their numbers
-std::vector<std::uint32_t> waiting_sends(const Schedule &schedule, const Progress &progress,
-                                         const std::vector<std::uint32_t> &partner);
+/// A replay can stop as often as it has messages. So a stop costs what has begun and not ended, and what that
+/// waits for, but not the whole schedule; only the first one goes through all of it.
+class Standstills {
+  public:
+    Standstills(const Schedule &schedule, const Progress &progress)
+        : schedule_(schedule), progress_(progress) {}
 
-/// @brief Why a replay stopped before its end.
-/// @param[in] progress what has begun and ended
-/// @param[in] partner  for each send its receive and the other way round, as far as it is known, else `any`
-/// @return an error that names a circle of operations and ranks, or an operation that nobody answers
-Error deadlock(const Schedule &schedule, const Progress &progress, const std::vector<std::uint32_t> &partner);
+    /// @brief Called whenever an operation has begun.
+    void begun(std::uint32_t op) {
+        if (room_ == 0) [[likely]] // there was no stop
+            return;
+        begun_.push_back(op);
+        if (begun_.size() >= room_)
+            forget_ended();
+    }
+
+    /// @brief Nothing can go on.
+    /// @return the sends of all circles, in the order of their numbers
+    std::vector<std::uint32_t> waiting_sends(const OtherEnd &other_end);
+
+    /// @brief Why a replay stopped before its end.
+    /// @return an error that names a circle of operations and ranks, or an operation that nobody answers
+    Error deadlock(const OtherEnd &other_end);
+
+    /// @brief The schedule has changed; operations that it had before have other numbers.
+    /// @param[in] now number of each as it was, `any` of those that are gone
+    void renumber(std::span<const std::uint32_t> now);
+
+  private:
+    void forget_ended();
+    void list_earlier();
+    std::uint32_t blocker(std::uint32_t op, const OtherEnd &other_end) const;
+    template <class Circle>
+    std::uint32_t follow(std::uint32_t start, std::uint32_t pass, const OtherEnd &other_end,
+                         const Circle &circle);
+
+    const Schedule &schedule_;
+    const Progress &progress_;
+    std::vector<std::uint32_t> begun_; ///< from the first stop on: all that has not ended, and some that has
+    std::size_t room_ = 0;             ///< of begun_ until it is looked through; 0 before the first stop
+    std::vector<std::uint32_t> earlier_first_; ///< empty if it is not known for the schedule as it is now
+    std::vector<Successor> earlier_;           ///< of each operation those that it waits for, by number
+    std::vector<std::uint32_t> visit_; ///< of each operation: pass of this stop that came to it, 0 if none
+    std::vector<std::uint32_t> visited_;
+};
 
 } // namespace rankwise::replay

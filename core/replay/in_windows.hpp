@@ -63,6 +63,7 @@ class InWindows : public NoRecorder {
         const std::vector<std::uint32_t> &now = change.now;
         Progress &progress = engine.progress_;
         progress.renumber(now, change.receives_from, engine.steps_);
+        engine.standstills_.renumber(now);
         progress.freed = change.ready;
         for (const std::uint32_t op : freed_)
             if (now[op] != any)

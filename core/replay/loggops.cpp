@@ -78,8 +78,8 @@ class Engine {
         : schedule_(schedule), steps_(matching.steps), p_(parameters), cpus_(schedule.cpus),
           nics_(schedule.nics), costs_(parameters), each_has_an_event_(clocks_go_back()),
           posts_at_once_(cpus_ == 1 && !schedule.wildcards && !each_has_an_event_),
-          progress_(schedule, matching.steps), slots_(std::size_t{schedule.ranks()} * cpus_ * nics_),
-          streams_(matching.streams) {
+          progress_(schedule, matching.steps), standstills_(schedule, progress_),
+          slots_(std::size_t{schedule.ranks()} * cpus_ * nics_), streams_(matching.streams) {
         if (schedule.wildcards) {
             partner_.assign(steps_.size(), any);
             posted_.resize(schedule.ranks());
@@ -96,7 +96,7 @@ class Engine {
             serve_all();
         } while (let_sends_go());
         if (!progress_.all_ended())
-            throw deadlock(schedule_, progress_, partners());
+            throw standstills_.deadlock(other_end());
         check_left_over();
         return finish();
     }
@@ -120,14 +120,14 @@ class Engine {
             release();
         }
     }
-    std::vector<std::uint32_t> partners() const {
-        return schedule_.wildcards ? partner_ : partners_of(steps_);
+    OtherEnd other_end() const {
+        return [this](std::uint32_t op) { return schedule_.wildcards ? partner_[op] : steps_[op].partner; };
     }
     /// Nothing can go on: the sends in circles end as if they were eager. @return whether there were any
     bool let_sends_go() {
         if (!schedule_.recorded || progress_.all_ended())
             return false;
-        const std::vector<std::uint32_t> sends = waiting_sends(schedule_, progress_, partners());
+        const std::vector<std::uint32_t> sends = standstills_.waiting_sends(other_end());
         for (const std::uint32_t send : sends)
             let_sender_go(send, steps_[send].lane);
         let_go_ += sends.size();
@@ -137,6 +137,7 @@ class Engine {
 
     void begin(std::uint32_t op) {
         progress_.begin(op);
+        standstills_.begun(op);
         progress_.prefetch_ahead(op);
     }
 
@@ -479,6 +480,7 @@ class Engine {
     const bool each_has_an_event_; ///< operations and messages that wait, see clocks_go_back()
     const bool posts_at_once_;     ///< receives need no event, see post_later()
     Progress progress_;
+    Standstills standstills_;
     LargeArray<Slot> slots_;
     LargeArray<Stream> streams_;
     std::vector<std::uint32_t> partner_;                          ///< only with wildcards

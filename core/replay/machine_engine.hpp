@@ -45,9 +45,10 @@ template <class Recorder, class More> class Engine {
            const Layout &layout, Recorder recorder)
         : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
-          processors_(std::size_t{schedule.ranks()} * lanes_), tx_(layout.nodes()), rx_(layout.nodes()),
-          shared_(schedule, machine, layout), core_sharing_(shared_.empty() ? 0 : schedule.ranks()),
-          recorder_(std::move(recorder)), more_(schedule, machine, layout, lanes_) {
+          standstills_(schedule, progress_), processors_(std::size_t{schedule.ranks()} * lanes_),
+          tx_(layout.nodes()), rx_(layout.nodes()), shared_(schedule, machine, layout),
+          core_sharing_(shared_.empty() ? 0 : schedule.ranks()), recorder_(std::move(recorder)),
+          more_(schedule, machine, layout, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
         check_size();
         channels_.resize(machine.link_classes.size());
@@ -70,22 +71,28 @@ template <class Recorder, class More> class Engine {
             }
         } while (let_sends_go());
         if (!progress_.all_ended())
-            throw deadlock(schedule_, progress_, blockers());
+            throw standstills_.deadlock(other_end());
         return finish();
     }
 
   private:
-    /// What each message operation waits for if it does not end.
-    std::vector<std::uint32_t> blockers() {
-        std::vector<std::uint32_t> partner = partners_of(steps_);
+    /// What a message operation waits for if it does not end.
+    OtherEnd other_end() {
         if constexpr (Recorder::in_windows) // a send that was not read comes with the rest of its rank
-            for (std::uint32_t op = 0; op < partner.size(); ++op)
-                if (steps_[op].kind() == Kind::receive && partner[op] == any)
-                    partner[op] = schedule_.first[steps_[op].peer + 1] - 1;
+            return [this](std::uint32_t op) {
+                const Step &step = steps_[op];
+                return step.kind() == Kind::receive && step.partner == any
+                           ? schedule_.first[step.peer + 1] - 1
+                           : step.partner;
+            };
         if constexpr (More::any)
-            more_.paths.tell_blockers(
-                steps_, [this](std::uint32_t op) { return progress_.has(op, Progress::begun); }, partner);
-        return partner;
+            return [this, held_up = more_.paths.held_up(steps_, [this](std::uint32_t op) {
+                return progress_.has(op, Progress::begun);
+            })](std::uint32_t op) {
+                const auto found = held_up.find(op);
+                return found == held_up.end() ? steps_[op].partner : found->second;
+            };
+        return [this](std::uint32_t op) { return steps_[op].partner; };
     }
 
     /// Nothing can go on: the sends in circles end as if they were buffered; their messages travel when their
@@ -94,7 +101,7 @@ template <class Recorder, class More> class Engine {
     bool let_sends_go() {
         if (!schedule_.recorded || progress_.all_ended())
             return false;
-        const std::vector<std::uint32_t> sends = waiting_sends(schedule_, progress_, blockers());
+        const std::vector<std::uint32_t> sends = standstills_.waiting_sends(other_end());
         for (const std::uint32_t send : sends) {
             end(send);
             recorder_.let_go(send);
@@ -544,6 +551,7 @@ template <class Recorder, class More> class Engine {
     void begin(std::uint32_t op) {
         const std::size_t freed = progress_.freed.size();
         progress_.begin(op);
+        standstills_.begun(op);
         progress_.prefetch_ahead(op);
         recorder_.released(op, std::span(progress_.freed).subspan(freed), now_);
     }
@@ -640,6 +648,7 @@ template <class Recorder, class More> class Engine {
     MessageCosts costs_;
     Contacts contacts_;
     Progress progress_;
+    Standstills standstills_;
     LargeArray<Processor> processors_;
     std::vector<Passage> tx_, rx_;           ///< of each node
     LargeArray<Picoseconds> first_byte_;     ///< of the message of a receive; empty if no core moves bytes

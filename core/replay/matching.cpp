@@ -146,14 +146,6 @@ Matching match(const Schedule &schedule) {
     return matching;
 }
 
-std::vector<std::uint32_t> partners_of(const LargeArray<Step> &steps) {
-    std::vector<std::uint32_t> partner;
-    partner.reserve(steps.size());
-    for (const Step &step : steps)
-        partner.push_back(step.partner);
-    return partner;
-}
-
 LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner) {
     for (std::uint32_t op = 0; op < steps.size(); ++op)
         if (steps[op].kind() == Kind::send)

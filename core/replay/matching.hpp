@@ -34,9 +34,6 @@ struct Matching {
 ///         smaller than its message; a peer that does not exist
 Matching match(const Schedule &schedule);
 
-/// @return for each send its receive and the other way round, `any` for calc
-std::vector<std::uint32_t> partners_of(const LargeArray<Step> &steps);
-
 /// @brief The steps of a schedule with wildcards, once it is known who meets whom.
 /// @param[in] partner for each send its receive and the other way round, `any` for calc
 LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner);

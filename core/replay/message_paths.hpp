@@ -134,21 +134,23 @@ class MessagePaths {
 
     const std::vector<Passage> &ports() const noexcept { return ports_; }
 
-    /// @brief After a deadlock: what waits behind a message that nobody receives waits for what that waits
+    /// @brief At a standstill: what waits behind a message that nobody receives waits for what that waits
     /// for.
-    /// @param[in]     steps   of the replay
-    /// @param[in]     begun   whether an operation has begun
-    /// @param[in,out] partner of each send its receive and the other way round
+    /// @param[in] steps of the replay
+    /// @param[in] begun whether an operation has begun
+    /// @return of such sends and their receives: that message's receive
     template <class Steps, class Begun>
-    void tell_blockers(const Steps &steps, const Begun &begun, std::vector<std::uint32_t> &partner) const {
+    std::unordered_map<std::uint32_t, std::uint32_t> held_up(const Steps &steps, const Begun &begun) const {
+        std::unordered_map<std::uint32_t, std::uint32_t> waits_for;
         for (const Connection &connection : connections_) {
             std::uint32_t first = any;
             for (const std::uint32_t send : connection.unread)
                 if (first != any)
-                    partner[send] = partner[steps[send].partner] = first;
+                    waits_for[send] = waits_for[steps[send].partner] = first;
                 else if (!begun(steps[send].partner))
                     first = steps[send].partner;
         }
+        return waits_for;
     }
 
   private:

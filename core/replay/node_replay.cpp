@@ -86,7 +86,9 @@ class NodeReplay {
         if (!progress_.all_ended() && schedule_.recorded)
             return std::nullopt; // the engine of all events lets sends go
         if (!progress_.all_ended())
-            throw deadlock(schedule_, progress_, partners_of(steps_));
+            throw Standstills(schedule_, progress_).deadlock([this](std::uint32_t op) {
+                return steps_[op].partner;
+            });
         return finish();
     }
 

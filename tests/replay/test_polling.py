@@ -107,6 +107,29 @@ def test_sends_that_wait_for_room_in_buffers_go_on_too(tmp_path):
     assert result.let_go == 2 and result.makespan_s > 0
 
 
+def test_a_run_that_stops_at_each_message_comes_to_its_end(tmp_path):
+    # GIVEN two ranks that send to each other first, more often than a replay looks through what has begun
+    steps = 600
+    ranks = ranks_of(2)
+    for _ in range(steps):
+        for me, rank in enumerate(ranks):
+            rank.send(1 - me, SIZE)
+            rank.recv(1 - me, SIZE)
+    _raw, run = traced_run(tmp_path, ranks)
+    place = one_rank_a_node(2)
+    arguments = model(place, [0, 1], handshake=False)
+    # WHEN all are let go THEN each exchange takes what one takes, in all engines
+    whole = run.schedule()[0].replay_on_machine(**arguments)
+    assert whole.let_go == 2 * steps
+    assert whole.makespan_s == pytest.approx(steps * (O_SEND + L + SIZE - 1 + O_RECEIVE) * 1e-9, rel=1e-9)
+    for window in (20, 2000):
+        assert said(run.in_windows(window).replay_on_machine(**arguments)) == said(whole)
+    other = run.schedule()[0].replay_on_machine(**{**shared(place), "handshake": False})
+    assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
+    plain = {"L_s": 1e-6, "o_s": 1e-7, "g_s": 0, "G_s_per_byte": 0, "O_s_per_byte": 0, "S_bytes": 50}
+    assert run.schedule()[0].replay_loggops(**plain).let_go == 2 * steps
+
+
 def polled(seed: int, ranks: int, messages: int):
     """An order in which ranks could have gone on with messages that are eager, of which some block otherwise."""
     rng = random.Random(seed)
