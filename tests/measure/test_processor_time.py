@@ -78,6 +78,22 @@ def test_a_message_never_costs_more_than_was_timed():
     assert (segment.o_s.value, segment.o_receive_s.value, segment.L_s.value) == (12e-6, 26e-6, 50e-6)
 
 
+def test_where_waiting_used_as_much_as_messages_their_cost_is_assumed():
+    # GIVEN receivers that used less than ranks that wait as long, and exchanges whose bytes cost nothing
+    samples = table(
+        *burst(8, 20e-6, 10e-6, 1e-6),
+        *exchange(8, 0.0, 26e-6, 0.0),
+        *exchange(8192, 0.0, 26e-6, 0.0),
+        *waiting(0.1),
+    )
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    # THEN 0 is what is left, which nobody measured, and what is left of the sender's is measured
+    for each in (segment.o_receive_s, segment.O_s_per_byte):
+        assert (each.value, each.low, each.obtained) == (0.0, 0.0, "assumed")
+        assert each.source.startswith("cut at 0: ")
+    assert segment.o_s.obtained == "measured" and segment.o_s.value > 0
+
+
 def test_what_was_not_measured_stays():
     assert charged(MACHINE, table()) == MACHINE
     # Waiting that costs nothing hides no part of a receive.

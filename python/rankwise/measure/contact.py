@@ -8,9 +8,11 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK, SELF
 from rankwise.machine.file import Estimate, Machine
-from rankwise.measure.fit import measured
+from rankwise.measure.fit import rest
 from rankwise.measure.questions.peers import FAR, NEAR, first_contact
 from rankwise.measure.questions.waiting import waiting_share
+
+_LATER = "what later messages take, and ranks that wait"
 
 
 def connected(machine: Machine, samples: pl.DataFrame) -> Machine:
@@ -29,7 +31,6 @@ def connected(machine: Machine, samples: pl.DataFrame) -> Machine:
         kind = FAR if link.channel == NETWORK else NEAR
         connect_s: Estimate | None = None
         if kind in found and link.channel != SELF:
-            each = found[kind]
-            connect_s = measured(each.value, each.low, each.high, each.count)
+            connect_s = rest(found[kind], _LATER)
         links.append(msgspec.structs.replace(link, connect_s=connect_s))
     return msgspec.structs.replace(machine, link_classes=links)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from rankwise.errors import RankwiseError
@@ -25,6 +26,7 @@ from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatte
 from rankwise.measure.statistics import Median
 
 REPLICATES = 200
+_OVERHEADS = "the overheads of both ends"
 _SIDES = ("send_busy", "receive_busy")
 
 Table = dict[tuple[str, int], float]  # the median of each (quantity, bytes)
@@ -242,6 +244,23 @@ def measured(value: float, low: float, high: float, count: int) -> Estimate:
     return Estimate(value, "measured", low=low, high=high, samples=count)
 
 
+def rest(found: Median, taken: str) -> Estimate:
+    """A number that is what a subtraction leaves; where that is nothing, 0 is a cut, not what was measured.
+
+    Args:
+        found: What is left.
+        taken: What was taken off.
+    """
+    return _no_cut(measured(found.value, max(0.0, found.low), found.high, found.count), taken)
+
+
+def _no_cut(estimate: Estimate, taken: str) -> Estimate:
+    if estimate.value:
+        return estimate
+    source = f"cut at 0: nothing is left of what was timed beyond {taken}"
+    return msgspec.structs.replace(estimate, obtained="assumed", source=source)
+
+
 def _measured(value: float, drawn: list[float], count: int) -> Estimate:
     low, high = np.percentile(drawn, [2.5, 97.5])
     return measured(value, float(low), float(high), count)
@@ -285,7 +304,7 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
                 best.o, "assumed", source="as for eager messages: no larger message was timed at its sender"
             )
     return Segment(
-        L_s=_measured(best.latency(at), [p.latency(at) for p in drawn], trips),
+        L_s=_no_cut(_measured(best.latency(at), [p.latency(at) for p in drawn], trips), _OVERHEADS),
         o_s=o,
         g_s=g,
         G_s_per_byte=gap_per_byte,

@@ -14,7 +14,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import SCHEMA, Estimate, LinkClass, Machine, Node, Resource
 from rankwise.measure.capacity import Sweep, sweep
-from rankwise.measure.fit import ChannelFit, fit_channel, measured
+from rankwise.measure.fit import ChannelFit, fit_channel, measured, rest
 from rankwise.measure.points import FITTED, Points, collect
 from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
 from rankwise.measure.statistics import CONFIDENCE, Median, median
@@ -179,8 +179,8 @@ def _per_message(findings: Findings, cores_suffice: bool) -> Estimate | None:
     bytes_s = 0.0
     if findings.bytes_sweep and findings.bytes_sweep.capacity:
         bytes_s = RATE_BYTES / findings.bytes_sweep.capacity.value
-    value, low, high = (max(0.0, 1 / r - bytes_s) for r in (rate.value, rate.high, rate.low))
-    return measured(value, low, high, rate.count)
+    left = (1 / r - bytes_s for r in (rate.value, rate.high, rate.low))
+    return rest(Median(*left, rate.count), "their bytes")
 
 
 def _told(findings: Findings) -> dict[str, str | int | float | bool]:

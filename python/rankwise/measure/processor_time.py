@@ -18,7 +18,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
-from rankwise.measure.fit import measured
+from rankwise.measure.fit import measured, rest
 from rankwise.measure.questions.waiting import (
     of_both_ends,
     per_byte,
@@ -27,6 +27,8 @@ from rankwise.measure.questions.waiting import (
 )
 from rankwise.measure.statistics import Median
 
+_WAITING = "what ranks that wait use as long"
+_SMALL = "what small messages use, and ranks that wait"
 DIFFERENT = 1.3  # times as much for a byte
 _AS_SENDER = (
     "as at the sender: what else a wait takes is looking for messages, which `waiting_share` of the core has"
@@ -53,7 +55,7 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
             link = _as_senders(link)
         links.append(link)
     resources = [
-        msgspec.structs.replace(each, waiting_share=_estimate(share))
+        msgspec.structs.replace(each, waiting_share=measured(share.value, share.low, share.high, share.count))
         if each.kind == "core" and share
         else each
         for each in machine.resources
@@ -74,10 +76,10 @@ def _of_bursts(
     Where messages of exchanges cost more than those of bursts, their ends share what they cost as those of bursts do.
     """
     small, large = sizes[0], sizes[-1]
-    o, o_receive = (_estimate(side[small]) for side in (senders, receivers))
+    o, o_receive = (rest(side[small], _WAITING) for side in (senders, receivers))
     together = o.value + o_receive.value
     if both_ends and both_ends.value > together > 0:
-        o, o_receive = (_as_part(both_ends, each.value / together) for each in (o, o_receive))
+        o, o_receive = (_as_part(both_ends, each, together) for each in (o, o_receive))
     of_bytes = None
     if large > small and not exchanged:
         ends = [(side[small], side[large]) for side in (senders, receivers)]
@@ -86,17 +88,21 @@ def _of_bursts(
             for to, of in (("value", "value"), ("low", "high"), ("high", "low"))
         ]
         count = min(more.count for _, more in ends)
-        of_bytes = measured(*(max(0.0, slope) for slope in slopes), count)
+        of_bytes = rest(Median(*slopes, count), _SMALL)
     segments, above = [], 0
     for segment in link.segments:
         for up_to, size in _parts(exchanged, above, segment.up_to_bytes):
             part = msgspec.structs.replace(segment, up_to_bytes=up_to)
-            segments.append(_charged(part, o, o_receive, _estimate(exchanged[size]) if size else of_bytes))
+            segments.append(_charged(part, o, o_receive, rest(exchanged[size], _SMALL) if size else of_bytes))
         above = segment.up_to_bytes or above
     return msgspec.structs.replace(link, segments=segments)
 
 
-def _as_part(whole: Median, part: float) -> Estimate:
+def _as_part(whole: Median, end: Estimate, together: float) -> Estimate:
+    """An end's part of what both cost; one of which nothing was left has none."""
+    if not end.value:
+        return end
+    part = end.value / together
     return measured(part * whole.value, part * max(0.0, whole.low), part * whole.high, whole.count)
 
 
@@ -150,7 +156,3 @@ def _later(latency: Estimate, more: float) -> Estimate:
         return msgspec.structs.replace(latency, value=latency.value + more)
     value, low, high = (each + more for each in (latency.value, latency.low, latency.high))
     return measured(value, low, high, latency.samples or 0)
-
-
-def _estimate(found: Median) -> Estimate:
-    return measured(found.value, max(0.0, found.low), found.high, found.count)
