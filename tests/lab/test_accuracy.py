@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A short validation that measures for itself: predictions that are far off fail, a busy machine does not."""
+"""A short validation that measures for itself: predictions that are far off fail, a busy machine does not.
+
+What is skipped says who used the machine, or how far the times of one placement were apart.
+"""
 
 import json
 import subprocess
@@ -12,17 +15,33 @@ from rankwise.lab.validation.state import HEADER_BYTES
 
 MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
 QUIET, STEADY = 0.05, 1.3
-WINDOW_S, LIMIT_S = 35, 60  # after which no run is begun, and after which all is given up
+# After which no run is begun, after which all is given up, and how long that may take. Half a minute is usual: a slow
+# machine alone is no reason to miss them.
+WINDOW_S, LIMIT_S, ENDING_S = 120, 200, 60
 FAR_OFF = 5.0  # virtual processors change between two speeds that are up to 4 times apart
 
 
-def is_steady(case):
-    """Whether runs of the same placement took the same time, the traced one included."""
-    spread = [
-        max(each["measured"]["times_s"]) / min(each["measured"]["times_s"]) for each in case["placements"]
-    ]
-    blocked = next(each for each in case["placements"] if each["name"] == "blocked")["measured"]["median_s"]
-    return max(spread) < STEADY and 1 / STEADY < case["recorded_s"] / blocked < STEADY
+def apart(case):
+    """How many times as long as another a run of the same placement took, the traced one included."""
+    times = {each["name"]: each["measured"]["times_s"] for each in case["placements"]}
+    times["blocked"] = [*times["blocked"], case["recorded_s"]]
+    return max(max(each) / min(each) for each in times.values())
+
+
+def used_by_others(state):
+    """Largest part of the machine that others used during a run that the validation kept; 0 if it kept none."""
+    plan, runs = state / "plan.json", state / "runs.jsonl"
+    cases = json.loads(plan.read_text())["cases"] if plan.exists() else []
+    kept = [json.loads(line) for line in runs.read_text().splitlines()] if runs.exists() else []
+    return max([0.0, *(c["recorded_others"] or 0 for c in cases), *(r["other_load"] or 0 for r in kept)])
+
+
+def skip_if_others_did_it(what, state, said):
+    """Skip what was not finished because others used the machine; fail if they did not."""
+    others = used_by_others(state)
+    if others > QUIET:
+        pytest.skip(f"{what}; others used up to {others:.0%} of this machine")
+    pytest.fail(f"{what}, and others used at most {others:.0%} of this machine:\n{said}")
 
 
 def in_wrong_order(case):
@@ -52,7 +71,7 @@ def ended_after(line, words, directory):
         except subprocess.TimeoutExpired:
             process.terminate()
             try:
-                process.wait(LIMIT_S)
+                process.wait(ENDING_S)
             except subprocess.TimeoutExpired:
                 process.kill()
             return None
@@ -68,12 +87,13 @@ def test_predictions_agree_with_runs_where_the_machine_lets_them(line, tmp_path)
     words += ["--placements", 3, "--repetitions", 2, "--tolerate", 1, "--window", f"{WINDOW_S}s"]
     words += ["--state", tmp_path / "v", "--json", "--", MPICH]
     status = ended_after(line, words, tmp_path)
+    said = (tmp_path / "said").read_text()
     if status is None:
-        pytest.skip(f"this machine is too busy: not finished after {LIMIT_S} s")
-    assert status in (0, 75), (tmp_path / "said").read_text()
+        skip_if_others_did_it(f"not finished after {LIMIT_S} s", tmp_path / "v", said)
+    assert status in (0, 75), said
     found = json.loads((tmp_path / "found.json").read_text())
     if not found["complete"]:
-        pytest.skip(f"this machine is too busy: not all runs were made in {WINDOW_S} s")
+        skip_if_others_did_it(f"not all runs were made in {WINDOW_S} s", tmp_path / "v", said)
     # THEN the bytes that were recorded are those of the interfaces, less headers and what startup sends
     (case,) = found["cases"]
     for each in case["sent"]:
@@ -84,8 +104,11 @@ def test_predictions_agree_with_runs_where_the_machine_lets_them(line, tmp_path)
         assert 13 * each["recorded_messages"] - noise < own < 100 * each["recorded_messages"] + noise, each
     assert all(each["predicted_s"] > 0 for each in case["placements"])
     # AND, where nobody else used the machine and it kept its speed, predictions are not far off
-    if found["median_load"] > QUIET or not is_steady(case):
-        return
+    others, times = used_by_others(tmp_path / "v"), apart(case)
+    if others > QUIET:
+        pytest.skip(f"bytes agree; times say nothing, as others used up to {others:.0%} of this machine")
+    if times >= STEADY:
+        pytest.skip(f"bytes agree; times say nothing, as one placement's were up to {times:.1f}-fold")
     assert in_wrong_order(case) == []
     for each in case["placements"]:
         assert 1 / FAR_OFF < each["predicted_s"] / each["measured"]["median_s"] < FAR_OFF, each

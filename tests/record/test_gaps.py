@@ -12,6 +12,8 @@ from rankwise.replay.source import load
 pytestmark = pytest.mark.mpi
 
 RANKS, STEPS, WORK_US = 4, 60, 2000
+# Ranks take turns, so that gaps last up to RANKS times what was worked: twice is far from that, and from noise.
+NEAR = 2
 MPICH = [mpi for mpi in mpis.installed() if mpi.name == "mpich-5.0.2"]
 
 
@@ -25,7 +27,7 @@ def test_ranks_on_one_core_are_replayed_with_what_they_worked(mpi, record, tmp_p
         measured = [event["gap_cpu_ns"] for event in steps if event["gap_cpu_ns"] is not None]
         # THEN the processor time of most gaps was measured, though they lasted longer
         assert len(measured) > STEPS / 2
-        assert statistics.median(measured) == pytest.approx(WORK_US * 1000, rel=0.4)
+        assert 1 / NEAR < statistics.median(measured) / (WORK_US * 1000) < NEAR
     # AND that is how long the replay computes
     source = load(tmp_path, None)
     computed = [
@@ -34,4 +36,4 @@ def test_ranks_on_one_core_are_replayed_with_what_they_worked(mpi, record, tmp_p
     ]
     assert len(computed) >= RANKS
     for each in computed[-RANKS:]:
-        assert 0.6 < each / (STEPS * WORK_US * 1000) < 1.5
+        assert 1 / NEAR < each / (STEPS * WORK_US * 1000) < NEAR
