@@ -52,11 +52,11 @@ class InWindows : public NoRecorder {
         const Progress &progress = engine.progress_;
         states_.resize(progress.size());
         for (std::uint32_t op = 0; op < states_.size(); ++op)
-            states_[op] =
-                static_cast<std::uint8_t>((progress.has(op, Progress::begun) ? TraceWindow::begun : 0) |
-                                          (progress.has(op, Progress::ended) ? TraceWindow::ended : 0) |
-                                          (engine.is_under_way(op) ? TraceWindow::under_way : 0) |
-                                          (engine.message_is_there(op) ? TraceWindow::arrived : 0));
+            states_[op] = static_cast<std::uint8_t>(
+                (progress.has(op, Progress::begun) ? TraceWindow::begun : 0) |
+                (progress.has(op, Progress::ended) ? TraceWindow::ended : 0) |
+                (engine.letting_go().is_under_way(op) ? TraceWindow::under_way : 0) |
+                (engine.message_is_there(op) ? TraceWindow::arrived : 0));
     }
 
     template <class Engine> void renumber(Engine &engine, const TraceWindow::Change &change) {

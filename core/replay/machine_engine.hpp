@@ -9,8 +9,11 @@
 #include "replay/contacts.hpp"
 #include "replay/deadlock.hpp"
 #include "replay/in_windows.hpp"
+#include "replay/job_steps.hpp"
+#include "replay/letting_go.hpp"
 #include "replay/machine_events.hpp"
 #include "replay/message_costs.hpp"
+#include "replay/message_steps.hpp"
 #include "replay/more_resources.hpp"
 #include "replay/passage.hpp"
 #include "replay/path_steps.hpp"
@@ -19,6 +22,7 @@
 #include "replay/recorders.hpp"
 #include "replay/resource_steps.hpp"
 #include "replay/shared_cores.hpp"
+#include "replay/spare_steps.hpp"
 #include "replay/time_range.hpp"
 
 namespace rankwise::replay {
@@ -40,6 +44,8 @@ template <class Recorder, class More> class Engine {
     using JobType = Job;
     using PhaseType = Phase;
     using ProcessorType = Processor;
+    using RecorderType = Recorder;
+    using MoreType = More;
 
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
            const Layout &layout, Recorder recorder)
@@ -69,58 +75,23 @@ template <class Recorder, class More> class Engine {
                 serve(queue_.pop());
                 release();
             }
-        } while (let_sends_go());
+        } while (letting_go().let_sends_go());
         if (!progress_.all_ended())
-            throw standstills_.deadlock(other_end());
+            throw standstills_.deadlock(letting_go().other_end());
         return finish();
     }
 
   private:
-    /// What a message operation waits for if it does not end.
-    OtherEnd other_end() {
-        if constexpr (Recorder::in_windows) // a send that was not read comes with the rest of its rank
-            return [this](std::uint32_t op) {
-                const Step &step = steps_[op];
-                return step.kind() == Kind::receive && step.partner == any
-                           ? schedule_.first[step.peer + 1] - 1
-                           : step.partner;
-            };
-        if constexpr (More::any)
-            return [this, held_up = more_.paths.held_up(steps_, [this](std::uint32_t op) {
-                return progress_.has(op, Progress::begun);
-            })](std::uint32_t op) {
-                const auto found = held_up.find(op);
-                return found == held_up.end() ? steps_[op].partner : found->second;
-            };
-        return [this](std::uint32_t op) { return steps_[op].partner; };
-    }
-
-    /// Nothing can go on: the sends in circles end as if they were buffered; their messages travel when their
-    /// receives are there.
-    /// @return whether there were any
-    bool let_sends_go() {
-        if (!schedule_.recorded || progress_.all_ended())
-            return false;
-        const std::vector<std::uint32_t> sends = standstills_.waiting_sends(other_end());
-        for (const std::uint32_t send : sends) {
-            end(send);
-            recorder_.let_go(send);
-        }
-        let_go_ += sends.size();
-        release();
-        return !sends.empty();
-    }
-    /// Whether a send has ended because it was let go, and not as its message has left.
-    bool is_under_way(std::uint32_t op) {
-        return let_go_ > 0 && steps_[op].kind() == Kind::send && progress_.has(op, Progress::ended) &&
-               !cost_of_send(op).eager && !has_left_entirely(op);
-    }
-    bool has_left_entirely(std::uint32_t send) const {
-        return (progress_.bits(send) & (has_left | core_is_done)) == (has_left | core_is_done);
-    }
-
+    friend JobSteps<Engine>;
+    friend MessageSteps<Engine>;
+    friend SpareSteps<Engine>;
+    friend LettingGo<Engine>;
     friend ResourceSteps<Engine>;
     friend PathSteps<Engine>;
+    JobSteps<Engine> jobs() { return {*this}; }
+    MessageSteps<Engine> messages() { return {*this}; }
+    SpareSteps<Engine> spare() { return {*this}; }
+    LettingGo<Engine> letting_go() { return {*this}; }
     ResourceSteps<Engine> steps() { return {*this}; }
     PathSteps<Engine> paths() { return {*this}; }
 
@@ -190,360 +161,36 @@ template <class Recorder, class More> class Engine {
                 return;
         switch (static_cast<Phase>(event.order >> phase_shift)) {
         case data_arrives:
-            arrive(event.what);
+            messages().arrive(event.what);
             break;
         case enters_rx:
-            enter_rx(send, event.what);
+            messages().enter_rx(send, event.what);
             break;
         case request_arrives:
-            request(event.what);
+            messages().request(event.what);
             break;
         case clear_arrives:
-            clear(event.what);
+            messages().clear(event.what);
             break;
         case data_left:
-            finish_send(event.what, has_left);
+            messages().finish_send(event.what, has_left);
             break;
         case enters_link:
-            enter_tx(send, cost_of_send(send));
+            messages().enter_tx(send, cost_of_send(send));
             break;
         case job_ends:
             if constexpr (More::any)
                 if (!steps().is_due(event.what, send))
                     break; // its speed has changed since: another event is under way
-            end_job(event.what);
+            jobs().end_job(event.what);
             break;
         case core_ends:
             if constexpr (More::any)
                 steps().rest(event.what);
             else
-                end_on_core(event.what);
+                jobs().end_on_core(event.what);
             break;
         }
-    }
-
-    // Processors -------------------------------------------------------------------------------------------
-
-    void queue_job(std::uint32_t op, Job job) {
-        set_job(op, job);
-        const std::uint32_t processor = processor_of(op);
-        Processor &p = processors_[processor];
-        if (p.running == any)
-            start(processor, op);
-        else
-            p.ready.append(progress_, op);
-    }
-
-    void start(std::uint32_t processor, std::uint32_t op) {
-        Processor &p = processors_[processor];
-        p.running = op;
-        recorder_.started(processor, op, job(op) != Job::clear && job(op) != Job::data, p.idle_since, now_);
-        run_for(processor, start_job(op, p));
-    }
-
-    void run_for(std::uint32_t processor, Picoseconds work) {
-        Processor &p = processors_[processor];
-        p.started = now_;
-        p.work = work;
-        if constexpr (More::any)
-            return steps().run_shared(processor, work);
-        const std::uint32_t core = processor % lanes_ == 0 ? shared_.of(processor / lanes_) : any;
-        if (core == any) {
-            at(now_ + work, job_ends, p.running, processor);
-            return;
-        }
-        shared_.cores[core].start(now_, processor, work, job(p.running) == Job::calc);
-        watch(core);
-    }
-
-    void watch(std::uint32_t core) {
-        const Picoseconds end = shared_.cores[core].next_end(now_);
-        if (end == shared_.cores[core].expected)
-            return;
-        shared_.cores[core].expected = end;
-        if (end != machine::never)
-            at(end, core_ends, core, core);
-    }
-
-    void end_on_core(std::uint32_t core) {
-        if (shared_.cores[core].expected != now_)
-            return; // jobs came or went since: another event is under way
-        const std::uint32_t processor = shared_.cores[core].finish(now_);
-        shared_.cores[core].expected = machine::never;
-        end_job(processor);
-        watch(core);
-    }
-
-    /// @return how long the job would take alone
-    Picoseconds start_job(std::uint32_t op, Processor &p) {
-        switch (job(op)) {
-        case Job::calc:
-            begin(op);
-            return steps_[op].time();
-        case Job::send: {
-            begin(op);
-            const MessageCost &cost = cost_of_send(op);
-            ++channels_[cost.link].messages;
-            channels_[cost.link].bytes += cost.bytes;
-            const Picoseconds overhead = cost.o_send + connect(op, cost);
-            p.overhead += overhead;
-            return overhead;
-        }
-        case Job::data: {
-            const MessageCost &cost = cost_of_send(op);
-            if (cost.in_call)
-                enter_link(op, cost);
-            p.overhead += cost.on_core;
-            return cost.on_core;
-        }
-        case Job::receive: {
-            if constexpr (More::any)
-                return steps().start_receive(op, p);
-            const MessageCost &cost = cost_of_receive(op);
-            const Picoseconds overhead = cost.o_receive + connect(op, cost);
-            p.overhead += overhead + cost.on_core;
-            if (cost.on_core == 0)
-                return overhead;
-            // A processor that was idle has dealt with the bytes while they came in.
-            const Picoseconds idle = now_ - std::max(first_byte_[op], p.idle_since);
-            return overhead + cost.on_core - done_while_idle(op, cost.on_core, idle);
-        }
-        case Job::clear:
-        case Job::send_bytes:
-        case Job::receive_bytes:
-        case Job::none:
-            break;
-        }
-        return 0;
-    }
-
-    /// @return how much longer the job of o or o_r takes that begins
-    Picoseconds connect(std::uint32_t op, const MessageCost &cost) {
-        const Picoseconds longer = contacts_.begin(steps_[op].rank, steps_[op].peer, cost.connect);
-        if (longer > 0)
-            recorder_.connected(op, longer);
-        return longer;
-    }
-
-    void know_first_byte(std::uint32_t receive, Picoseconds time) {
-        if (first_byte_.empty())
-            return;
-        first_byte_[receive] = time;
-        if (SpareTime *const spare = spare_of(receive))
-            spare_at_first_byte_[receive] = spare->until(now_);
-    }
-
-    /// @param[in] idle how long the receiver had nothing else to do since the first byte came
-    /// @return how much of a message's bytes it has dealt with by then
-    Picoseconds done_while_idle(std::uint32_t receive, Picoseconds bytes, Picoseconds idle) {
-        const Picoseconds most = std::clamp<Picoseconds>(idle, 0, bytes);
-        SpareTime *const spare = spare_of(receive);
-        return spare == nullptr ? most : spare->take(now_, spare_at_first_byte_[receive], most);
-    }
-
-    /// @return of the core of an operation's processor, if ranks share it
-    SpareTime *spare_of(std::uint32_t op) {
-        const Step &step = steps_[op];
-        const std::uint32_t core = step.lane.cpu == 0 ? shared_.of(step.rank) : any;
-        if (core == any)
-            return nullptr;
-        if constexpr (More::any)
-            return &more_.rates.spare(layout_.processor[step.rank]);
-        else
-            return &shared_.cores[core].spare;
-    }
-
-    void end_job(std::uint32_t processor) {
-        Processor &p = processors_[processor];
-        const std::uint32_t op = p.running;
-        if constexpr (More::any)
-            steps().account(processor);
-        else if (!shared_.empty())
-            core_sharing_[processor / lanes_] += now_ - p.started - p.work;
-        p.idle_since = now_;
-        if constexpr (More::any)
-            if (paths().has_read(processor))
-                return next_job(processor);
-        const Job ended = job(op);
-        if constexpr (More::any)
-            if (steps().job_goes_on(processor, ended))
-                return;
-        if (ended == Job::send) {
-            const MessageCost &cost = cost_of_send(op);
-            if (cost.eager) {
-                enter_link(op, cost);
-                if (cost.on_core > 0) {
-                    set_job(op, Job::send_bytes);
-                    p.overhead += cost.on_core;
-                    run_for(processor, cost.on_core);
-                    return;
-                }
-                end_eager(op);
-            } else {
-                at(now_ + control(op, cost), request_arrives, op, steps_[op].partner);
-            }
-        } else if (ended == Job::clear) {
-            answer(op);
-        } else if (ended == Job::data) {
-            finish_send(op, core_is_done);
-        } else if (ended == Job::send_bytes) {
-            end_eager(op);
-        } else {
-            end(op);
-        }
-        p.running = any;
-        if constexpr (More::any)
-            if (more_.paths.has_buffers() && ended == Job::calc)
-                paths().is_back(processor, op);
-        next_job(processor);
-    }
-
-    void next_job(std::uint32_t processor) {
-        if constexpr (More::any)
-            if (more_.paths.has_buffers() && paths().read(processor))
-                return;
-        Processor &p = processors_[processor];
-        if (!p.ready.empty())
-            start(processor, p.ready.take(progress_));
-    }
-
-    /// The processor has done its part of an eager send.
-    void end_eager(std::uint32_t send) {
-        if constexpr (More::any)
-            if (cost_of_send(send).buffered)
-                return finish_send(send, core_is_done);
-        end(send);
-    }
-
-    // Messages ---------------------------------------------------------------------------------------------
-
-    void request(std::uint32_t receive) {
-        progress_.bits(receive) |= is_requested;
-        if (progress_.has(receive, Progress::begun))
-            clear_to_send(receive);
-    }
-
-    /// Request and receive are there: the receiver answers, when it is inside MPI.
-    void clear_to_send(std::uint32_t receive) {
-        if (cost_of_receive(receive).in_call)
-            queue_job(receive, Job::clear);
-        else
-            answer(receive);
-    }
-
-    void answer(std::uint32_t receive) {
-        const std::uint32_t send = steps_[receive].partner;
-        at(now_ + control(send, cost_of_receive(receive)), clear_arrives, send, send);
-    }
-
-    void clear(std::uint32_t send) {
-        const MessageCost &cost = cost_of_send(send);
-        if (cost.in_call) {
-            queue_job(send, Job::data);
-            return;
-        }
-        enter_link(send, cost);
-        if (cost.on_core > 0)
-            queue_job(send, Job::data);
-        else
-            finish_send(send, core_is_done);
-    }
-
-    /// How long a request or an answer travels.
-    Picoseconds control(std::uint32_t send, const MessageCost &cost) const {
-        if constexpr (More::any)
-            return control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
-        return cost.control;
-    }
-
-    /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
-    void enter_link(std::uint32_t send, const MessageCost &cost) {
-        if constexpr (More::any)
-            if (more_.paths.has(cost)) {
-                paths().begin(send, cost);
-                return;
-            }
-        if (!cost.overlap) {
-            recorder_.sent(send, now_, now_);
-            enter_tx(send, cost);
-            return;
-        }
-        Picoseconds &free = processors_[std::size_t{steps_[send].rank} * lanes_ + steps_[send].lane.nic].link;
-        const Picoseconds start = std::max(now_, free);
-        free = start + cost.gap;
-        recorder_.sent(send, now_, start);
-        if (start > now_)
-            at(start, enters_link, send, send);
-        else
-            enter_tx(send, cost);
-    }
-
-    /// The first byte leaves its rank.
-    void enter_tx(std::uint32_t send, const MessageCost &cost) {
-        const Step &step = steps_[send];
-        const Picoseconds start =
-            cost.network ? tx_[layout_.node[steps_[send].rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
-                         : now_;
-        const Picoseconds left = start + cost.span;
-        recorder_.on_tx(send, step.partner, start, start + cost.latency);
-        if (cost.network) {
-            at(start + cost.latency, enters_rx, send, step.partner);
-        } else {
-            know_first_byte(step.partner, start + cost.latency);
-            if (!More::any || !MoreResources::leaves_with_job(cost))
-                at(left + cost.latency, data_arrives, send, step.partner);
-        }
-        if (!cost.eager)
-            at(left, data_left, send, send);
-    }
-
-    void enter_rx(std::uint32_t send, std::uint32_t receive) {
-        const MessageCost &cost = cost_of_receive(receive);
-        if constexpr (More::any)
-            if (steps().has_passed_rx(send, receive, cost))
-                return;
-        const Picoseconds start =
-            rx_[layout_.node[steps_[receive].rank]].pass(machine_.rx, cost.bytes, cost.rx, now_);
-        recorder_.on_rx(receive, start);
-        know_first_byte(receive, start);
-        const Picoseconds last_byte = std::max(now_ + cost.span, start + cost.rx);
-        if constexpr (More::any)
-            steps().leave_rx(send, receive, cost, start, last_byte);
-        else
-            at(last_byte, data_arrives, send, receive);
-    }
-
-    void arrive(std::uint32_t receive) {
-        progress_.bits(receive) |= is_arrived;
-        recorder_.arrived(receive, now_);
-        if (progress_.has(receive, Progress::begun))
-            queue_job(receive, Job::receive);
-    }
-
-    void post(std::uint32_t receive) {
-        begin(receive);
-        recorder_.posted(receive);
-        if constexpr (More::any)
-            paths().posted(receive);
-        if (progress_.has(receive, is_arrived))
-            queue_job(receive, Job::receive);
-        else if (progress_.has(receive, is_requested))
-            clear_to_send(receive);
-    }
-
-    /// Buffers have room for all of an eager send that has not left.
-    void let_go(std::uint32_t send) { finish_send(send, has_left); }
-
-    /// A rendezvous send ends when its last byte has left and its processor has done its part.
-    void finish_send(std::uint32_t send, std::uint32_t part) {
-        progress_.bits(send) |= part;
-        if (!has_left_entirely(send))
-            return;
-        if (!progress_.has(send, Progress::ended))
-            return end(send);
-        first_processor(steps_[send].rank).finish =
-            now_; // it was let go before; the rank is not over till now
-        recorder_.ended(send, now_);
     }
 
     // Order of a rank's operations -------------------------------------------------------------------------
@@ -571,7 +218,7 @@ template <class Recorder, class More> class Engine {
         } else if (machine_.waiting_share > 0 && shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
             shared_.cores[core].set_unfinished(now_, --shared_.unfinished[core]);
-            watch(core);
+            jobs().watch(core);
         }
     }
 
@@ -589,13 +236,13 @@ template <class Recorder, class More> class Engine {
             for (const std::uint32_t op : releasing_)
                 switch (steps_[op].kind()) {
                 case Kind::send:
-                    queue_job(op, Job::send);
+                    jobs().queue_job(op, Job::send);
                     break;
                 case Kind::receive:
-                    post(op);
+                    messages().post(op);
                     break;
                 case Kind::calc:
-                    queue_job(op, Job::calc);
+                    jobs().queue_job(op, Job::calc);
                     break;
                 }
             releasing_.clear();

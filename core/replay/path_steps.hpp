@@ -119,7 +119,7 @@ template <class Engine> struct PathSteps {
         flow.first_byte[k] = start;
         flow.last_byte[k] = std::max(flow.last_byte[k], start + part.rx);
         if (!cost.buffered) {
-            e.know_first_byte(receive, start);
+            e.spare().know_first_byte(receive, start);
             const Picoseconds last_byte = flow.last_byte[k];
             e.more_.paths.end(send);
             e.steps().leave_rx(send, receive, cost, start, last_byte);
@@ -162,7 +162,7 @@ template <class Engine> struct PathSteps {
                 up_to - connection.taken > link_of(e.cost_of_send(send)).send_buffer)
                 break;
             connection.held_up.pop_front();
-            e.let_go(send);
+            e.messages().let_go(send);
         }
     }
 
@@ -213,7 +213,7 @@ template <class Engine> struct PathSteps {
         p.running = receive;
         p.overhead += bytes;
         e.recorder_.reads(processor, receive, p.idle_since, e.now_);
-        e.run_for(processor, std::max<Picoseconds>(0, bytes - std::max<Picoseconds>(0, idle)));
+        e.jobs().run_for(processor, std::max<Picoseconds>(0, bytes - std::max<Picoseconds>(0, idle)));
         return true;
     }
 
@@ -252,7 +252,7 @@ template <class Engine> struct PathSteps {
         }
         accept(number);
         if (is_whole)
-            e.arrive(receive);
+            e.messages().arrive(receive);
         e.processors_[processor].running = any;
         return true;
     }

@@ -85,7 +85,7 @@ template <class Engine> struct ResourceSteps {
         const std::uint32_t op = e.processors_[processor].running;
         if (ended == Job::receive && e.more_.bytes_left[processor] > 0) {
             e.set_job(op, Job::receive_bytes);
-            e.run_for(processor, std::exchange(e.more_.bytes_left[processor], 0));
+            e.jobs().run_for(processor, std::exchange(e.more_.bytes_left[processor], 0));
             return true;
         }
         if (ended == Job::send_bytes || ended == Job::data)
@@ -98,7 +98,8 @@ template <class Engine> struct ResourceSteps {
     Picoseconds start_receive(std::uint32_t op, Processor &p) {
         const std::uint32_t rank = e.steps_[op].rank, processor = e.processor_of(op);
         const MessageCost &cost = e.cost_of_receive(op);
-        const Picoseconds overhead = e.more_.at_receiver(rank, cost, cost.o_receive) + e.connect(op, cost);
+        const Picoseconds overhead =
+            e.more_.at_receiver(rank, cost, cost.o_receive) + e.jobs().connect(op, cost);
         Picoseconds bytes = e.more_.at_receiver(rank, cost, cost.on_core);
         if (cost.buffered)
             bytes = 0; // they were read part by part
@@ -106,7 +107,7 @@ template <class Engine> struct ResourceSteps {
         if (bytes == 0)
             return overhead;
         const Picoseconds since = std::max(e.first_byte_[op], p.idle_since);
-        bytes -= e.done_while_idle(op, bytes, e.more_.idle(e.now_, op, rank, processor, since));
+        bytes -= e.spare().done_while_idle(op, bytes, e.more_.idle(e.now_, op, rank, processor, since));
         if (processor % e.lanes_ != 0 || !e.more_.rates.moves_bytes(e.more_.rates.copying(rank, cost.link)))
             return overhead + bytes;
         e.more_.bytes_left[processor] = bytes;
@@ -139,7 +140,7 @@ template <class Engine> struct ResourceSteps {
     /// The interrupt core of the receiver's node deals with a message.
     void interrupt(std::uint32_t send, std::uint32_t receive, const MessageCost &cost) {
         const InterruptCores::Job work = serve_part(receive, cost.bytes, true);
-        e.know_first_byte(receive, work.begin);
+        e.spare().know_first_byte(receive, work.begin);
         know_last_byte(send, receive, cost, work.end);
     }
 
