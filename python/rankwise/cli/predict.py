@@ -4,29 +4,23 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rankwise.errors import RankwiseError
+from rankwise.cli.predict_cases import Case, label, make_case, named_machines, used
+from rankwise.cli.predict_checks import FAR_OFF, check, counts_only, in_windows, say_unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankwise.cli.terminal import Terminal
-    from rankwise.machine.file import Machine
-    from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
-    from rankwise.replay.document import MachineUsed, Outcome
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.document import Outcome
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
-    from rankwise.replay.switches import Switches
 
-_FAR_OFF = 1.5
 _MUCH = 0.05  # of the ranks' time, in calls that are not modelled
 HELP = "predict the time of a program on a machine, for any placement"
-_EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,16 +87,16 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.replay.source import MEMORY_BYTES, calls_named, load, write_goal
 
     terminal = Terminal(args)
-    _check(args)
+    check(args)
     memory_bytes = MEMORY_BYTES if args.memory is None else args.memory
     source = load(args.input, args.library, args.flops, counts_suffice=True, memory_bytes=memory_bytes)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
-    _say_unused(args, terminal, source.kind)
+    say_unused(args, terminal, source.kind)
     if source.kind == "counts":
-        _counts_only(args, terminal, source.schedule.computation_factor)
+        counts_only(args, terminal, source.schedule.computation_factor)
     if source.in_windows:
-        _in_windows(args, terminal, source)
+        in_windows(args, terminal, source)
     if args.goal:
         if synchronous := source.schedule.synchronous:
             terminal.warning(
@@ -118,115 +112,6 @@ def run(args: argparse.Namespace) -> int:
         elif args.machine:
             _on_machines(args, terminal, source)
     return 0
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Refuse what does not go together, before anything is read."""
-    from rankwise.whole_files import check_free
-
-    of_machines = (
-        "machine",
-        "placement",
-        "nodes",
-        "allocation",
-        "set",
-        "sweep",
-        "without",
-        "perfetto",
-        "memory_bound",
-    )
-    machine_options = [name.replace("_", "-") for name in of_machines if getattr(args, name)]
-    if args.loggops and machine_options:
-        raise RankwiseError(
-            f"`--loggops` and `--{machine_options[0]}` exclude each other",
-            "plain LogGOPS has one set of parameters and no machine",
-            status=2,
-        )
-    if not args.machine and not args.loggops and not args.goal:
-        raise RankwiseError("a machine is needed", f"for example {_EXAMPLE}", status=2)
-    if not args.machine and machine_options:
-        raise RankwiseError(
-            f"`--{machine_options[0]}` needs `--machine`", f"for example {_EXAMPLE}", status=2
-        )
-    if args.placement and (args.nodes or args.allocation):
-        raise RankwiseError(
-            "`--placement` and `--nodes` or `--allocation` exclude each other",
-            "write the allocation to a file with `rankwise place`, then compare files",
-            status=2,
-        )
-    if args.plot and not args.sweep:
-        raise RankwiseError(
-            "`--plot` draws what `--sweep` finds", "add `--sweep network.L=1us..100us`", status=2
-        )
-    several = max(map(len, (args.machine, args.placement, args.allocation))) > 1
-    if args.perfetto and (args.sweep or several):
-        raise RankwiseError(
-            "`--perfetto` needs one prediction",
-            "name one machine and one placement, and leave `--sweep` out",
-            status=2,
-        )
-    for path in filter(None, (args.goal, args.plot, args.perfetto)):
-        check_free(path, args.force, "use `--force` to replace it")
-    if args.plot:
-        from rankwise.cli.predict_plot import check
-
-        check(args.plot)
-
-
-def _say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None:
-    """Options that change nothing for what was read, each with the reason."""
-    goal, no_trace = (
-        "GOAL has messages and times only",
-        "without a trace there is no order of calls to replay",
-    )
-    timed = {
-        "recording": "a recording has computation as times",
-        "otf2": "an OTF2 trace has computation as times",
-        "counts": "a recording has computation as times",
-    }
-    small = "only recordings are replayed in windows"
-    unused = {
-        "flops": {**timed, "goal": goal, "goal-binary": goal},
-        "library": {"goal": goal, "goal-binary": goal, "counts": no_trace},
-        "memory": {"goal": small, "goal-binary": small, "simgrid": small, "otf2": small, "counts": no_trace},
-    }
-    for option, reasons in unused.items():
-        if getattr(args, option) is not None and kind in reasons:
-            terminal.warning(f"`--{option}` changes nothing: {reasons[kind]}", "unused-option")
-
-
-def _counts_only(args: argparse.Namespace, terminal: Terminal, computation_factor: float) -> None:
-    """A recording without trace: say how coarse that is, refuse what needs the order of calls."""
-    again = "record it again with its trace: `rankwise record --trace -- ...`"
-    for option in ("loggops", "goal", "perfetto", "memory_bound"):
-        if getattr(args, option):
-            named = option.replace("_", "-")
-            raise RankwiseError(f"`{args.input}` has no trace, which `--{named}` needs", again)
-    terminal.warning(
-        "no trace was recorded: a coarse estimate from counts of messages, in which no rank waits for another",
-        "no-trace",
-        again,
-    )
-    if computation_factor > _FAR_OFF:
-        terminal.warning(
-            "ranks waited for cores while they were recorded: how long they compute is only known to a factor of "
-            f"{computation_factor:.1f}, which is the interval of the times",
-            "shared-cores",
-            "record it with a core for each rank, or with `--trace`",
-        )
-
-
-def _in_windows(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
-    """A trace that is replayed in windows: say so, refuse what needs the schedule as a whole."""
-    from rankwise.quantities import bytes_text
-
-    for option in ("loggops", "goal", "perfetto"):
-        if getattr(args, option):
-            source.whole(args.input, f"`--{option}`")
-    terminal.note(
-        f"the schedule would take about {bytes_text(source.whole_bytes)}: replayed in windows of the trace, "
-        "without timeline and critical path"
-    )
 
 
 def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
@@ -245,17 +130,6 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
     terminal.next(f"rankwise predict {quote(str(args.input))} --machine M.machine.toml")
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A machine with the placements to compare on it."""
-
-    name: str
-    machine: Machine
-    topology: Topology
-    predictor: Predictor
-    placements: dict[str, Placement]
-
-
 def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
     from dataclasses import replace
 
@@ -267,7 +141,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     from rankwise.replay.switches import Switches
 
     switches = Switches(**{part.replace("-", "_"): False for part in args.without})
-    cases = [_case(path, name, args, source, switches) for path, name in _named_machines(args.machine)]
+    cases = [make_case(path, name, args, source, switches) for path, name in named_machines(args.machine)]
     for case in cases:
         _warn_of_model_error(terminal, case, source.not_modelled)
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
@@ -299,14 +173,14 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
 
-        plot(args.plot, *swept, [_label(each, cases) for each in outcomes])
+        plot(args.plot, *swept, [label(each, cases) for each in outcomes])
         terminal.wrote(args.plot)
     if terminal.as_json:
-        machines = [_used(case, path, args.set) for case, path in zip(cases, args.machine, strict=True)]
+        machines = [used(case, path, args.set) for case, path in zip(cases, args.machine, strict=True)]
         terminal.json(document(args.input, source, machines, switches, outcomes, swept))
         return
     if swept:
-        show_sweep(terminal, source, *swept, [_label(each, cases) for each in outcomes])
+        show_sweep(terminal, source, *swept, [label(each, cases) for each in outcomes])
     else:
         show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
     if not_modelled := sorted({name for case in cases for name in case.predictor.not_modelled}):
@@ -330,10 +204,10 @@ def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
         terminal.warning(let_go_text(most), "let-go")
 
 
-def _warn_of_model_error(terminal: Terminal, case: _Case, not_modelled: dict[str, float]) -> None:
+def _warn_of_model_error(terminal: Terminal, case: Case, not_modelled: dict[str, float]) -> None:
     """Say so where the recorded run is far from what this machine is predicted to need for it."""
     run = case.predictor.run
-    if run and run.factor > _FAR_OFF:
+    if run and run.factor > FAR_OFF:
         than = "as long as" if run.error < 0 else "as fast as"
         hint = (
             "was something else running when the machine was measured or the program recorded? "
@@ -350,7 +224,7 @@ def _warn_of_model_error(terminal: Terminal, case: _Case, not_modelled: dict[str
         )
 
 
-def _predicted(args: argparse.Namespace, case: _Case, name: str, placement: Placement) -> Outcome:
+def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
     from rankwise.replay.document import Outcome
     from rankwise.replay.predict import Predictor
@@ -389,62 +263,8 @@ def _explained(args: argparse.Namespace, terminal: Terminal, outcome: Outcome) -
     return replace(outcome, waiting=replay.waiting, path=critical_path(replay))
 
 
-def _named_machines(paths: list[str]) -> list[tuple[str, str]]:
-    """Path and a name for people: the machine's own, unless two files have the same."""
-    from rankwise.machine.file import load
-
-    names = [load(path).name for path in paths]
-    return [(path, name if names.count(name) == 1 else path) for path, name in zip(paths, names, strict=True)]
-
-
-def _case(path: str, name: str, args: argparse.Namespace, source: Source, switches: Switches) -> _Case:
-    from pathlib import Path
-
-    from rankwise.machine.file import load
-    from rankwise.machine.overrides import apply
-    from rankwise.replay.computation import recorded_computation
-    from rankwise.replay.counts import CountsPredictor
-    from rankwise.replay.layout import topology_of
-    from rankwise.replay.predict import Predictor
-    from rankwise.replay.recorded_run import recorded_run
-
-    measured = load(path)
-    machine = apply(measured, args.set)
-    topology = topology_of(machine, Path(path).parent)
-    if source.kind == "counts":
-        predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
-    else:
-        draws = 0 if args.sweep else args.replays
-        computation = recorded_computation(source, topology, measured, args.memory_bound)
-        predictor = Predictor(
-            source.schedule,
-            machine,
-            topology,
-            switches=switches,
-            draws=draws,
-            computation=computation,
-            expand=source.expand,
-        )
-        # What is changed by hand is another machine than the one that the program ran on.
-        predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
-    return _Case(name, machine, topology, predictor, _placements(args, source, path, topology))
-
-
-def _used(case: _Case, path: str, settings: list[str]) -> MachineUsed:
-    from rankwise.machine.file import fingerprint
-    from rankwise.replay.document import MachineUsed, run_entry
-
-    not_modelled = list(case.predictor.not_modelled)
-    run = run_entry(case.predictor.run)
-    return MachineUsed(case.name, path, fingerprint(path), list(settings), not_modelled, run)
-
-
-def _label(outcome: Outcome, cases: list[_Case]) -> str:
-    return f"{outcome.name}, {outcome.machine}" if len(cases) > 1 else outcome.name
-
-
 def _swept(
-    terminal: Terminal, sweep: Sweep, cases: list[_Case], outcomes: Sequence[Outcome]
+    terminal: Terminal, sweep: Sweep, cases: list[Case], outcomes: Sequence[Outcome]
 ) -> list[list[float]]:
     """For each outcome its makespans over the values."""
     from rankwise.machine.overrides import apply
@@ -459,51 +279,3 @@ def _swept(
                 times[at].append(predictor.makespan_s(each.prediction.placement))
                 update(step * len(times) + at + 1)
     return times
-
-
-def _placements(
-    args: argparse.Namespace, source: Source, path: str, topology: Topology
-) -> dict[str, Placement]:
-    """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
-    from rankwise.machine.file import unfit
-    from rankwise.placement.file import load
-    from rankwise.placement.simple import allocate, allocate_unlike, parse_nodes
-    from rankwise.quantities import counted
-    from rankwise.replay.recorded_run import fits
-
-    if args.placement:
-        return {path: load(path) for path in args.placement}
-    ranks, node, recorded = source.schedule.ranks, topology.nodes[0], source.recorded
-    if not args.nodes and not args.allocation and fits(recorded, topology):
-        return {"recorded": recorded}
-    if args.nodes:
-        nodes, each = parse_nodes(args.nodes)
-    else:
-        nodes = min(len(topology.nodes), ranks)
-        each = -(-ranks // nodes)
-    unlike = any(other is not node for other in topology.nodes[:nodes])
-    if not args.nodes and each > node.cores and not unlike:
-        raise unfit(
-            path,
-            "node.count",
-            f"the program has {counted(ranks, 'rank')}, the machine {counted(nodes * node.cores, 'core')}",
-            "use a machine file of more nodes (`node.count`), or a `--placement` in which ranks share cores",
-        )
-    if nodes > len(topology.nodes):
-        raise unfit(
-            path,
-            "node.count",
-            f"`--nodes {args.nodes}` asks for {counted(nodes, 'node')}, the machine has {len(topology.nodes)}",
-            f"use at most {counted(len(topology.nodes), 'node')}, or change `count` in the machine file",
-        )
-    if unlike:
-        kinds = topology.nodes[:nodes]
-        most = each if args.nodes else max(other.cores for other in kinds)
-        return {
-            f"{how} on {counted(nodes, 'node')}": allocate_unlike(ranks, kinds, most, how)
-            for how in args.allocation or ["blocked"]
-        }
-    return {
-        f"{how} {nodes}x{each}": allocate(ranks, nodes, each, node, how)[0]
-        for how in args.allocation or ["blocked"]
-    }
