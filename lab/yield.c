@@ -16,9 +16,11 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "look.h"
+
 enum { LOOKS = 3, SHORTEST_NS = 1 };
 
-static void look_or_sleep(void) {
+void rw_look_or_sleep(void) {
     static _Thread_local int looks;
     if (++looks < LOOKS)
         return;
@@ -28,13 +30,15 @@ static void look_or_sleep(void) {
 }
 
 __attribute__((visibility("default"))) int sched_yield(void) {
-    look_or_sleep();
+    if (!rw_counted_by_poll())
+        rw_look_or_sleep();
     return 0;
 }
 
 __attribute__((visibility("default"))) int nanosleep(const struct timespec *span, struct timespec *left) {
     if (span && span->tv_sec == 0 && span->tv_nsec == SHORTEST_NS) {
-        look_or_sleep();
+        if (!rw_counted_by_poll())
+            rw_look_or_sleep();
         return 0;
     }
     const int error = clock_nanosleep(CLOCK_REALTIME, 0, span, left);
