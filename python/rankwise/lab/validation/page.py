@@ -85,10 +85,10 @@ _READING = """## How to read it
   protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching, and what ranks
   that wait take to look for messages (`waiting_share`) as the same however many wait. On a cluster with a core a rank
   this does not arise; here it is in every number.
-* **Programs that poll** (loops of `MPI_Iprobe` or `MPI_Test`) sleep in the lab where they do nothing between polls that
-  find nothing, like ranks that wait, and the replay takes them for such. *Experiment*: HPL polls for its broadcasts. With
-  MPICH 5.0.2, 16 ranks, 500mbit three placements take 0.35 to 0.50 s, and 0.68 to 2.6 s if polls keep their core busy, as
-  they do outside of the lab. With a core for each rank that makes no difference.
+* **Programs that poll** (loops of `MPI_Iprobe` or `MPI_Test`) sleep in the lab where they do nothing between polls
+  that find nothing, like ranks that wait, and the replay takes them for such. *Experiment*: HPL polls for its
+  broadcasts. With MPICH 5.0.2, 16 ranks, 500mbit three placements take 0.35 to 0.50 s, and 0.68 to 2.6 s if polls keep
+  their core busy, as they do outside of the lab. With a core for each rank that makes no difference.
 * **Many small messages, each of which ends a wait**, come in steps of a sleep, which is drawn anew each time.
   *Experiment* (MPICH 5.0.2, 16 ranks, 500mbit, programs that do nothing else): barriers of 0.85 ms are predicted
   38 % too short, all-to-alls of 8 bytes 44 %, of 16 KiB 30 %, exchanges with two ranks of other nodes 46 % (8 bytes),
