@@ -171,3 +171,21 @@ def test_stdout_and_status_are_the_programs_and_the_rate_is_kept(lab, compiled, 
     assert told[0] == "rankwise: verified: 2 ranks on 2 hosts ran as cyclic says"
     assert told[1].startswith("rankwise: rw-lab-node0 sent 2.")
     assert told[-1].startswith("rankwise: next: ")
+
+
+@pytest.mark.parametrize("family", [0, 1], ids=["mpich", "openmpi"])
+def test_each_rank_is_a_session_of_its_own(lab, tmp_path, monkeypatch, family):
+    # GIVEN a program that says its process and its session, which kernels may share out cores by
+    mpi = first_of_each_family()[family]
+    path = f"{mpi.mpiexec.parent}:{lab.environment['PATH']}"
+    monkeypatch.setattr(lab, "environment", lab.environment | {"PATH": path})
+    script = tmp_path / "session.sh"
+    script.write_text("#!/bin/sh\nset -- $(cat /proc/$$/stat)\necho $1 $6\n")
+    script.chmod(0o755)
+    # WHEN four ranks of one node run it
+    done = lab("run", "-n", 4, "--mpi", mpi.family, "--", script)
+    # THEN none shares its session with another
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert len({process for process, _ in rows}) == 4
+    assert all(process == session for process, session in rows)

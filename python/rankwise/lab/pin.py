@@ -40,6 +40,7 @@ def main(argv: list[str]) -> int:
     if os.sched_getaffinity(0) != set(wanted["host_pus"]):
         return _say(f"rank {rank} is not bound to host PUs {wanted['host_pus']}")
     _look_seldom()
+    _take_own_share()
     for name, value in run["environment"].items():
         if name == "LD_PRELOAD" and os.environ.get(name):
             value = f"{value}:{os.environ[name]}"
@@ -60,6 +61,21 @@ def _look_seldom() -> None:
             file.write(str(_SLEEP_NS))
     except OSError:
         pass  # ranks that wait look more often then
+
+
+def _take_own_share() -> None:
+    """Let this process be a session of its own: kernels that group processes give each session a share (autogroup).
+
+    Hydra makes each rank one. Open MPI starts a node's ranks in the session of its daemon, so shares and turns would be
+    those of nodes. A leader of processes, which its ranks are, may not begin a session, so it first follows its parent.
+    """
+    try:
+        if os.getsid(0) != os.getpid():
+            if os.getpgid(0) == os.getpid():
+                os.setpgid(0, os.getpgid(os.getppid()))
+            os.setsid()
+    except OSError:
+        pass  # it shares its session's turns then
 
 
 def _say(what: str) -> int:
