@@ -2,6 +2,7 @@
 """`rankwise lab validate`: bad input, resuming, the page, and its short form in a lab."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import mpis
 import pytest
 
-from rankwise.lab.validation import page
+from rankwise.lab.validation import pace, page
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
@@ -184,6 +185,36 @@ def test_the_page_has_what_came_out(tmp_path):
     assert all(f"({each.name})" in twice.read_text() for each in plots)
     assert twice.read_text().count(f"## {page.names([document, document])[0]}\n") == 2
     assert page.names([document]) != page.names([document, document])[:1]
+
+
+def test_the_page_says_how_fast_the_machine_was_during_runs(tmp_path):
+    # GIVEN an exercise that took 10 us while the lab was measured, and 13 us before most runs
+    state = State.create(tmp_path / "v", OPTIONS, {})
+    placements = [Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5)]
+    state.plan.cases.append(CasePlan(ONE, "The first", 1.0, predicted=placements))
+    for repetition, pace_s in enumerate([13e-6, None, 13e-6, 10e-6]):
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0, pace_s=pace_s))
+    # THEN nothing is said as long as the first is not known
+    assert evaluate(state).cases[0].slowness is None
+    assert "slowness" not in page.write(tmp_path / "before.md", [evaluate(state)])[0].read_text()
+    # AND else that runs were made on a slower machine
+    state.plan.pace_s["100mbit"] = 10e-6
+    state.save()
+    document = evaluate(State.resume(tmp_path / "v"))
+    assert document.cases[0].slowness == pytest.approx(1.3)
+    text = page.write(tmp_path / "accuracy.md", [document])[0].read_text()
+    (row,) = [line for line in text.splitlines() if line.startswith("| one | 2 |")]
+    assert row.endswith("| 1.30 |")
+
+
+def test_the_exercise_takes_time_and_leaves_the_process_where_it_was():
+    allowed = os.sched_getaffinity(0)
+    assert pace.take(allowed) > 0
+    assert os.sched_getaffinity(0) == allowed
+    # AND says nothing of processors that are not there, or of none
+    assert pace.take([100_000]) is None
+    assert pace.take([]) is None
+    assert os.sched_getaffinity(0) == allowed
 
 
 @pytest.mark.parametrize(("others", "is_said"), [(0.3, True), (0.01, False), (None, False)])

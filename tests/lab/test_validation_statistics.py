@@ -250,6 +250,7 @@ def run_all(state, monkeypatch, run_case) -> bool:
     case = Case("one", "One", ("./one",))
     monkeypatch.setattr(session.Validation, "programs", lambda self: {"one": case})
     monkeypatch.setattr(session.Validation, "_lab", lambda self, rate: contextlib.nullcontext())
+    monkeypatch.setattr(session, "_pus", lambda lab: set())
     return session.Validation(state, print).go_on()
 
 

@@ -59,7 +59,8 @@ class Summary(msgspec.Struct, frozen=True):
 class CaseResult(msgspec.Struct, frozen=True):
     """One case; `failure` says why nothing could be predicted, else it is empty.
 
-    `recorded_others` is the part of all cores' time that others used during the traced run; null where unknown.
+    `recorded_others` is the part of all cores' time that others used during the traced run, `slowness` how many times
+    as long as while the machine was measured a fixed exercise took before the runs (their median); null where unknown.
     """
 
     name: str
@@ -76,6 +77,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     bytes_only: Summary
     simgrid: Summary | None = None
     recorded_others: float | None = None
+    slowness: float | None = None
 
     def gain(self, over: str) -> tuple[float, float] | None:
         """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
@@ -120,6 +122,7 @@ def evaluate(state: State) -> Document:
     results, ours, scaled, theirs, simulated = [], [], [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
+        slowness = [each for run in own if (each := state.slowness(run)) is not None]
         rate = _interface_rate(state, case.setting.rate_bytes_per_s)
         placements, compared, by_simgrid = [], ([], [], []), []
         for each in case.predicted:
@@ -159,6 +162,7 @@ def evaluate(state: State) -> Document:
                 bytes_only=_summary(agreement([compared[2]]), False),
                 simgrid=_summary(agreement([by_simgrid]), False) if by_simgrid else None,
                 recorded_others=case.recorded_others,
+                slowness=float(np.median(slowness)) if slowness else None,
             )
         )
     return Document(

@@ -45,7 +45,7 @@ def section(
         lines.append("")
     if not document.complete:
         lines += ["**Not all planned runs were made.**", ""]
-    lines += [*_summaries(document), ""]
+    lines += [*_summaries(document), "", *_slowness(document)]
     lines += [*_gains(document), ""]
     lines += [*_sent(document), ""]
     lines += [*_monitored(document), ""]
@@ -89,6 +89,7 @@ def _others(document: Document) -> list[str]:
 
 def _summaries(document: Document) -> list[str]:
     """One row a case, and all of them together."""
+    paced = _is_paced(document)
     rows = [
         (
             case.setting.program,
@@ -97,10 +98,21 @@ def _summaries(document: Document) -> list[str]:
             _recorded_share(case),
             *_agreement(case),
             *(_simgrid(case) if document.simgrid else ()),
+            *([f"{case.slowness:.2f}" if case.slowness else ""] * paced),
         )
         for case in document.cases
     ]
-    rows.append(("all", "", "", "", *_agreement(document), *(_simgrid(document) if document.simgrid else ())))
+    rows.append(
+        (
+            "all",
+            "",
+            "",
+            "",
+            *_agreement(document),
+            *(_simgrid(document) if document.simgrid else ()),
+            *([""] * paced),
+        )
+    )
     heads = (
         "program",
         "ranks",
@@ -114,8 +126,24 @@ def _summaries(document: Document) -> list[str]:
         "scaled",
         "bytes",
         *(("by SimGrid", "SimGrid") if document.simgrid else ()),
+        *(["slowness"] * paced),
     )
     return _table(heads, rows)
+
+
+def _is_paced(document: Document) -> bool:
+    return any(case.slowness for case in document.cases)
+
+
+def _slowness(document: Document) -> list[str]:
+    if not _is_paced(document):
+        return []
+    return [
+        "*slowness*: how many times as long as while the machine was measured a fixed exercise (8 KiB through TCP "
+        "from a process to itself, on each processor in turn) took just before the runs. A virtual machine's "
+        "processors are not always as fast, and predictions are for those that were measured.",
+        "",
+    ]
 
 
 def _agreement(of: CaseResult | Document) -> tuple[str, ...]:

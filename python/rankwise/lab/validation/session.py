@@ -26,7 +26,7 @@ from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.state import Lab, running
 from rankwise.lab.up import bring_up, plan_lab, take_down
-from rankwise.lab.validation import monitored
+from rankwise.lab.validation import monitored, pace
 from rankwise.lab.validation.cases import Case, make_case
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
 from rankwise.lab.validation.prediction import predict_case
@@ -212,7 +212,11 @@ class Validation:
             effort(self.options.quick, QUICK_MEASURE_S if self.options.quick else MEASURE_S),
         )
         measurement.prepare()
+        before = pace.take(_pus(lab))
         measurement.measure()
+        after = pace.take(_pus(lab))
+        if before and after:
+            self.state.plan.pace_s[show_rate(rate)] = (before + after) / 2
         write(measurement, self.state.machine_path(rate))
         self._freeze(rate)
 
@@ -344,14 +348,21 @@ class Validation:
             where = next(each.placement for each in plan.predicted if each.name == placement)
             try:
                 prepared = self._prepare(lab, case, where)
+                now = pace.take(_pus(lab))
                 found = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
-                run = Run(name, placement, repetition, time_s=found.time_s, other_load=found.others)
+                run = Run(
+                    name, placement, repetition, time_s=found.time_s, other_load=found.others, pace_s=now
+                )
                 self.state.add(run)
             except (RunFailedError, RankwiseError) as error:
                 failed.add((name, placement))
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(made + len(missing), total)
+
+
+def _pus(lab: Lab) -> set[int]:
+    return {pu for node in lab.nodes for pu in node.cores}
 
 
 def _limit_s(case: CasePlan) -> float:

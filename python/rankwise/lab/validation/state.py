@@ -200,6 +200,7 @@ class Plan(msgspec.Struct):
         context: Versions and machine: Rankwise, MPI, kernel, processor.
         machine_sha256: Of the frozen machine file of each rate, once it is there.
         cases: One after the other, as they are recorded and predicted.
+        pace_s: `rankwise.lab.validation.pace` while the machine of each rate was measured; none where that was before.
     """
 
     schema: Literal["rankwise.validation-plan/2"]
@@ -207,6 +208,7 @@ class Plan(msgspec.Struct):
     context: dict[str, str | int]
     machine_sha256: dict[str, str] = {}
     cases: list[CasePlan] = []
+    pace_s: dict[str, float] = {}
 
     def case(self, setting: Setting) -> CasePlan | None:
         """What is known of a case, `None` before it was recorded."""
@@ -216,7 +218,8 @@ class Plan(msgspec.Struct):
 class Run(msgspec.Struct, frozen=True):
     """One measured run: `time_s`, or why there is none.
 
-    `other_load` is the part of all cores' time that others used meanwhile.
+    `other_load` is the part of all cores' time that others used meanwhile, `pace_s` what `rankwise.lab.validation.pace`
+    said just before.
     """
 
     case: str
@@ -225,6 +228,7 @@ class Run(msgspec.Struct, frozen=True):
     time_s: float | None = None
     failure: str | None = None
     other_load: float | None = None
+    pace_s: float | None = None
 
 
 class State:
@@ -321,6 +325,12 @@ class State:
     def disturbed(self, run: Run) -> bool:
         """Whether a run shared the machine."""
         return run.other_load is not None and run.other_load > self.tolerated
+
+    def slowness(self, run: Run) -> float | None:
+        """Time of the fixed exercise just before a run over what it took while the machine was measured."""
+        case = next((case for case in self.plan.cases if case.name == run.case), None)
+        then = self.plan.pace_s.get(show_rate(case.setting.rate_bytes_per_s)) if case else None
+        return run.pace_s / then if then and run.pace_s else None
 
     def add(self, run: Run) -> None:
         """Keep one more run."""
