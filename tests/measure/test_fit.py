@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_samples import Noise, Truth, samples
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.fit import fit_channel
+from rankwise.measure.fit import _not_steeper, _Parameters, fit_channel
 from rankwise.measure.points import collect
 from rankwise.measure.samples import SCHEMA
 
@@ -274,3 +274,20 @@ def test_noise_of_short_messages_is_no_price_of_their_bytes():
     for segment in segments[:-1]:
         slope = segment.G_s_per_byte
         assert slope.value <= last.value or (slope.low or 0.0) > last.value
+
+
+@pytest.mark.parametrize(
+    ("slopes", "lows", "as_larger"),
+    [
+        ([3e-9, 5e-9, 1.5e-10], [0.0, 0.0, 1.4e-10], {1: 2, 0: 2}),  # held against slopes that stay
+        ([3e-10, 0.0, 1.5e-10], [0.0, 0.0, 1.4e-10], {0: 2}),  # flat by noise tells nothing of others
+        ([3e-9, 1.5e-10], [2e-9, 1.4e-10], {}),  # surely steeper
+        ([3e-9, 1.5e-10], [0.0, 0.0], {}),  # none is known
+        ([3e-9], [0.0], {}),
+    ],
+)
+def test_slopes_that_noise_leaves_open_are_those_of_the_next_larger_messages_that_tell_theirs(
+    slopes, lows, as_larger
+):
+    best = _Parameters(0.0, 0.0, 0.0, 0.0, 0.0, [(1e-6, slope) for slope in slopes], [], set())
+    assert _not_steeper(best, [(low, 1e-8) for low in lows]) == as_larger

@@ -171,3 +171,30 @@ def test_a_segment_ends_where_bytes_begin_to_cost_more():
     assert near.O_s_per_byte.value == pytest.approx(1e-9)
     assert far.O_s_per_byte.value == pytest.approx(4.1e-9)
     assert near.L_s == far.L_s
+
+
+def test_what_exchanges_cost_is_shared_in_halves_where_bursts_left_nothing():
+    # GIVEN bursts whose processor time is less than what waiting takes, and messages of exchanges that cost 16 us
+    samples = table(
+        *burst(8, 90e-6, 8e-6, 5e-6),
+        *exchange(8, 0.0, 16e-6, 0.0),
+        *burst(16384, 9e-4, 9e-5, 9e-5),
+        *waiting(0.1),
+    )
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    assert segment.o_s.value == pytest.approx(8e-6)
+    assert segment.o_receive_s.value == pytest.approx(8e-6)
+
+
+def test_noise_of_exchanges_makes_no_segments():
+    # GIVEN bytes of 8 KiB that seem to cost nothing, from exchanges that leave open whether they do
+    noisy = [each | {"value2": (13 + k) * 1e-6} for k, each in enumerate(exchange(8192, 0.0, 0.0, 0.0), -4)]
+    samples = table(
+        *burst(8, 20e-6, 8e-6, 5e-6),
+        *exchange(8, 0.0, 13e-6, 0.0),
+        *noisy,
+        *exchange(131072, 0.0, 13e-6 + 2 * 131064e-10, 0.0),
+    )
+    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    # THEN all bytes cost what those of larger messages do
+    assert segment.O_s_per_byte.value == pytest.approx(1e-10)

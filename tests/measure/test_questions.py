@@ -250,6 +250,15 @@ def test_what_a_rank_used_while_it_waited_is_no_cost_of_a_first_message():
     assert found["other nodes"].value == pytest.approx(5e-4)
 
 
+def test_first_messages_like_later_ones_cost_nothing():
+    # GIVEN trips that are longer or shorter by chance
+    rows = [
+        row | {"value4": by * 1e-4, "value5": by * 1e-4} for by, row in enumerate(first_messages(0, 0), -3)
+    ]
+    found = first_contact(table(*rows), share=0.05)["other nodes"]
+    assert found.value == found.low == 0 < found.high
+
+
 def test_samples_without_a_first_round_trip_tell_nothing_of_it():
     old = [row | {"messages": 3} for row in first_messages(0.0, 0.0)]
     (peers,) = [a for a in answers(table(*old), plan_of("aabb")) if a.name == "peers"]

@@ -14,7 +14,7 @@ methods are named in measure/overhead.c and measure/stream.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
@@ -43,7 +43,8 @@ class ChannelFit:
             that lies 4 times below or above it is off by 3. No point is left out, however badly it is known.
         worst_bytes: The size where it is.
         worst: What was timed there.
-        held_out_error: Median distance of sizes from lines that were fitted without them; `None` of a few sizes.
+        held_out_error: Median distance of sizes from lines that were fitted without them, each with its own slope;
+            `None` of a few sizes.
         progress: Whether large transfers advance outside MPI calls: `in-call`, `independent`.
     """
 
@@ -64,7 +65,9 @@ class _Shape:
     cuts: list[tuple[int, int]]
     limit: int | None
     errors: Table
-    as_larger: frozenset[int] = frozenset()  # segments whose slope is that of the one after
+    as_larger: dict[int, int] = field(
+        default_factory=dict
+    )  # segments, and the later one whose slope they have
 
     def eager(self, quantity: str) -> list[int]:
         sizes = self.sizes.get(quantity, [])
@@ -150,7 +153,8 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     shape = _Shape(shape.sizes, [(line.first, line.last) for line in found], below, errors)
     tables = list(points.replicates(replicates, np.random.default_rng(seed)))
     best, drawn = _parameters(shape, medians), [_parameters(shape, t) for t in tables]
-    shape = replace(shape, as_larger=_not_steeper(best, drawn))
+    own = _slope_intervals(drawn)
+    shape = replace(shape, as_larger=_not_steeper(best, own))
     if shape.as_larger:
         best, drawn = _parameters(shape, medians), [_parameters(shape, t) for t in tables]
     fitted = np.concatenate(
@@ -161,7 +165,7 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     )  # times are above a picosecond
     worst = int(np.argmax(off_by))
     return ChannelFit(
-        segments=[_segment(points, shape, best, drawn, at) for at in range(len(shape.cuts))],
+        segments=[_segment(points, shape, best, drawn, own[at], at) for at in range(len(shape.cuts))],
         eager_limit=_limit(points, below, above),
         worst_error=float(off_by[worst]),
         worst_bytes=sizes[worst],
@@ -171,15 +175,32 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
     )
 
 
-def _not_steeper(best: _Parameters, drawn: list[_Parameters]) -> frozenset[int]:
-    """Segments that seem steeper than the next, of larger messages, though their replicates leave that open.
+def _not_steeper(best: _Parameters, own: list[tuple[float, float]]) -> dict[int, int]:
+    """Segments that seem steeper than a later one, though their replicates leave that open, and that one.
 
     Noise of short messages that wait for ranks that sleep is worth thousands of their bytes; larger ones tell better
-    what a byte takes.
+    what a byte takes. Each is held against the next that keeps its slope and surely has one: flat by noise tells
+    nothing.
+
+    Args:
+        best: Of all samples.
+        own: Interval of each segment's slope.
     """
     slopes = [line[1] for line in best.lines]
-    lows = np.percentile([[line[1] for line in each.lines] for each in drawn], 2.5, axis=0)
-    return frozenset(at for at in range(len(slopes) - 1) if slopes[at] > slopes[at + 1] >= lows[at])
+    as_larger: dict[int, int] = {}
+    teller: int | None = None
+    for at in reversed(range(len(slopes))):
+        low = own[at][0]
+        if teller is not None and slopes[at] > slopes[teller] >= low:
+            as_larger[at] = teller
+        elif low > 0:
+            teller = at
+    return as_larger
+
+
+def _slope_intervals(drawn: list[_Parameters]) -> list[tuple[float, float]]:
+    ends = np.percentile([[line[1] for line in each.lines] for each in drawn], [2.5, 97.5], axis=0)
+    return [(float(low), float(high)) for low, high in ends.T]
 
 
 def _line(
@@ -223,10 +244,10 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
         lines.append(line)
         late = [] if shape.is_eager(at) else [table["send_post", s] for s in shape.late_posts(at)]
         senders.append(min(float(np.median(late)), o) if late else o)
-    for at in sorted(shape.as_larger, reverse=True):
+    for at, teller in shape.as_larger.items():
         first, last = shape.cuts[at]
         lines[at] = _through(
-            shape.sizes["pingpong"][first : last + 1], lines[at + 1][1], table, o + o_receive
+            shape.sizes["pingpong"][first : last + 1], lines[teller][1], table, o + o_receive
         )
     return _Parameters(o, o_receive, timed, per_byte, g, lines, senders, borrowed)
 
@@ -266,7 +287,14 @@ def _measured(value: float, drawn: list[float], count: int) -> Estimate:
     return measured(value, float(low), float(high), count)
 
 
-def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Parameters], at: int) -> Segment:
+def _segment(
+    points: Points,
+    shape: _Shape,
+    best: _Parameters,
+    drawn: list[_Parameters],
+    own: tuple[float, float],
+    at: int,
+) -> Segment:
     trips, sends, receives = (points.count(q) for q in ("pingpong", "send_busy", "receive_busy"))
     o = _measured(best.senders[at], [p.senders[at] for p in drawn], sends)
     o_receive = _measured(best.o_receive, [p.o_receive for p in drawn], receives)
@@ -289,7 +317,9 @@ def _segment(points: Points, shape: _Shape, best: _Parameters, drawn: list[_Para
     single = shape.cuts[at][0] == shape.cuts[at][1]
     if at in shape.as_larger:
         source = "as for larger messages: times of these sizes do not tell it better"
-        gap_per_byte = Estimate(gap_per_byte.value, "assumed", source=source)
+        # What its own times leave open stays open.
+        within = measured(gap_per_byte.value, *own, trips)
+        gap_per_byte = msgspec.structs.replace(within, obtained="assumed", source=source)
     elif at in best.borrowed or single:
         source = "one size was timed" if single else "times of these sizes did not grow"
         source = f"as for smaller messages: {source}" if at else f"{source}, which tells no slope"

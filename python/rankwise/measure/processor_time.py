@@ -78,7 +78,7 @@ def _of_bursts(
     small, large = sizes[0], sizes[-1]
     o, o_receive = (rest(side[small], _WAITING) for side in (senders, receivers))
     together = o.value + o_receive.value
-    if both_ends and both_ends.value > together > 0:
+    if both_ends and both_ends.value > together:
         o, o_receive = (_as_part(both_ends, each, together) for each in (o, o_receive))
     of_bytes = None
     if large > small and not exchanged:
@@ -99,10 +99,10 @@ def _of_bursts(
 
 
 def _as_part(whole: Median, end: Estimate, together: float) -> Estimate:
-    """An end's part of what both cost; one of which nothing was left has none."""
-    if not end.value:
+    """An end's part of what both cost; an end of which nothing was left has none, and half where both are so."""
+    if together and not end.value:
         return end
-    part = end.value / together
+    part = end.value / together if together else 0.5
     return measured(part * whole.value, part * max(0.0, whole.low), part * whole.high, whole.count)
 
 
@@ -112,7 +112,7 @@ def _parts(
     """A segment's parts, and the size whose bytes tell what those of each cost.
 
     A way of sending that costs more for each byte need not take longer, so the ping-pong does not tell where it
-    begins: between sizes in one segment whose bytes cost differently, at their geometric mean.
+    begins: between sizes in one segment whose bytes surely cost differently, at their geometric mean.
     """
     if not exchanged:
         return [(up_to, None)]
@@ -122,8 +122,8 @@ def _parts(
         return [(up_to, min(exchanged, key=lambda size: abs(math.log(size / border))))]
     parts: list[tuple[int | None, int | None]] = []
     for size, larger in itertools.pairwise(inside):
-        costs = sorted((exchanged[size].value, exchanged[larger].value))
-        if costs[1] > DIFFERENT * costs[0]:
+        less, more = sorted((exchanged[size], exchanged[larger]), key=lambda cost: cost.value)
+        if more.value > DIFFERENT * less.value and more.low > less.high:
             parts.append((round(math.sqrt(size * larger)), size))
     return [*parts, (up_to, inside[-1])]
 

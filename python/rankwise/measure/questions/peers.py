@@ -40,7 +40,8 @@ def first_contact(samples: pl.DataFrame, share: float) -> dict[str, Median]:
     """Processor time that a rank's first message with another one costs it more than later ones, by kind of pair.
 
     A first round trip has it at both ends, so it is at most half of what that took longer. Where waiting ranks leave
-    their cores, it is the rank's own processor time less what it used as one that waits: the rest is sleep.
+    their cores, it is the rank's own processor time less what it used as one that waits: the rest is sleep. Trips
+    differ by chance either way, so a single one may seem to cost less than nothing; where that is not excluded, 0.
 
     Args:
         samples: Of all tests.
@@ -49,8 +50,13 @@ def first_contact(samples: pl.DataFrame, share: float) -> dict[str, Median]:
     met = samples.filter((pl.col("test") == "peers") & (pl.col("messages") >= MEETING))
     met = met.filter(pl.col("setting").max().over("channel") >= LEAST_PEERS)
     longer, used = pl.col("value4"), pl.col("value5")
-    own = pl.min_horizontal((used - share * longer).clip(0.0), longer / 2)
-    return {channel: found for (channel,), found in medians(met, ["channel"], own).items()}
+    own = pl.min_horizontal(used - share * longer, longer / 2)
+    found = {channel: each for (channel,), each in medians(met, ["channel"], own).items()}
+    return {channel: each if each.low > 0 else _nothing(each) for channel, each in found.items()}
+
+
+def _nothing(found: Median) -> Median:
+    return Median(0.0, 0.0, max(0.0, found.high), found.count)
 
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
