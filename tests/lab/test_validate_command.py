@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import mpis
+import msgspec
 import pytest
 
 from rankwise.lab.validation import pace, page
@@ -170,7 +171,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert "* one.2.100mbit worst, repetition 1: status 1: lmp: out of memory" in text
     assert "Not replayed: probes (3)." in text
     assert "| one.2.100mbit | 80 % | 100 ms | 50 ms | 20 ms | 70 % | +10 % |" in text
-    assert page.sentence(document) in text
+    assert page.sentence(document, *page.names([document])) in text
     assert "of 1 pairs of placements that measuring tells apart, 100 % are ordered rightly" in text
     # AND the plot is linked and names the placements
     assert f"({plot.name})" in text
@@ -179,12 +180,17 @@ def test_the_page_has_what_came_out(tmp_path):
     before = plot.read_bytes()
     page.write(tmp_path / "accuracy.md", [document], [[used]])
     assert plot.read_bytes() == before
-    # AND two validations with one MPI are told apart, each with its plot
-    twice, *plots = page.write(tmp_path / "twice.md", [document, document], [[used], [used]])
-    assert len(set(plots)) == 2
-    assert all(f"({each.name})" in twice.read_text() for each in plots)
-    assert twice.read_text().count(f"## {page.names([document, document])[0]}\n") == 2
-    assert page.names([document]) != page.names([document, document])[:1]
+    # AND validations that have all but the rate in common, or all, are told apart, each with its plots
+    elsewhere = msgspec.structs.replace(
+        document, options=msgspec.structs.replace(document.options, rates_bytes_per_s=(25e6,))
+    )
+    three = [document, elsewhere, document]
+    assert len(set(page.names(three))) == 3
+    thrice, *plots = page.write(tmp_path / "thrice.md", three, [[used]] * 3)
+    assert len(set(plots)) == len(plots)
+    for name in page.names(three):
+        assert thrice.read_text().count(f"## {name}\n") == 1
+        assert thrice.read_text().count(f"* {name}: of 1 pairs") == 1
 
 
 def test_the_page_says_how_fast_the_machine_was_during_runs(tmp_path):
@@ -196,7 +202,7 @@ def test_the_page_says_how_fast_the_machine_was_during_runs(tmp_path):
         state.add(Run(ONE.key, "blocked", repetition, time_s=1.0, pace_s=pace_s))
     # THEN nothing is said as long as the first is not known
     assert evaluate(state).cases[0].slowness is None
-    assert "slowness" not in page.write(tmp_path / "before.md", [evaluate(state)])[0].read_text()
+    assert "| slowness |" not in page.write(tmp_path / "before.md", [evaluate(state)])[0].read_text()
     # AND else that runs were made on a slower machine
     state.plan.pace_s["100mbit"] = 10e-6
     state.save()

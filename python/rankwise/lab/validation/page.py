@@ -86,31 +86,21 @@ _READING = """## How to read it
   that wait take to look for messages (`waiting_share`) as the same however many wait. On a cluster with a core a rank
   this does not arise; here it is in every number.
 * **Programs that poll** (loops of `MPI_Iprobe` or `MPI_Test`) sleep in the lab where they do nothing between polls
-  that find nothing, like ranks that wait, and the replay takes them for such. *Experiment*: HPL polls for its
-  broadcasts. With MPICH 5.0.2, 16 ranks, 500mbit three placements take 0.35 to 0.50 s, and 0.68 to 2.6 s if polls keep
-  their core busy, as they do outside of the lab. With a core for each rank that makes no difference.
-* **Many small messages, each of which ends a wait**, come in steps of a sleep, which is drawn anew each time.
-  *Experiment* (MPICH 5.0.2, 16 ranks, 500mbit, programs that do nothing else): barriers of 0.85 ms are predicted
-  38 % too short, all-to-alls of 8 bytes 44 %, of 16 KiB 30 %, exchanges with two ranks of other nodes 46 % (8 bytes),
-  19 % (2800), 5 % (11000) and 9 % (30000). To charge each message that ends a wait what a wait uses, or latencies
-  drawn by chance between two looks, made some of these better and others worse: neither is in the model.
-* **A machine that is another one an hour later.** The cores of this virtual machine move between physical ones: of
-  these programs the exchange of 8 bytes took 0.24 ms an hour and a half before and 0.41 ms then, the all-to-all of
-  1400 bytes 2.1 and 3.8 ms. With a machine file measured right before, these exchanges were predicted within 8 %
-  (1400 to 30000 bytes). How much of Open MPI's errors above, nearly all of which are too short, is of this kind is
-  not known: its file was measured some minutes before its runs. At 150mbit its exchanges of 11000 and 30000 bytes are
-  predicted 37 and 30 % too short.
+  that find nothing, like ranks that wait, and the replay takes them for such.
+* **Many small messages, each of which ends a wait**, come in steps of a sleep, which is drawn anew each time. The
+  replay has the mean of it; where the last of many ends a wait, it is later than that.
+* **A machine that is another one an hour later.** The cores of a virtual machine move between physical ones, and
+  others use its caches: see *slowness*.
 * **First messages** between two ranks also set up a connection. What that takes of both ranks' processors is
-  predicted where the machine file has it (`connect_s`): with Open MPI 0.4 ms between nodes, 0.05 ms inside one,
-  with MPICH (UCX), which connects in `MPI_Init`, 0.02 and 0.01 ms. That both ranks must be inside MPI meanwhile,
-  and often sleep, is not. *Experiment* (16 ranks, 500mbit, Open MPI 5.0.11): a program with one all-to-all of 8
-  bytes takes 44 ms and is predicted 23 (without `connect_s` 6), of 16 KiB 67 ms and 81 (38), one exchange with both
-  neighbours 5.6 ms and 6.0 (3.5).
+  predicted where the machine file has it (`connect_s`); that both ranks must be inside MPI meanwhile, and often
+  sleep, is not. Nor is TCP's slow start.
 * **Memory bandwidth and caches** are not modelled: where placements differ in these, differences are missing.
 * **Differences smaller than the errors above**: a gain of a few percent is not to be believed.
 * **Programs whose course depends on time** (work queues, `MPI_Waitany`, `MPI_ANY_SOURCE`): the replay follows the
   recording.
 * **Sizes or numbers of ranks other than recorded**: a prediction is for the recorded run elsewhere, not another run.
+
+Experiments behind some of these are in Rankwise's docs/where-it-misses.md.
 """
 
 
@@ -169,16 +159,16 @@ def write(
 
 
 def names(documents: Sequence[Document]) -> list[str]:
-    """What each validation is called: its MPI, and where several have the same, also what was run."""
-    libraries = [document.options.mpi for document in documents]
+    """What each validation is called: MPI, programs and ranks; where that is not enough its rates, or a number."""
     out = []
     for document in documents:
-        name = LIBRARIES[document.options.mpi]
-        if libraries.count(document.options.mpi) > 1:
-            ranks = " and ".join(map(str, document.options.ranks))
-            programs = dict.fromkeys(case.setting.program for case in document.cases)
-            name = f"{name}, {', '.join(programs)} on {ranks} ranks"
-        out.append(name)
+        options = document.options
+        programs = ", ".join(dict.fromkeys(case.setting.program for case in document.cases)) or "no program"
+        out.append(f"{LIBRARIES[options.mpi]}, {programs} on {' and '.join(map(str, options.ranks))} ranks")
+    for at, document in enumerate(documents):
+        if out.count(out[at]) > 1:
+            rates = " and ".join(map(show_rate, document.options.rates_bytes_per_s))
+            out[at] = f"{out[at]}, {rates}" if f"{out[at]}, {rates}" not in out else f"{out[at]} ({at + 1})"
     return out
 
 
@@ -186,9 +176,10 @@ def sentence(document: Document, name: str | None = None) -> str:
     """What came out, in one sentence, which begins with its name (by default its MPI's)."""
     found, bytes_only = document.predicted, document.bytes_only
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
+    simgrid = f", by SimGrid {share(document.simgrid.ordered_share)}" if document.simgrid else ""
     ordered = (
         f"of {found.pairs} pairs of placements that measuring tells apart, {share(found.ordered_share)} are ordered "
-        f"rightly (by network bytes alone: {share(bytes_only.ordered_share)})"
+        f"rightly (by network bytes alone {share(bytes_only.ordered_share)}{simgrid})"
         if found.pairs
         else "runs tell no pairs of placements apart"
     )
