@@ -15,11 +15,11 @@ namespace rankwise::replay {
 /// Kept by rank, not by pair, so that a rank's jobs do not depend on what others do at the same time.
 class Contacts {
   public:
-    /// @brief A job of o or o_r begins.
+    /// @brief A job of o or o_r begins; a rank need not meet itself.
     /// @param[in] connect what the first one takes longer
     /// @return how much longer it takes
     machine::Picoseconds begin(std::uint32_t rank, std::uint32_t peer, machine::Picoseconds connect) {
-        if (connect == 0)
+        if (connect == 0 || rank == peer)
             return 0;
         if (rank >= met_.size())
             met_.resize(std::size_t{rank} + 1);

@@ -85,7 +85,7 @@ class Causes {
         if (!cost.eager) {
             gap.until(to.ready, WaitsFor::late_receiver);
             if (cost.in_call) {
-                gap.until(from.begin + cost.o_send + travel(send, cost), WaitsFor::transfer);
+                gap.until(from.begin + cost.o_send + from.connecting + travel(send, cost), WaitsFor::transfer);
                 gap.until(to.answered, WaitsFor::no_progress);
             }
         }

@@ -187,7 +187,7 @@ class MachineReference:
     def connect(self, i, send) -> int:
         """What a rank's first job with another rank takes longer."""
         pair = self.ops[i][0], self.ops[i][1].peer
-        if pair in self.met:
+        if pair in self.met or pair[0] == pair[1]:
             return 0
         self.met.add(pair)
         return self.link(send).connect

@@ -19,6 +19,8 @@ def _link(channel: str, values: dict) -> str:
     ]
     if "S" in values:
         lines.append("eager_limit_bytes = " + _NUMBER.format(float(values["S"])))
+    if "connect_s" in values:
+        lines.append("connect_s = " + _NUMBER.format(float(values["connect_s"])))
     lines.append("[[link_classes.segments]]")
     lines += [f"{key} = {_NUMBER.format(float(values.get(key, 0)))}" for key in keys]
     return "\n".join(lines)
@@ -32,7 +34,7 @@ def machine(
     waiting: str = "yield",
     name: str = "test",
 ) -> Machine:
-    """Nodes of two cores; `network` and `node` hold L_s, o_s, g_s, G_s_per_byte, O_s_per_byte, S, progress, overlap."""
+    """Nodes of two cores; `network` and `node` hold L_s, o_s, g_s, G_s_per_byte, O_s_per_byte, S, connect_s, ..."""
     return loads(text(network, node, nic_bytes_per_s, nodes, waiting, name))
 
 

@@ -43,6 +43,20 @@ def test_one_message_through_interfaces():
     assert lost["communication", "all"] == makespan
 
 
+def test_first_messages_are_lost_as_contacts_and_as_overhead():
+    # GIVEN both ranks' first message takes 5 us longer
+    makespan, lost = found(ONE_MESSAGE, machine(NETWORK | {"connect_s": 5e-6}))
+    plain, without = found(ONE_MESSAGE, machine(NETWORK | {"connect_s": 0.0}))
+    # THEN that is what meeting costs, and overhead has it too
+    assert makespan == pytest.approx(plain + 10e-6)
+    assert lost["contacts", "all"] == pytest.approx(10e-6)
+    assert lost["network", "overhead"] == pytest.approx(without["network", "overhead"] + 10e-6)
+    # AND where it is nothing, or switched off, it is not asked for
+    assert ("contacts", "all") not in without
+    switched = found(ONE_MESSAGE, machine(NETWORK | {"connect_s": 5e-6}), switches=Switches(contacts=False))
+    assert switched[0] == pytest.approx(plain) and ("contacts", "all") not in switched[1]
+
+
 def test_a_part_that_is_switched_off_or_not_used_is_not_asked_for():
     where = machine(NETWORK, nic_bytes_per_s=0.5e9)
     _, lost = found(ONE_MESSAGE, where, switches=Switches(interfaces=False))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What ranks share, and rendezvous, in closed form (formats/loggops.md, "On a machine"). Times in nanoseconds."""
 
+from dataclasses import replace
+
 import pytest
 from machine_reference import Link, Place
 from reference import Op, Parameters
@@ -74,6 +76,15 @@ def test_each_of_many_others_is_met_once(others):
     # THEN each costs it once what meeting costs
     ended = times(on_machine(ranks, place([*range(others + 1)], network)))
     assert ended[0] == others * (2 * 100 + 5000)
+
+
+def test_a_rank_need_not_meet_itself():
+    # GIVEN a rank that receives from itself, on a machine whose ranks take long to meet
+    alone = [[Op("send", 1, 0), Op("recv", 1, 0)]]
+    meets = Link(L=3000, o=100, o_receive=200, network=True, connect=5000)
+    assert times(on_machine(alone, place([0], meets))) == times(
+        on_machine(alone, place([0], replace(meets, connect=0)))
+    )
 
 
 def test_bytes_the_processor_handles_are_hidden_only_while_it_is_idle():

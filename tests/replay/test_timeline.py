@@ -83,6 +83,16 @@ def test_a_rendezvous_that_waits_until_the_other_rank_is_inside_mpi():
     assert second == pytest.approx({"transfer": 7e-6 + 4e-6, "no_progress": 51e-6 - 7e-6})
 
 
+def test_a_first_rendezvous_waits_for_nobody_where_both_are_inside_mpi():
+    # GIVEN a sender whose first message takes 5 us longer, and a receiver that waits from the beginning
+    network = NETWORK | {"S": 0, "progress": "in-call", "connect_s": 5e-6}
+    (first, _) = causes(
+        TWO.format("send 1001b to 1", "recv 1001b from 0"), machine(network), [(0, 0), (1, 0)]
+    )
+    # THEN the request, the answer and the bytes travel, and nothing else holds the sender up
+    assert first == pytest.approx({"transfer": 3e-6 + 3e-6 + 1e-6})
+
+
 def test_a_synchronous_send_waits_for_its_receive_however_small(tmp_path):
     # GIVEN 8 bytes to be received after 20 us, far below any limit, sent by MPI_Ssend
     (tmp_path / "ssend.txt").write_text(

@@ -36,6 +36,20 @@ def test_measured_numbers_are_drawn_from_both_sides_of_their_interval():
     assert min(drawn) > 0
 
 
+def test_first_contact_is_drawn_once_for_all_channels_inside_a_node():
+    # GIVEN two channels inside a node and the network, whose first messages were measured within a factor of two
+    connect = Estimate(10e-6, "measured", 5e-6, 20e-6)
+    given = machine(Estimate(10e-6, "published", source="a paper"))
+    network, inside = (msgspec.structs.replace(link, connect_s=connect) for link in given.link_classes)
+    core = msgspec.structs.replace(inside, channel="core")
+    given = msgspec.structs.replace(given, link_classes=[network, inside, core])
+    # WHEN they are drawn
+    links = resampled(given, np.random.default_rng(1)).link_classes
+    # THEN those inside the node, which one measurement tells, are the same
+    assert links[1].connect_s == links[2].connect_s != connect
+    assert links[0].connect_s != links[1].connect_s
+
+
 def test_numbers_without_an_interval_stay_and_the_machine_is_not_changed():
     given = machine(Estimate(10e-6, "published", source="a paper"))
     drawn = resampled(given, np.random.default_rng(1))

@@ -139,7 +139,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
     linked = [link for link in machine.link_classes if prediction.channels[link.channel][0]]
     if switches.buffers and any(link.socket_buffer_bytes for link in linked):
         yield _WhatIf("resource", "buffers", "all", machine, replace(switches, buffers=False))
-    if switches.contacts and any(link.connect_s for link in linked):
+    if switches.contacts and any(link.connect_s and link.connect_s.value for link in linked):
         yield _WhatIf("resource", "contacts", "all", machine, replace(switches, contacts=False))
     if switches.core_sharing and float(prediction.parts_s["core_sharing"].sum()) > 0:
         cores = [r.name for r in modelled if r.kind == "core"]  # a machine file need not name them
@@ -171,7 +171,8 @@ def _without_hops(machine: Machine) -> Machine:
 
 def _freed(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:
     segments = [msgspec.structs.replace(s, **dict.fromkeys(fields, _FREE)) for s in link.segments]
-    return msgspec.structs.replace(link, segments=segments)
+    connect_s = None if "o_s" in fields else link.connect_s  # M14: it is overhead
+    return msgspec.structs.replace(link, segments=segments, connect_s=connect_s)
 
 
 def _with_link(machine: Machine, link: LinkClass) -> Machine:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 import numpy as np
 
+from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, Machine, Resource, Segment
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 
@@ -79,13 +80,17 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     made one of them too large made all so. Numbers that were not measured have no interval and stay.
     """
     quantile = NormalDist().inv_cdf((1 + machine.confidence) / 2)
-    links = []
+    links, met = [], {}
     for link in machine.link_classes:
         draws = dict(zip(SEGMENT_KEYS, rng.standard_normal(len(SEGMENT_KEYS)), strict=True))
         segments = [_drawn(segment, draws, quantile) for segment in link.segments]
         connect_s = link.connect_s
         if connect_s is not None:  # without it, other numbers are drawn as if there were none
-            connect_s = _moved(connect_s, float(rng.standard_normal()) / quantile)
+            # One measurement says it of all channels inside a node.
+            between = link.channel == NETWORK
+            if between not in met:
+                met[between] = float(rng.standard_normal()) / quantile
+            connect_s = _moved(connect_s, met[between])
         links.append(msgspec.structs.replace(link, segments=segments, connect_s=connect_s))
     # Both directions of an interface come from one measurement.
     draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
