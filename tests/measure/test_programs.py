@@ -39,9 +39,9 @@ STEPS = [
     "registration:pairs=0-1:sizes=100000:most=3:budget_s=0.1",
     "registration:pairs=2-1:sizes=20000:most=3:budget_s=0.1",
     "core_scan:pairs=0-1:cores=0--1:sizes=8:most=1:batch_s=0.02",
-    "stream_cpu:pairs=0-1:sizes=1,20000:most=3:budget_s=0.1:messages=8:patience=1",
+    "stream_cpu:pairs=0-1:sizes=1,20000:most=3:budget_s=2:messages=8:patience=1",
     "waiting:ranks=0,1,2:sizes=1:most=3:batch_s=0.005:budget_s=0.1",
-    "exchange_cpu:ranks=0,1,2:sizes=8,20000:most=3:budget_s=0.1:messages=2:setting=3",
+    "exchange_cpu:ranks=0,1,2:sizes=8,20000:most=3:budget_s=2:messages=2:setting=3",
 ]
 
 
