@@ -199,23 +199,28 @@ def test_the_page_says_how_fast_the_machine_was_during_runs(tmp_path):
     placements = [Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.5)]
     state.plan.cases.append(CasePlan(ONE, "The first", 1.0, predicted=placements))
     for repetition, pace_s in enumerate([13e-6, None, 13e-6, 10e-6]):
-        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0, pace_s=pace_s))
-    # THEN nothing is said as long as the first is not known
+        compute_s = 30e-6 if pace_s else None
+        run = Run(ONE.key, "blocked", repetition, time_s=1.0, pace_s=pace_s, compute_s=compute_s)
+        state.add(run)
+    # AND one that computes, 30 us before runs and 20 at the recording
+    # THEN nothing is said as long as what they took before is not known
     assert evaluate(state).cases[0].slowness is None
     assert "| slowness |" not in page.write(tmp_path / "before.md", [evaluate(state)])[0].read_text()
     # AND else that runs were made on a slower machine
     state.plan.pace_s["100mbit"] = 10e-6
+    state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], compute_s=20e-6)
     state.save()
     document = evaluate(State.resume(tmp_path / "v"))
     assert document.cases[0].slowness == pytest.approx(1.3)
     text = page.write(tmp_path / "accuracy.md", [document])[0].read_text()
     (row,) = [line for line in text.splitlines() if line.startswith("| one | 2 |")]
-    assert row.endswith("| 1.30 |")
+    assert row.endswith("| 1.30 | 1.50 |")
 
 
 def test_the_exercise_takes_time_and_leaves_the_process_where_it_was():
     allowed = os.sched_getaffinity(0)
-    assert pace.take(allowed) > 0
+    found = pace.take(allowed)
+    assert found.message_s > 0 and found.compute_s > 0
     assert os.sched_getaffinity(0) == allowed
     # AND says nothing of processors that are not there, or of none
     assert pace.take([100_000]) is None

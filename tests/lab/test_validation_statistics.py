@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from rankwise.lab.rate import show_rate
 from rankwise.lab.validation import session
 from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
@@ -247,6 +248,7 @@ def run_all(state, monkeypatch, run_case) -> bool:
     placements = state.plan.cases[0].predicted
     renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
     state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
+    state.plan.machine_sha256[show_rate(ONE.rate_bytes_per_s)] = "frozen"
     case = Case("one", "One", ("./one",))
     monkeypatch.setattr(session.Validation, "programs", lambda self: {"one": case})
     monkeypatch.setattr(session.Validation, "_lab", lambda self, rate: contextlib.nullcontext())

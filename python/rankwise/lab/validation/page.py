@@ -32,7 +32,10 @@ In a [lab](lab.md) for each interface rate the command does, in this order:
 
 1. The lab is measured by microbenchmarks alone (`rankwise measure`). The machine file is frozen: its SHA-256 is
    printed, kept, and checked before each further step.
-2. Each program is run once with its ranks dealt blocked, with a trace. This is all that predictions know of it.
+
+Then, program by program:
+
+2. It is run once with its ranks dealt blocked, with a trace. This is all that predictions know of it.
 3. The time of all placements is predicted from that trace and the machine file. Nothing is set for single programs.
 4. Every placement is run several times. Placements take turns, and each round begins with another one. A run during
    which other programs used more than 5 % of the machine's processor time (unless said otherwise below) is repeated

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -59,8 +60,9 @@ class Summary(msgspec.Struct, frozen=True):
 class CaseResult(msgspec.Struct, frozen=True):
     """One case; `failure` says why nothing could be predicted, else it is empty.
 
-    `recorded_others` is the part of all cores' time that others used during the traced run, `slowness` how many times
-    as long as while the machine was measured a fixed exercise took before the runs (their median); null where unknown.
+    `recorded_others` is the part of all cores' time that others used during the traced run. `slowness` is how many
+    times as long as while the machine was measured a fixed exercise with messages took before the runs (their median),
+    `compute_slowness` how many times as long as at the traced run one that computes took; null where unknown.
     """
 
     name: str
@@ -78,6 +80,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     simgrid: Summary | None = None
     recorded_others: float | None = None
     slowness: float | None = None
+    compute_slowness: float | None = None
 
     def gain(self, over: str) -> tuple[float, float] | None:
         """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
@@ -122,7 +125,6 @@ def evaluate(state: State) -> Document:
     results, ours, scaled, theirs, simulated = [], [], [], [], []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
-        slowness = [each for run in own if (each := state.slowness(run)) is not None]
         rate = _interface_rate(state, case.setting.rate_bytes_per_s)
         placements, compared, by_simgrid = [], ([], [], []), []
         for each in case.predicted:
@@ -162,7 +164,8 @@ def evaluate(state: State) -> Document:
                 bytes_only=_summary(agreement([compared[2]]), False),
                 simgrid=_summary(agreement([by_simgrid]), False) if by_simgrid else None,
                 recorded_others=case.recorded_others,
-                slowness=float(np.median(slowness)) if slowness else None,
+                slowness=_median_of(map(state.slowness, own)),
+                compute_slowness=_median_of(map(state.compute_slowness, own)),
             )
         )
     return Document(
@@ -241,6 +244,11 @@ def _placement(
         failures=failures,
         simgrid_s=each.simgrid_s,
     )
+
+
+def _median_of(ratios: Iterable[float | None]) -> float | None:
+    known = [each for each in ratios if each is not None]
+    return float(np.median(known)) if known else None
 
 
 def _summary(found: Agreement, with_interval: bool) -> Summary:

@@ -98,7 +98,7 @@ def _summaries(document: Document) -> list[str]:
             _recorded_share(case),
             *_agreement(case),
             *(_simgrid(case) if document.simgrid else ()),
-            *([f"{case.slowness:.2f}" if case.slowness else ""] * paced),
+            *([_ratio(case.slowness), _ratio(case.compute_slowness)] if paced else ()),
         )
         for case in document.cases
     ]
@@ -110,7 +110,7 @@ def _summaries(document: Document) -> list[str]:
             "",
             *_agreement(document),
             *(_simgrid(document) if document.simgrid else ()),
-            *([""] * paced),
+            *(("", "") if paced else ()),
         )
     )
     heads = (
@@ -126,7 +126,7 @@ def _summaries(document: Document) -> list[str]:
         "scaled",
         "bytes",
         *(("by SimGrid", "SimGrid") if document.simgrid else ()),
-        *(["slowness"] * paced),
+        *(("slowness", "computing") if paced else ()),
     )
     return _table(heads, rows)
 
@@ -140,10 +140,16 @@ def _slowness(document: Document) -> list[str]:
         return []
     return [
         "*slowness*: how many times as long as while the machine was measured a fixed exercise (8 KiB through TCP "
-        "from a process to itself, on each processor in turn) took just before the runs. A virtual machine's "
-        "processors are not always as fast, and predictions are for those that were measured.",
+        "from a process to itself, on each processor in turn) took just before the runs; *computing*: how many times "
+        "as long as at the traced run one that computes in the cache. A virtual machine's processors are not always "
+        "as fast: predictions are for messages on those that were measured, and for computation on those of the "
+        "recording.",
         "",
     ]
+
+
+def _ratio(value: float | None) -> str:
+    return f"{value:.2f}" if value else ""
 
 
 def _agreement(of: CaseResult | Document) -> tuple[str, ...]:

@@ -157,39 +157,36 @@ class Validation:
     def go_on(self, progress: Progress = lambda done, total: None) -> bool:
         """Do what is still to be done, as far as the window allows; returns whether all is done.
 
-        All is measured, recorded and predicted first. Runs go round by round, so that a window that ends early leaves
-        as many of each placement.
+        The runs of a program follow its recording, and recordings the machine file: processors of a virtual machine
+        are not as fast an hour later.
         """
         programs = self.programs()
-        rates = self.options.rates_bytes_per_s
-        if not all([self._plan_rate(rate, programs) for rate in rates]):
-            return False
+        for rate in self.options.rates_bytes_per_s:
+            settings = [each for each in self.options.settings() if each.rate_bytes_per_s == rate]
+            if any(map(self._is_left, settings)) and self._time_left():
+                with self._lab(rate) as lab:
+                    if show_rate(rate) not in self.state.plan.machine_sha256:
+                        self._measure(rate, lab)
+                    for setting in settings:
+                        self._validate(lab, setting, programs[setting.program], progress)
+        return not any(map(self._is_left, self.options.settings()))
+
+    def _is_left(self, setting: Setting) -> bool:
+        plan = self.state.plan.case(setting)
+        return plan is None or bool(self.state.missing(plan.name))
+
+    def _validate(self, lab: Lab, setting: Setting, case: Case, progress: Progress) -> None:
+        """Record and predict a case unless that is done, then run it, as far as time is left."""
+        if self._time_left() and self.state.plan.case(setting) is None:
+            self._record_and_predict(lab, setting, case)
+        plan = self.state.plan.case(setting)
         for _ in range(ROUNDS):
-            for repetition in range(self.options.repetitions):
-                for rate in rates:
-                    if self._time_left() and self.state.missing(rate, repetition):
-                        with self._lab(rate) as lab:
-                            self._run_missing(rate, repetition, lab, programs, progress)
-            left = len(self.state.missing())
+            left = self.state.missing(plan.name) if plan else []
             if not left or not self._time_left():
                 break
-            self.say(f"{left} runs shared the machine with others")
-        return not self.state.missing()
-
-    def _plan_rate(self, rate: float, programs: dict[str, Case]) -> bool:
-        """Measure the lab of one rate, record and predict all in it; returns whether there was time for all."""
-        settings = [each for each in self.options.settings() if each.rate_bytes_per_s == rate]
-        left = [each for each in settings if self.state.plan.case(each) is None]
-        if not left or not self._time_left():
-            return not left
-        with self._lab(rate) as lab:
-            if show_rate(rate) not in self.state.plan.machine_sha256:
-                self._measure(rate, lab)
-            for setting in left:
-                if not self._time_left():
-                    return False
-                self._record_and_predict(lab, setting, programs[setting.program])
-        return True
+            self._run_missing(lab, plan, case, left, progress)
+            if self._time_left() and (again := len(self.state.missing(plan.name))):
+                self.say(f"{plan.name}: {again} runs shared the machine with others")
 
     def _time_left(self) -> bool:
         return time.monotonic() < self._end
@@ -216,7 +213,7 @@ class Validation:
         measurement.measure()
         after = pace.take(_pus(lab))
         if before and after:
-            self.state.plan.pace_s[show_rate(rate)] = (before + after) / 2
+            self.state.plan.pace_s[show_rate(rate)] = (before.message_s + after.message_s) / 2
         write(measurement, self.state.machine_path(rate))
         self._freeze(rate)
 
@@ -231,9 +228,15 @@ class Validation:
         known = CasePlan(setting, case.title)
         path = self.state.directory / f"{setting.key}.rw"
         try:
+            before = pace.take(_pus(lab))
             made, counted = self._record(lab, setting, case, path)
+            after = pace.take(_pus(lab))
             known = msgspec.structs.replace(
-                known, recorded_s=made.time_s, launch_s=made.launch_s, recorded_others=made.others
+                known,
+                recorded_s=made.time_s,
+                launch_s=made.launch_s,
+                recorded_others=made.others,
+                compute_s=(before.compute_s + after.compute_s) / 2 if before and after else None,
             )
             startup = self._startup(lab, setting.ranks)
             known = predict_case(
@@ -327,31 +330,37 @@ class Validation:
         return replace(prepared, launcher=self._launcher)
 
     def _run_missing(
-        self, rate: float, repetition: int, lab: Lab, programs: dict[str, Case], progress: Progress
+        self,
+        lab: Lab,
+        plan: CasePlan,
+        case: Case,
+        missing: list[tuple[int, str, str]],
+        progress: Progress,
     ) -> None:
-        """Make the runs of a repetition that are missing, as far as time is left."""
-        missing = self.state.missing(rate, repetition)
-        made = len([run for run in self.state.runs() if not self.state.disturbed(run)])
-        total = len(self.state.missing()) + made
-        plans = {case.name: case for case in self.state.plan.cases}
+        """Make these runs of a case as far as time is left."""
+        made, total = self._progress()
         path = self.state.directory / "run.rw"
         failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
-        for done, (_, name, placement) in enumerate(missing, made):
+        for done, (repetition, name, placement) in enumerate(missing, made):
             progress(done, total)
             if (name, placement) in failed:
                 self.state.add(Run(name, placement, repetition, failure="not tried, as it failed before"))
                 continue
             if not self._time_left():
                 return
-            plan = plans[name]
-            case = programs[plan.setting.program]
             where = next(each.placement for each in plan.predicted if each.name == placement)
             try:
                 prepared = self._prepare(lab, case, where)
                 now = pace.take(_pus(lab))
                 found = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
                 run = Run(
-                    name, placement, repetition, time_s=found.time_s, other_load=found.others, pace_s=now
+                    name,
+                    placement,
+                    repetition,
+                    time_s=found.time_s,
+                    other_load=found.others,
+                    pace_s=now and now.message_s,
+                    compute_s=now and now.compute_s,
                 )
                 self.state.add(run)
             except (RunFailedError, RankwiseError) as error:
@@ -359,6 +368,13 @@ class Validation:
                 self.state.add(Run(name, placement, repetition, failure=str(error)))
         shutil.rmtree(path, ignore_errors=True)
         progress(made + len(missing), total)
+
+    def _progress(self) -> tuple[int, int]:
+        """Runs that are made, and how many there will be, about."""
+        made = len([run for run in self.state.runs() if not self.state.disturbed(run)])
+        unplanned = len(self.options.settings()) - len(self.state.plan.cases)
+        later = unplanned * self.options.placements * self.options.repetitions
+        return made, made + len(self.state.missing()) + later
 
 
 def _pus(lab: Lab) -> set[int]:

@@ -173,6 +173,7 @@ class CasePlan(msgspec.Struct, frozen=True):
         failure: Why there is no trace or no prediction; empty if there is.
         monitored: What Open MPI's monitoring component says of its messages.
         recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
+        compute_s: Of `rankwise.lab.validation.pace`, before and after the traced run; null in states of before.
     """
 
     setting: Setting
@@ -185,6 +186,7 @@ class CasePlan(msgspec.Struct, frozen=True):
     failure: str = ""
     monitored: Monitored | None = None
     recorded_others: float | None = None
+    compute_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -200,7 +202,8 @@ class Plan(msgspec.Struct):
         context: Versions and machine: Rankwise, MPI, kernel, processor.
         machine_sha256: Of the frozen machine file of each rate, once it is there.
         cases: One after the other, as they are recorded and predicted.
-        pace_s: `rankwise.lab.validation.pace` while the machine of each rate was measured; none where that was before.
+        pace_s: Of messages (`rankwise.lab.validation.pace`) while the machine of each rate was measured; none in states
+            of before.
     """
 
     schema: Literal["rankwise.validation-plan/2"]
@@ -218,8 +221,8 @@ class Plan(msgspec.Struct):
 class Run(msgspec.Struct, frozen=True):
     """One measured run: `time_s`, or why there is none.
 
-    `other_load` is the part of all cores' time that others used meanwhile, `pace_s` what `rankwise.lab.validation.pace`
-    said just before.
+    `other_load` is the part of all cores' time that others used meanwhile, `pace_s` and `compute_s` are what
+    `rankwise.lab.validation.pace` said just before of messages and of computing.
     """
 
     case: str
@@ -229,6 +232,7 @@ class Run(msgspec.Struct, frozen=True):
     failure: str | None = None
     other_load: float | None = None
     pace_s: float | None = None
+    compute_s: float | None = None
 
 
 class State:
@@ -327,39 +331,43 @@ class State:
         return run.other_load is not None and run.other_load > self.tolerated
 
     def slowness(self, run: Run) -> float | None:
-        """Time of the fixed exercise just before a run over what it took while the machine was measured."""
-        case = next((case for case in self.plan.cases if case.name == run.case), None)
+        """Time of the exercise with messages just before a run over what it took while the machine was measured."""
+        case = self._case(run)
         then = self.plan.pace_s.get(show_rate(case.setting.rate_bytes_per_s)) if case else None
         return run.pace_s / then if then and run.pace_s else None
+
+    def compute_slowness(self, run: Run) -> float | None:
+        """Time of the exercise that computes just before a run over what it took at the traced run."""
+        case = self._case(run)
+        then = case.compute_s if case else None
+        return run.compute_s / then if then and run.compute_s else None
+
+    def _case(self, run: Run) -> CasePlan | None:
+        return next((case for case in self.plan.cases if case.name == run.case), None)
 
     def add(self, run: Run) -> None:
         """Keep one more run."""
         with open(self.directory / "runs.jsonl", "ab") as file:
             file.write(msgspec.json.encode(run) + b"\n")
 
-    def missing(
-        self, rate_bytes_per_s: float | None = None, repetition: int | None = None
-    ) -> list[tuple[int, str, str]]:
+    def missing(self, name: str | None = None) -> list[tuple[int, str, str]]:
         """(repetition, case, placement) of the runs that are still to be made, in their order.
 
         Placements take turns, and each round begins with another one, so that slow changes of the machine and
         effects of the run before meet all alike.
 
         Args:
-            rate_bytes_per_s: Those in the lab of this rate only.
-            repetition: Those of this one only.
+            name: Those of this case only.
         """
         done = {(run.repetition, run.case, run.placement) for run in self.runs() if not self.disturbed(run)}
         order = []
-        for at_repetition in range(self.plan.options.repetitions):
-            if repetition not in (None, at_repetition):
+        for case in self.plan.cases:
+            if name not in (None, case.name):
                 continue
-            for case in self.plan.cases:
-                if rate_bytes_per_s not in (None, case.setting.rate_bytes_per_s):
-                    continue
-                names = [each.name for each in case.predicted]
-                at = at_repetition % max(len(names), 1)
-                order += [(at_repetition, case.name, name) for name in [*names[at:], *names[:at]]]
+            names = [each.name for each in case.predicted]
+            for repetition in range(self.plan.options.repetitions):
+                at = repetition % max(len(names), 1)
+                order += [(repetition, case.name, each) for each in [*names[at:], *names[:at]]]
         return [each for each in order if each not in done]
 
 
