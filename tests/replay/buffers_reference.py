@@ -161,8 +161,9 @@ class BuffersReference(PathsReference):
             return
         rank = self.ops[send][1].peer
         self.at_receiver[rank].append((send, *k))
-        if not self.cpus[rank].busy:
-            self.next_job(self.cpus[rank])
+        cpu = self.cpus[rank]
+        if not cpu.busy and not self.waits_for_look(cpu, self.partner[send]):
+            self.next_job(cpu)
 
     def can_read(self, send, k) -> bool:
         limit = self.link(send).unexpected_buffer
@@ -206,12 +207,14 @@ class BuffersReference(PathsReference):
         if op.kind == "recv":
             send = self.partner[i]
             self.connections[self.pair(send)].kept -= self.kept_of.pop(send, 0)
-            if not self.cpus[rank].busy:
+            if not self.cpus[rank].busy and any(self.can_read(*part) for part in self.at_receiver[rank]):
                 self.next_job(self.cpus[rank])
 
-    def job_ends(self, i):
+    def job_ends(self, i, *more):
         rank = self.ops[i][0]
         cpu = self.cpus[rank]
+        if self.looks(cpu, more):
+            return
         what = cpu.ready[0][1]
         if isinstance(what, tuple):
             cpu.idle_since = self.now

@@ -43,6 +43,7 @@ class Place:
     tx_byte: int = 0
     rx_message: int = 0
     rx_byte: int = 0
+    look: float = 0  # how often a rank that waits looks for messages; 0: always
 
 
 class Phase(IntEnum):
@@ -60,6 +61,7 @@ class Cpu:
     ready: deque = field(default_factory=deque)
     busy: bool = False
     idle_since: int = 0
+    look: int = -1  # when it looks next
 
 
 class MachineReference:
@@ -153,8 +155,20 @@ class MachineReference:
     def job(self, i, what):
         cpu = self.cpus[self.ops[i][0]]
         cpu.ready.append((i, what))
-        if not cpu.busy:
+        if not cpu.busy and not self.waits_for_look(cpu, i):
             self.next_job(cpu)
+
+    def waits_for_look(self, cpu, i) -> bool:
+        """M15: what is there to do for a rank that waits begins when it looks the next time."""
+        if self.place.look == 0:
+            return False
+        if cpu.look < self.now:
+            waited = (self.now - cpu.idle_since) % self.place.look
+            if waited == 0:
+                return False
+            cpu.look = self.now + self.place.look - waited
+            self.at(cpu.look, Phase.JOB_ENDS, i, "look")
+        return True
 
     def next_job(self, cpu):
         if cpu.ready:
@@ -192,8 +206,18 @@ class MachineReference:
         self.met.add(pair)
         return self.link(send).connect
 
-    def job_ends(self, i):
+    def looks(self, cpu, more) -> bool:
+        if not more:
+            return False
+        if cpu.look == self.now and not cpu.busy:
+            cpu.look = -1
+            self.next_job(cpu)
+        return True
+
+    def job_ends(self, i, *more):
         cpu = self.cpus[self.ops[i][0]]
+        if self.looks(cpu, more):
+            return
         cpu.idle_since = self.now
         _, what = cpu.ready[0]
         if what == "send" and self.eager(i):

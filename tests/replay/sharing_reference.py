@@ -73,6 +73,8 @@ class Running:
 class SharingReference(MachineReference):
     def __init__(self, ranks: list[list[Op]], place: Place, shared: Shared):
         self.shared = shared
+        if shared.waiting == "spin":
+            place = replace(place, look=0)
         super().__init__([[_in_ps(op) for op in own] for own in ranks], _place_in_ps(place))
         self.running: dict[int, Running] = {}
         self.speed: dict[int, Fraction] = {}
@@ -107,12 +109,12 @@ class SharingReference(MachineReference):
             ]
             if self.queue:
                 ends.append(self.queue[0])
-            self.now, phase, i = min(ends)
-            if self.queue and self.queue[0] == (self.now, phase, i):
+            self.now, phase, i, *more = first = min(ends)
+            if self.queue and self.queue[0] == first:
                 heapq.heappop(self.queue)
             self.advance()
             before = dict(self.first_byte)
-            handlers[phase](i)
+            handlers[phase](i, *more)
             self.note_first_bytes(before)
             self.release()
         if self.ended < len(self.ops):
@@ -244,8 +246,10 @@ class SharingReference(MachineReference):
             (m, each) for m, each in memories if each.domain[rank] is not None and link_name in each.copies
         ]
 
-    def piece_ends(self, i):
+    def piece_ends(self, i, *more):
         cpu = self.cpus[self.ops[i][0]]
+        if self.looks(cpu, more):
+            return
         _, what = cpu.ready[0]
         del self.running[i]
         if what == "receive" and self.then.get(i):
@@ -307,9 +311,9 @@ class SharingReference(MachineReference):
         link = self.link(send)
         return not link.overlap and self.on_core(send) > 0 and (self.eager(send) or link.in_call)
 
-    def at(self, time, phase, i):
+    def at(self, time, phase, i, *more):
         if phase != Phase.LAST_BYTE:
-            super().at(time, phase, i)
+            super().at(time, phase, i, *more)
         elif self.link(i).network or not self.leaves_with_job(i):
             self.hold_up(i, time)
 
@@ -365,6 +369,7 @@ def _place_in_ps(place: Place) -> Place:
         return replace(each, **times)
 
     times = {name: getattr(place, name) * 1000 for name in ("tx_message", "tx_byte", "rx_message", "rx_byte")}
+    times["look"] = round(place.look * 1000)
     return replace(
         place, itself=link(place.itself), inside=link(place.inside), network=link(place.network), **times
     )

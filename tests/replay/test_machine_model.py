@@ -78,6 +78,34 @@ def test_each_of_many_others_is_met_once(others):
     assert ended[0] == others * (2 * 100 + 5000)
 
 
+@pytest.mark.parametrize("network", [EAGER, RENDEZVOUS], ids=["eager", "rendezvous"])
+def test_a_rank_that_waits_notices_a_message_when_it_looks(network):
+    # GIVEN a rank that waits for a message, and the same that looks for it every 2 us
+    always = times(on_machine(send_and_receive(), place([0, 1], network)))[1]
+    seldom = times(on_machine(send_and_receive(), replace(place([0, 1], network), look=2000)))[1]
+    # THEN it begins with it at the next look
+    there = always - 200
+    assert there % 2000 and seldom == there + 2000 - there % 2000 + 200
+    # AND of a rank that comes later than the message nothing changes
+    for look in (0, 2000):
+        where = replace(place([0, 1], EAGER), look=look)
+        assert times(on_machine(send_and_receive(receive_after=10**6 + 1), where))[1] == 10**6 + 1 + 200
+
+
+def test_looks_begin_anew_with_each_wait():
+    # GIVEN a message that comes 3.1 us after the first byte, to a rank that computes 3 us and looks every 2 us
+    where = replace(place([0, 1], EAGER), look=2000)
+    late = [[Op("send", 1, 1)], [Op("calc", 3000), Op("recv", 1, 0, requires=[0])]]
+    # THEN it is noticed at 3 + 2 us
+    assert times(on_machine(late, where))[1] == 5000 + 200
+    # AND what is there at that look is dealt with one after the other
+    both = [[Op("send", 1, 2)], [Op("send", 1, 2)], [Op("recv", 1, 0), Op("recv", 1, 1)]]
+    assert times(on_machine(both, replace(place([0, 1, 2], EAGER), look=5000)))[2] == 5000 + 2 * 200
+    # AND a rank that never gives its core away looks always
+    spinning = schedule_of(late).replay_on_machine(**model_of(where, [0, 1], "spin"))
+    assert times(spinning)[1] == 3100 + 200
+
+
 def test_a_rank_need_not_meet_itself():
     # GIVEN a rank that receives from itself, on a machine whose ranks take long to meet
     alone = [[Op("send", 1, 0), Op("recv", 1, 0)]]

@@ -35,6 +35,7 @@ Waiting = Literal["yield", "spin"]
 _KINDS_OF_KEY = {
     "waiting": ("core",),
     "waiting_share": ("core",),
+    "look_s": ("core",),
     "passes": ("memory", "cache"),
     "per_core_bytes_per_s": ("memory",),
     "slowdown": ("memory",),
@@ -121,6 +122,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
         waiting_share: Cores: what a rank that waits and yields takes of it all the same, to look for messages.
+        look_s: Cores: how often such a rank looks; 0 if left out, as if it looked all the time.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
         per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
@@ -138,6 +140,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
     waiting_share: Estimate | None = None
+    look_s: Estimate | None = None
     links: list[str] | None = None
     passes: Estimate | None = None
     per_core_bytes_per_s: Estimate | None = None
