@@ -20,13 +20,25 @@
 
 enum { LOOKS = 3, SHORTEST_NS = 1 };
 
-void rw_look_or_sleep(void) {
-    static _Thread_local int looks;
-    if (++looks < LOOKS)
-        return;
-    looks = 0;
+static int awake;
+
+/* For microbenchmarks (measure/awake.c): ranks that have a core each look for messages all the time, so that
+ * the way of a message can be timed; and how long one sleep is. */
+__attribute__((visibility("default"))) void rankwise_lab_keep_awake(int on) {
+    __atomic_store_n(&awake, on, __ATOMIC_RELAXED);
+}
+
+__attribute__((visibility("default"))) void rankwise_lab_sleep(void) {
     const struct timespec shortest = {0, SHORTEST_NS};
     clock_nanosleep(CLOCK_REALTIME, 0, &shortest, NULL);
+}
+
+void rw_look_or_sleep(void) {
+    static _Thread_local int looks;
+    if (__atomic_load_n(&awake, __ATOMIC_RELAXED) || ++looks < LOOKS)
+        return;
+    looks = 0;
+    rankwise_lab_sleep();
 }
 
 __attribute__((visibility("default"))) int sched_yield(void) {

@@ -147,10 +147,14 @@ static int lead(struct measure_pair *pair) {
 
 int measure_repeat(struct measure_pair *pair) {
     measure_buffers(pair);
+    measure_wake_up(pair);
     if (pair->step->test->prepare)
         pair->step->test->prepare(pair);
+    int fits = 1;
     if (pair->role == 0)
-        return lead(pair);
-    follow(pair);
-    return 1;
+        fits = lead(pair);
+    else
+        follow(pair);
+    measure_fall_asleep();
+    return fits;
 }

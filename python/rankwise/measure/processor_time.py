@@ -20,6 +20,7 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
 from rankwise.measure.fit import measured, rest
 from rankwise.measure.questions.waiting import (
+    look_s,
     of_both_ends,
     per_byte,
     per_message,
@@ -54,11 +55,12 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
         elif link.channel != NETWORK and share:
             link = _as_senders(link)
         links.append(link)
+    of_core = {"waiting_share": share, "look_s": look_s(samples)}
+    known = {
+        name: measured(each.value, each.low, each.high, each.count) for name, each in of_core.items() if each
+    }
     resources = [
-        msgspec.structs.replace(each, waiting_share=measured(share.value, share.low, share.high, share.count))
-        if each.kind == "core" and share
-        else each
-        for each in machine.resources
+        msgspec.structs.replace(each, **known) if each.kind == "core" else each for each in machine.resources
     ]
     return msgspec.structs.replace(machine, link_classes=links, resources=resources)
 

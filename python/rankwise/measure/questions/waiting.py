@@ -20,13 +20,15 @@ COMPUTE_S = 0.05  # all ranks of a core have their turn several times
 MOST_RANKS = 64
 SHARING = "ranks on one core"
 EXCHANGING = "all nodes"
+LOOKING = "a rank that waits"
+LOOK_S, LOOKS = 0.1, 20
 
 _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
 _KEYS = ["channel", "bytes"]
 
 
 def add(steps, task: Task) -> None:
-    """Bursts between two nodes, and the ranks of the fullest core of which one computes."""
+    """Bursts between two nodes, the ranks of the fullest core of which one computes, and a rank that sleeps."""
     group = fullest_core(task.plan)
     has_network = NETWORK in task.plan.pairs
     points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
@@ -41,6 +43,7 @@ def add(steps, task: Task) -> None:
             )
     if len(group) > 1:
         steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
+    steps.add_group("look", group[:1], (1,), LOOKING, budget_s=LOOK_S, messages=LOOKS, patience=1)
 
 
 def fullest_core(plan: Plan) -> list[End]:
@@ -68,6 +71,12 @@ def waiting_share(samples: pl.DataFrame) -> Median | None:
     """What a rank that waits takes of a core on which another computes; `None` if that was not seen."""
     of_group = samples.filter(pl.col("test") == "waiting")
     return next(iter(medians(of_group, ["channel"], _RECEIVER.clip(0.0, 1.0)).values()), None)
+
+
+def look_s(samples: pl.DataFrame) -> Median | None:
+    """How often a rank that waits looks for messages; `None` if nobody knows, as outside of labs."""
+    of_rank = samples.filter((pl.col("test") == "look") & (_WALL > 0))
+    return next(iter(medians(of_rank, ["channel"], _WALL).values()), None)
 
 
 def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median], dict[int, Median]]:
@@ -134,12 +143,16 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     share = waiting_share(samples)
     senders, receivers = per_message(samples, share.value if share else 0.0)
     values: dict[str, Value] = {"waiting_share": share}
+    looks = look_s(samples)
+    if looks:
+        values["look_s"] = looks
     reasons = {} if share else {"waiting_share": "no two ranks were on one core"}
     said = (
         [f"a rank that waits takes {100 * share.value:.0f} % of a core on which another computes"]
         if share
         else []
     )
+    said += [f"it looks for messages every {seconds_text(looks.value)}"] * (looks is not None)
     for size in sorted(senders.keys() & receivers.keys()):
         values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
         values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
@@ -176,7 +189,7 @@ def _why_not(plan: Plan) -> str:
 QUESTION = Question(
     name="waiting",
     title="Processor time of messages and of waiting",
-    tests=("stream_cpu", "exchange_cpu", "waiting"),
+    tests=("stream_cpu", "exchange_cpu", "waiting", "look"),
     steps=lambda steps, task: None,  # `add` is among the steps of the fit, which needs it
     answer=answer,
     why_not=_why_not,
