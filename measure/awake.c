@@ -2,8 +2,9 @@
 /*
  * Labs let ranks that wait sleep between looks for messages (lab/yield.c). A ping-pong of such ranks takes
  * one or two sleeps, whatever the message's way is. So the ends of a pair look all the time while they are
- * timed, if each has a core of the machine, and how often others look is measured by itself: V1 is the time
- * from one look of a rank that waits to the next, 0 outside of labs.
+ * timed, if each has a core of the machine, and how often others look is measured by itself: a group of ranks
+ * on one core do nothing else, V1 is the time from one look of a rank to its next, the mean over the ranks, 0
+ * outside of labs.
  */
 #include "measure.h"
 
@@ -61,7 +62,7 @@ static void batch(struct measure_group *group, long messages, double value[MEASU
             MPI_Iprobe(MPI_ANY_SOURCE, MEASURE_TAG, group->comm, &flag, MPI_STATUS_IGNORE);
         sleep_once();
     }
-    value[0] = (measure_now() - before - measure_clock_cost()) / (double)messages;
+    value[0] = (measure_now() - before - measure_clock_cost()) / (double)messages / group->size;
     keep_awake(0);
 }
 
@@ -71,5 +72,5 @@ static int arrived(struct measure_group *group, uint32_t seed) {
     return 1;
 }
 
-static const struct measure_group_test look = {room, fill, batch, arrived, 0};
+static const struct measure_group_test look = {room, fill, batch, arrived, 1};
 const struct measure_test measure_look = {.name = "look", .group = &look};

@@ -72,8 +72,8 @@ struct Machine {
     CoreSharing core_sharing = CoreSharing::none;
     /// What a waiting rank takes of a core that it has to itself: 1 where it spins.
     double waiting_share = 0;
-    /// How often a rank that waits looks for messages; what comes between two looks is noticed at the next. 0:
-    /// at once.
+    /// How often a rank that waits looks for messages; what comes between two looks is noticed at the next.
+    /// 0: at once.
     Picoseconds look = 0;
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data

@@ -27,9 +27,9 @@ enum class Cause : std::uint8_t {
     handshake,  ///< request and answer of a rendezvous travel
     look        ///< a message is there, and its rank, which waits, has not looked
 };
-inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "memory",
-                                           "interrupts",  "latency",  "bytes",        "link_queue",
-                                           "tx_queue",    "rx_queue", "port_queue",   "handshake", "look"};
+inline constexpr std::array cause_names = {
+    "computation", "overhead", "core_sharing", "memory",     "interrupts", "latency", "bytes",
+    "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake",  "look"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {

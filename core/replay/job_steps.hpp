@@ -26,7 +26,7 @@ template <class Engine> struct JobSteps {
             p.ready.append(e.progress_, op);
     }
 
-    /// M15 of formats/loggops.md: a processor without a job looks for what there is to do from time to time.
+    /// M14 of formats/loggops.md: a processor without a job looks for what there is to do from time to time.
     /// @param[in] op that there is to do, or part of a message to read
     bool waits_for_look(std::uint32_t processor, std::uint32_t op) {
         if (e.looks_.empty())
@@ -51,7 +51,6 @@ template <class Engine> struct JobSteps {
         next_job(processor);
         return true;
     }
-
 
     void start(std::uint32_t processor, std::uint32_t op) {
         Processor &p = e.processors_[processor];

@@ -301,7 +301,8 @@ template <class Recorder, class More> class Engine {
     Progress progress_;
     Standstills standstills_;
     LargeArray<Processor> processors_;
-    LargeArray<Picoseconds> looks_; ///< of each processor, the next of a rank that waits; empty if it looks always
+    LargeArray<Picoseconds>
+        looks_; ///< of each processor, the next of a rank that waits; empty if it looks always
     std::vector<Passage> tx_, rx_;           ///< of each node
     LargeArray<Picoseconds> first_byte_;     ///< of the message of a receive; empty if no core moves bytes
     LargeArray<double> spare_at_first_byte_; ///< of the receiver's core; empty if no core is shared

@@ -28,7 +28,7 @@ enum class WaitsFor : std::uint8_t {
 };
 inline constexpr std::array waits_for_names = {"late_sender", "late_receiver", "no_progress", "full_buffer",
                                                "link_queue",  "tx_queue",      "rx_queue",    "port_queue",
-                                               "look",        "transfer",    "rest"};
+                                               "look",        "transfer",      "rest"};
 
 /// Picoseconds of a rank by `WaitsFor`.
 using Waiting = std::array<Picoseconds, waits_for_names.size()>;

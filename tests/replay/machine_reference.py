@@ -159,7 +159,7 @@ class MachineReference:
             self.next_job(cpu)
 
     def waits_for_look(self, cpu, i) -> bool:
-        """M15: what is there to do for a rank that waits begins when it looks the next time."""
+        """M14: what is there to do for a rank that waits begins when it looks the next time."""
         if self.place.look == 0:
             return False
         if cpu.look < self.now:

@@ -4,8 +4,8 @@
 Post-work-wait (measure/overhead.c) times waits. Where a wait sleeps, most of its processor time goes into looking for
 messages and waking up, which ranks do whether a message comes or not, and what the kernel moves while the rank
 computes is in no call. So messages cost there what both ends use in bursts of them, less what they use as ranks that
-wait, and that is a property of the core: `waiting_share`. The time of a ping-pong stays what it is: what is no
-overhead is latency.
+wait, and that is a property of the core: `waiting_share`. The time of a ping-pong, whose ends stay awake, stays what it
+is: what is no overhead is latency.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
         elif link.channel != NETWORK and share:
             link = _as_senders(link)
         links.append(link)
-    of_core = {"waiting_share": share, "look_s": look_s(samples)}
+    of_core = {"waiting_share": share, "look_s": None if _slept(samples) else look_s(samples)}
     known = {
         name: measured(each.value, each.low, each.high, each.count) for name, each in of_core.items() if each
     }
@@ -63,6 +63,12 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
         msgspec.structs.replace(each, **known) if each.kind == "core" else each for each in machine.resources
     ]
     return msgspec.structs.replace(machine, link_classes=links, resources=resources)
+
+
+def _slept(samples: pl.DataFrame) -> bool:
+    """Whether ends of a pair shared a core, so that they slept while the way of their messages was timed."""
+    pairs = samples.filter(pl.col("test") == "pingpong")
+    return (pairs["source_cpu"] == pairs["destination_cpu"]).any()
 
 
 def _of_bursts(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE
+from rankwise.replay.predict import look_s
 
 if TYPE_CHECKING:
     from rankwise import _core
@@ -153,6 +154,7 @@ def platform(machine: Machine, placement: Placement) -> str:
         if each.kind in ("nic_tx", "nic_rx") and each.capacity_bytes_per_s
     ]
     rate = min(rates) if rates else _bandwidth(network)
+    noticed_s = look_s(machine) / 2
     speed = f"{_FLOPS_PER_S * core_share(machine, placement):.9g}f"
     cores = max((placement.node == node).sum() for node in nodes)
     lines = ["<?xml version='1.0'?>", '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">']
@@ -160,9 +162,10 @@ def platform(machine: Machine, placement: Placement) -> str:
     lines += [f'<host id="node{node}" speed="{speed}" core="{cores}"/>' for node in nodes]
     for node in nodes:
         # Half of the latency on each cable.
-        cable = f'bandwidth="{rate:.9g}Bps" latency="{network[0].L_s.value / 2:.9g}s"'
+        between, within = (each[0].L_s.value + noticed_s for each in (network, inside))
+        cable = f'bandwidth="{rate:.9g}Bps" latency="{between / 2:.9g}s"'
         lines += [f'<link id="tx{node}" {cable}/>', f'<link id="rx{node}" {cable}/>']
-        copies = f'bandwidth="{_bandwidth(inside):.9g}Bps" latency="{inside[0].L_s.value:.9g}s"'
+        copies = f'bandwidth="{_bandwidth(inside):.9g}Bps" latency="{within:.9g}s"'
         lines.append(f'<link id="memory{node}" {copies} sharing_policy="FATPIPE"/>')
     for source in nodes:
         for to in nodes:

@@ -20,7 +20,7 @@ COMPUTE_S = 0.05  # all ranks of a core have their turn several times
 MOST_RANKS = 64
 SHARING = "ranks on one core"
 EXCHANGING = "all nodes"
-LOOKING = "a rank that waits"
+LOOKING = "ranks that wait"
 LOOK_S, LOOKS = 0.1, 20
 
 _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -43,7 +43,7 @@ def add(steps, task: Task) -> None:
             )
     if len(group) > 1:
         steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
-    steps.add_group("look", group[:1], (1,), LOOKING, budget_s=LOOK_S, messages=LOOKS, patience=1)
+    steps.add_group("look", group, (1,), LOOKING, budget_s=LOOK_S, messages=LOOKS, patience=1)
 
 
 def fullest_core(plan: Plan) -> list[End]:
