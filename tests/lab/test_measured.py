@@ -58,9 +58,9 @@ def test_the_interface_has_the_rate_that_it_was_given(measured):
             assert 0.85 * RATE < resource.capacity_bytes_per_s.value < RATE
     # AND large messages cost no less than it a byte, and not much more
     assert 0.9 < network.segments[-1].G_s_per_byte.value * RATE < 1.5
-    # AND a message needs longer than its processor time, and less than a turn of the scheduler
+    # AND a message's way is less than a turn of the scheduler; here its sender's processor may do all of it
     first = network.segments[0]
-    assert 0 < first.L_s.value < 5e-3
+    assert first.L_s.value < 5e-3
     # less what waiting ranks use, an end of a burst can be left with nothing, hardly both
     overheads = first.o_s.value, first.o_receive_s.value
     assert max(overheads) > 0
@@ -88,6 +88,11 @@ def test_predictions_know_which_cores_are_one(lab, measured):
     assert machine.node.host_cores == [node["cores"] for node in lab.state()["nodes"]]
     core = next(resource for resource in machine.resources if resource.kind == "core")
     assert core.waiting == "yield"
+    # AND how often ranks that wait look for messages, if the ends of pairs could stay awake beside each other
+    shared = len({pu for node in machine.node.host_cores for pu in node}) == 1
+    assert (core.look_s is None) == shared
+    if core.look_s:
+        assert core.look_s.value > 0
     assert all(link.progress == "in-call" for link in machine.link_classes)
     # AND the replay has as many processors as the host's cores, for all 16 ranks
     topology = topology_of(machine, directory)

@@ -143,16 +143,15 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     share = waiting_share(samples)
     senders, receivers = per_message(samples, share.value if share else 0.0)
     values: dict[str, Value] = {"waiting_share": share}
-    looks = look_s(samples)
-    if looks:
-        values["look_s"] = looks
     reasons = {} if share else {"waiting_share": "no two ranks were on one core"}
     said = (
         [f"a rank that waits takes {100 * share.value:.0f} % of a core on which another computes"]
         if share
         else []
     )
-    said += [f"it looks for messages every {seconds_text(looks.value)}"] * (looks is not None)
+    if looks := look_s(samples):
+        values["look_s"] = looks
+        said.append(f"it looks for messages every {seconds_text(looks.value)}")
     for size in sorted(senders.keys() & receivers.keys()):
         values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
         values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
