@@ -90,8 +90,9 @@ _READING = """## How to read it
   this does not arise; here it is in every number.
 * **Programs that poll** (loops of `MPI_Iprobe` or `MPI_Test`) sleep in the lab where they do nothing between polls
   that find nothing, like ranks that wait, and the replay takes them for such.
-* **Many small messages, each of which ends a wait**, come in steps of a sleep, which is drawn anew each time. The
-  replay has the mean of it; where the last of many ends a wait, it is later than that.
+* **Many small messages, each of which ends a wait.** Ranks that wait notice them when they look (`look_s`), so times
+  come in steps of a sleep. The replay has these steps as long as they are while all ranks wait; where ranks of a core
+  wake up together and take turns, they are longer.
 * **A machine that is another one an hour later.** The cores of a virtual machine move between physical ones, and
   others use its caches: see *slowness*.
 * **First messages** between two ranks also set up a connection. What that takes of both ranks' processors is
