@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Put the sentences of docs/accuracy.md into README.md, between its two marks; a test keeps both the same."""
 
+from itertools import takewhile
 from pathlib import Path
 
 TOP = Path(__file__).parent.parent
@@ -9,8 +10,8 @@ BEGIN, END = "<!-- accuracy: docs/accuracy_in_readme.py -->\n", "<!-- /accuracy 
 
 def sentences(page: str) -> str:
     """The list at the beginning of the page on accuracy."""
-    lines = page.split("One sentence each:\n", 1)[1].split("\n## ", 1)[0].splitlines()
-    return "".join(line + "\n" for line in lines if line.strip())
+    lines = page.split("One sentence each:\n\n", 1)[1].splitlines()
+    return "".join(line + "\n" for line in takewhile(lambda line: line.startswith("* "), lines))
 
 
 def with_sentences(readme: str, page: str) -> str:

@@ -120,7 +120,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # AND the frozen hash is that of the file, in the page too
     assert found["machine_sha256"]["200mbit"] in (tmp_path / "accuracy.md").read_text()
     assert (tmp_path / "accuracy.mpich.200mbit.svg").read_text().startswith("<?xml")
-    assert "Processor time in the traced runs." in (tmp_path / "accuracy.md").read_text()
+    assert "Processor time in the traced runs:" in (tmp_path / "accuracy.md").read_text()
     # AND labs are down, that of the killed one too
     assert line("status").stdout == "no lab is up\n"
     # WHEN another machine file is meant, or the frozen one was changed
@@ -172,7 +172,16 @@ def test_the_page_has_what_came_out(tmp_path):
     assert "Not replayed: probes (3)." in text
     assert "| one.2.100mbit | 80 % | 100 ms | 50 ms | 20 ms | 70 % | +10 % |" in text
     assert page.sentence(document, *page.names([document])) in text
-    assert "of 1 pairs of placements that measuring tells apart, 100 % are ordered rightly" in text
+    assert (
+        "Open MPI, 2 ranks: of 1 pairs of placements that runs tell apart, 100 % are ordered rightly" in text
+    )
+    assert "| pairs that runs tell apart, ordered rightly | 95 % | 1 of 1 (100 %) |" in text
+    assert (
+        "1 of 1 pairs are told apart by 3 runs of each; if all placements of a program took the same" in text
+    )
+    # intervals are 33, 12 and 7 % wide
+    assert "| one | 2 | 100mbit | 50 % | 1 of 1 | 1 of 1 | 10 % | +10 % | 1 of 2 | 12 % |" in text
+    assert "| one.2 | not counted |" in text
     # AND the plot is linked and names the placements
     assert f"({plot.name})" in text
     assert re.search(r"blocked", plot.read_text())

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import time
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -15,11 +16,14 @@ from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
+from rankwise.lab.validation.placements import NAMES, choose
 from rankwise.lab.validation.result import bytes_only_s, evaluate, scaled_by_traced_run_s
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement
+from rankwise.machine.topology import from_synthetic
 from rankwise.measure.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
+from rankwise.placement.simple import allocate
 
 
 def compared(times, predicted, low=None, high=None):
@@ -118,6 +122,37 @@ def test_fewer_ranks_and_long_programs_are_tried_once():
     assert keys == ["cg.8.100mbit", "cg.16.100mbit", "rhodo.16.100mbit", "cg.16.200mbit"]
 
 
+def chosen_among(ranks):
+    """All placements of so many ranks in a lab of four nodes of four cores, found ones without a search."""
+    one = SimpleNamespace(prediction=None, placement="found", surrogate_s=1.0, makespan_s=1.0)
+    search = SimpleNamespace(
+        ranks=ranks,
+        slots=SimpleNamespace(node=range(16)),
+        run=lambda judge, **_: [one],
+        candidate=lambda name, slot: one,
+        placement=lambda slot, name: name,
+    )
+    return choose(
+        search,
+        judge=lambda placement: one,
+        count=8,
+        seed=1,
+        dealt=lambda name: allocate(ranks, 4, 4, from_synthetic("package:1 core:4"), name)[0],
+    )
+
+
+def test_simple_placements_of_fewer_ranks_are_those_that_launchers_make():
+    # GIVEN half as many ranks as cores, which `mpiexec -n 8` deals to as few nodes as hold them
+    found = chosen_among(8)
+    # THEN blocked is what was recorded, and all eight placements are there
+    assert found["blocked"].node.tolist() == [0] * 4 + [1] * 4
+    assert found["plane=2"].node.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert found["cyclic"].node.tolist() == [0, 1, 2, 3] * 2
+    assert sorted(found) == sorted(NAMES)
+    # AND of so few that two are the same one is left out
+    assert chosen_among(2).keys() == set(NAMES) - {"plane=2"}
+
+
 def test_predictions_scaled_by_the_traced_run_keep_their_order():
     # GIVEN a traced run of 3 s, predicted at 1 s
     case = CasePlan(
@@ -190,6 +225,26 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     state.write_result(document)
     kept = msgspec.json.decode((state.directory / "validation.json").read_bytes())
     assert kept["schema"] == "rankwise.validation/2"
+
+
+def test_a_gain_is_sure_where_the_runs_say_it(state):
+    # GIVEN an optimised placement that takes 0.8 s, 0.6 to 0.9 by its runs, and blocked of exactly 1 s, cyclic of 2.0 s
+    best = predicted("optimised", 0.83, 900)
+    state.plan.cases[0] = msgspec.structs.replace(
+        state.plan.cases[0], predicted=[*state.plan.cases[0].predicted, best]
+    )
+    for repetition, time_s in enumerate((0.6, 0.8, 0.9)):
+        state.add(Run(ONE.key, "optimised", repetition, time_s=time_s))
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
+        state.add(Run(ONE.key, "cyclic", repetition, time_s=2.0 + repetition / 1000))
+    (case,) = evaluate(state).cases
+    # THEN it saves 0.1 to 0.4 of the first, 17 points of it as predicted
+    assert case.gain("blocked") == pytest.approx((0.2, 0.1, 0.4, 0.17))
+    assert case.gain("blocked").is_near(0.05) and not case.gain("blocked").is_near(0.02)
+    assert not case.gain("blocked").is_sure(0.15) and case.gain("blocked").is_sure(0.21)
+    # AND of the other, twice as long, half as much is unsure
+    assert case.gain("cyclic").is_sure(0.11)
+    assert case.gain("worst") is None
 
 
 def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state):

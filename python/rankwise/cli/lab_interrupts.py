@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.interrupts import page
     from rankwise.lab.interrupts.experiment import experiment
+    from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
     from rankwise.lab.validation.cases import check_mpi4py
     from rankwise.lab.validation.session import find_launcher
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     named = identify(args.command[0]) if args.command else None
     launcher = find_launcher(args.mpi or (named.family if named else None) or "mpich", args.command or [])
     remove_dead()
+    remove_orphans()
     result = experiment(launcher, args.repetitions, terminal.note)
     terminal.result(page.sentence(result).strip("*"))
     if args.output:

@@ -39,15 +39,15 @@ def launch_line(launcher: Launcher, lab: Lab, words: Sequence[str], ranks: int) 
 
 PRELOADED = "librankwise_lab.so"
 
-# Ranks that wait must give up a core that they share. MPICH's own settings do: sleep instead of spinning, after
-# every poll, and no collectives through shared flags, which spin without looking up.
+# Ranks that wait must give up a core that they share. With these settings MPICH ends each look with a `nanosleep` of
+# 1 ns, Open MPI with `sched_yield`; both are those of lab/yield.c, which sleep after every third. No collectives
+# through shared flags: they spin without looking up. `ob1` is the point-to-point layer that works between these hosts.
 _PATIENCE = {
     "mpich": {
         "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
         "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         "MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "2000000000",
     },
-    # `sched_yield` is that of lab/yield.c.
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"},
 }
 _INTERFACES = {

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.interrupts.predicted import predict
 from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
-from rankwise.lab.network import steer_receiving
+from rankwise.lab.network import send_single_frames, steer_receiving
+from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import launching, place, prepare
 from rankwise.lab.state import Lab
-from rankwise.lab.up import bring_up, plan_lab, take_down
+from rankwise.lab.up import plan_lab
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launcher, LaunchLine, Segment
 from rankwise.measure.lab_site import LabSite
@@ -30,7 +31,7 @@ from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 
-LAB_NAME = f"interrupts-{os.getpid()}"
+LAB_NAME = own_name("interrupts")
 RATE_BYTES_PER_S = 1.25e9  # above what the machine's cores carry: these are the limit
 WINDOW_S, LAUNCH_LIMIT_S, MEASURE_S = 0.1, 40.0, 15.0
 _PROGRAM = Path(__file__).with_name("ranks.py")
@@ -58,13 +59,17 @@ class Experiment:
         Raises:
             RankwiseError: There are fewer than two PUs, steering is not allowed, or a launch failed.
         """
-        with _lab() as lab:
+        with own_lab(plan_lab(LAB_NAME, 2, 2, RATE_BYTES_PER_S)) as lab:
             if len(set(lab.nodes[1].cores)) < 2:
                 raise RankwiseError(
                     "this machine has one PU, so no core is beside the interrupt core",
                     "try it on a machine that has two",
                 )
             self.result.shared = bool(set(lab.nodes[0].cores) & set(lab.nodes[1].cores))
+            for node in lab.nodes:
+                why_not = send_single_frames(node.pid)
+                if why_not:
+                    raise RankwiseError(f"the kernel does not let frames be sent one by one ({why_not})")
             # Beside the ranks that are measured, so that their overheads are their own.
             self._steer(lab, 1)
             machine = self._measure(lab)
@@ -128,15 +133,6 @@ class Experiment:
             last = said.strip().splitlines()[-1:] or ["it said nothing"]
             raise RankwiseError(f"a launch ended with status {process.returncode}", causes=tuple(last))
         return json.loads(rows[0])
-
-
-@contextmanager
-def _lab() -> Iterator[Lab]:
-    lab = bring_up(plan_lab(LAB_NAME, 2, 2, RATE_BYTES_PER_S))
-    try:
-        yield lab
-    finally:
-        take_down(LAB_NAME)
 
 
 def experiment(launcher: Launcher, repetitions: int, say: Say) -> Result:

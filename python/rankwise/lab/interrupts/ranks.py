@@ -4,12 +4,16 @@
 Ranks 0 and 1 are on one node and send, 3 on the other receives, 2 beside it computes. Those that have nothing to do
 sleep. All nodes of a lab have one clock, so that all begin and end at the same times. For each size it measures, each
 for SECONDS: half a round trip and the rate of a stream from each sender; what rank 2 computes alone, while rank 1
-streams, and alone again. Rank 0 prints one line of JSON.
+streams, and alone again. Ranks of a lab sleep between looks for messages; two that have a processor each look all the
+time here, as on a cluster. Rank 0 prints one line of JSON.
 """
 
+import ctypes
 import json
+import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -19,6 +23,7 @@ SENDERS, COMPUTES, RECEIVES = (0, 1), 2, 3
 WORLD = MPI.COMM_WORLD
 MORE, LAST = 1, 2
 AT_ONCE = 16  # messages, after which the receiver answers: no more than these lie about unreceived
+PROCESSOR = WORLD.allgather(min(os.sched_getaffinity(0)))
 UNIT = 1000  # additions; some 30 us
 
 
@@ -92,23 +97,72 @@ def together(window_s: float, parts: dict) -> object:
     return done
 
 
+def awake(peer: int, work: Callable) -> Callable:
+    """The same work, whose rank looks for messages all the time if its peer has another processor."""
+    keep = ctypes.CDLL(None).rankwise_lab_keep_awake
+
+    def done(until: float) -> object:
+        keep(int(PROCESSOR[WORLD.rank] != PROCESSOR[peer]))
+        try:
+            return work(until)
+        finally:
+            keep(0)
+
+    return done
+
+
+def frames() -> int:
+    """What this rank's processor has taken in so far, for whatever node."""
+    with open("/proc/net/softnet_stat") as file:
+        rows = [[int(number, 16) for number in line.split()] for line in file]
+    # Its number is in column 13 of kernels since 5.10; processors that are off have no row.
+    return next(
+        row[0] for at, row in enumerate(rows) if (row[12] if len(row) > 12 else at) == PROCESSOR[WORLD.rank]
+    )
+
+
+def compute_and_count(until: float) -> tuple[int, int]:
+    """Units that were computed until then, and frames that came meanwhile."""
+    before = frames()
+    done = compute(until)
+    return done, frames() - before
+
+
 def measure(size: int, window_s: float) -> dict:
     """All about one size."""
     row = {"size_bytes": size, "latency_s": [], "bytes_per_s": []}
     for sender in SENDERS:
-        trips = {sender: partial(round_trips, size, RECEIVES), RECEIVES: partial(round_trips, size, sender)}
-        trip = together(window_s, trips)
-        came = together(window_s, {sender: partial(send, size), RECEIVES: partial(receive, size, sender)})
+        trip = together(
+            window_s,
+            {
+                sender: awake(RECEIVES, partial(round_trips, size, RECEIVES)),
+                RECEIVES: awake(sender, partial(round_trips, size, sender)),
+            },
+        )
+        came = together(
+            window_s,
+            {
+                sender: awake(RECEIVES, partial(send, size)),
+                RECEIVES: awake(sender, partial(receive, size, sender)),
+            },
+        )
         row["latency_s"].append(WORLD.bcast(trip, RECEIVES))
         row["bytes_per_s"].append(WORLD.bcast(came, RECEIVES) * size / window_s)
     before = together(window_s, {COMPUTES: compute})
     beside = SENDERS[1]
-    both = {beside: partial(send, size), RECEIVES: partial(receive, size, beside), COMPUTES: compute}
+    both = {
+        beside: partial(send, size),
+        RECEIVES: partial(receive, size, beside),
+        COMPUTES: compute_and_count,
+    }
     loaded = together(window_s, both)
     after = together(window_s, {COMPUTES: compute})
     row["messages_per_s"] = WORLD.bcast(loaded, RECEIVES) / window_s
-    kept = 2 * loaded / max(before + after, 1) if WORLD.rank == COMPUTES else None
+    kept = frames_per_s = None
+    if WORLD.rank == COMPUTES:
+        kept, frames_per_s = 2 * loaded[0] / max(before + after, 1), loaded[1] / window_s
     row["kept_share"] = WORLD.bcast(kept, COMPUTES)
+    row["frames_per_s"] = WORLD.bcast(frames_per_s, COMPUTES)
     return row
 
 

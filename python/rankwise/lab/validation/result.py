@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -42,6 +42,23 @@ class PlacementResult(msgspec.Struct, frozen=True):
     network_share: float
     failures: list[str]
     simgrid_s: float | None = None
+
+
+class Gain(NamedTuple):
+    """What one placement saves, as a part of another's time; `low` and `high`: where both times' intervals end."""
+
+    measured: float
+    low: float
+    high: float
+    predicted: float
+
+    def is_near(self, points: float) -> bool:
+        """Whether it is predicted to within this."""
+        return abs(self.measured - self.predicted) <= points
+
+    def is_sure(self, points: float) -> bool:
+        """Whether the runs themselves say it to within this, on either side."""
+        return max(self.measured - self.low, self.high - self.measured) <= points
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -82,15 +99,17 @@ class CaseResult(msgspec.Struct, frozen=True):
     slowness: float | None = None
     compute_slowness: float | None = None
 
-    def gain(self, over: str) -> tuple[float, float] | None:
-        """What the optimised placement saves of another's time, measured and predicted; `None`: not measured."""
+    def gain(self, over: str) -> Gain | None:
+        """What the optimised placement saves of another's time; `None`: not measured."""
         by_name = {each.name: each for each in self.placements if each.measured}
         if over not in by_name or "optimised" not in by_name:
             return None
         best, other = by_name["optimised"], by_name[over]
-        return (
-            1 - best.measured.median_s / other.measured.median_s,
-            1 - best.predicted_s / other.predicted_s,
+        return Gain(
+            measured=1 - best.measured.median_s / other.measured.median_s,
+            low=1 - best.measured.high_s / other.measured.low_s,
+            high=1 - best.measured.low_s / other.measured.high_s,
+            predicted=1 - best.predicted_s / other.predicted_s,
         )
 
 
@@ -98,8 +117,9 @@ class Document(msgspec.Struct, frozen=True):
     """The whole result.
 
     `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
-    `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count. `simgrid` is
-    null where SimGrid's replay was not installed, or none ended in time.
+    `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count, and
+    `measured_others` while the machine was measured, by rate; none where that is not known. `simgrid` is null
+    where SimGrid's replay was not installed, or none ended in time.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -116,6 +136,7 @@ class Document(msgspec.Struct, frozen=True):
     tolerated_load: float
     median_load: float | None
     simgrid: Summary | None = None
+    measured_others: dict[str, float] = {}
 
 
 def evaluate(state: State) -> Document:
@@ -183,6 +204,7 @@ def evaluate(state: State) -> Document:
         tolerated_load=state.tolerated,
         median_load=float(np.median(loads)) if loads else None,
         simgrid=_summary(agreement(simulated), False) if any(simulated) else None,
+        measured_others=state.plan.measured_others,
     )
 
 

@@ -4,39 +4,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
+
+import numpy as np
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.processors import Processors
-from rankwise.lab.validation.result import CaseResult, Document, PlacementResult
+from rankwise.lab.validation.result import CaseResult, Document, Gain, PlacementResult, Summary
 from rankwise.lab.validation.state import HEADER_BYTES
+from rankwise.lab.validation.statistics import FEWEST_RUNS
 from rankwise.measure.statistics import confidence_of
 
 LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 _GAIN_POINTS = 0.05
+_WHOLE_RANGE = 5  # most runs whose interval is from the shortest to the longest
 
 
-def section(
-    document: Document, plots: Sequence[str], processors: Sequence[Processors] = (), name: str | None = None
-) -> str:
-    """All of one validation; `plots` are file names beside the page, `processors` of its traced runs.
+def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
+    """What is aimed at, and what came out in each validation."""
 
-    It is called `name`, by default as its MPI.
-    """
+    def row(what: str, aim: str, *cells: str) -> tuple[str, ...]:
+        return what, aim, *cells
+
+    def ordered(of: Summary | None) -> str:
+        return f"{of.ordered} of {of.pairs} ({share(of.ordered_share)})" if of and of.pairs else "none"
+
+    gains = [gains_of(each) for each in documents]
+    rows = [
+        row("placements of programs", "", *(str(each.predicted.times) for each in documents)),
+        row(
+            "pairs that runs tell apart, ordered rightly", "95 %", *(ordered(d.predicted) for d in documents)
+        ),
+        row("by network bytes alone", "", *(ordered(each.bytes_only) for each in documents)),
+        row("by SimGrid", "", *(ordered(each.simgrid) for each in documents)),
+        row("median error", "10 %", *(share(each.predicted.median_error) for each in documents)),
+        row("scaled by the traced run", "", *(share(each.scaled.median_error) for each in documents)),
+        row("by network bytes alone", "", *(share(each.bytes_only.median_error) for each in documents)),
+        row("by SimGrid", "", *(share(d.simgrid.median_error if d.simgrid else None) for d in documents)),
+        row("worst error", "25 %", *(share(each.predicted.worst_error, "+") for each in documents)),
+        row(
+            "times in the predicted interval",
+            "80-95 %",
+            *(share(d.predicted.covered_share) for d in documents),
+        ),
+        row("gains predicted within 5 points", "all", *(f"{_near(each)} of {len(each)}" for each in gains)),
+    ]
+    return _table(("", "aim", *names), rows)
+
+
+def section(document: Document, plots: Sequence[str], processors: Sequence[Processors], name: str) -> str:
+    """Summaries of one validation; `plots` are file names beside the page, `processors` of its traced runs."""
     options, context = document.options, document.context
-    name = name or LIBRARIES[options.mpi]
     rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
     ranks = " and ".join(map(str, options.ranks))
     lines = [
         f"## {name}",
         "",
-        f"{context.get('mpi') or LIBRARIES[options.mpi]}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
+        f"{_library(document)}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
         f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
         f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}.",
         "",
         "Machine files, frozen before the first run in their lab:",
         "",
-        *(f"* {rate}: SHA-256 `{sha256}`" for rate, sha256 in document.machine_sha256.items()),
+        *(
+            f"* {rate}: SHA-256 `{sha256}`{_meanwhile(document, rate)}"
+            for rate, sha256 in document.machine_sha256.items()
+        ),
         "",
         *_others(document),
     ]
@@ -45,17 +79,32 @@ def section(
         lines.append("")
     if not document.complete:
         lines += ["**Not all planned runs were made.**", ""]
-    lines += [*_summaries(document), "", *_slowness(document)]
+    lines += [*_summaries(document), "", *_by_chance(document)]
     lines += [*_gains(document), ""]
     lines += [*_sent(document), ""]
     lines += [*_monitored(document), ""]
     lines += [*_processors(document, processors), ""]
-    lines += [f"![measured and predicted times]({plot})" for plot in plots]
-    lines.append("")
-    for case in document.cases:
-        lines += _case(case, document.tolerated_load)
+    lines += [
+        f"![measured and predicted times, {name}, {rate}]({plot})"
+        for plot, rate in zip(plots, map(show_rate, options.rates_bytes_per_s), strict=False)
+    ]
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
-    return "\n".join([*lines, f"### Failures: {name}", "", *failed, ""])
+    return "\n".join([*lines, "", f"### Failures: {name}", "", *failed, ""])
+
+
+def single_cases(document: Document, name: str) -> str:
+    """A table a case."""
+    lines = [f"## Placements: {name}", ""]
+    for case in document.cases:
+        lines += _case(case, document)
+    return "\n".join(lines)
+
+
+def _library(document: Document) -> str:
+    """Name and version: of what the library says of itself the first words."""
+    said = str(document.context.get("mpi", "")).split(",")[0].split()
+    version = next((word for word in said if word.lstrip("v")[:1].isdigit()), "")
+    return f"{LIBRARIES[document.options.mpi]} {version.lstrip('v')}".strip()
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -79,11 +128,16 @@ def _others(document: Document) -> list[str]:
     tolerated, found = document.tolerated_load, document.median_load
     lines = []
     if document.disturbed:
-        count = f"{document.disturbed} runs during which others used more than {tolerated:.0%} of the machine"
+        count = (
+            f"{document.disturbed} runs during which others used more than {share(tolerated)} of the machine"
+        )
         lines += [f"Left out, whatever their time was: {count}.", ""]
     if tolerated > TOLERATED and found is not None:
-        shared = f"others used up to {tolerated:.0%} of this machine (median {found:.0%}), which makes times longer"
-        lines += [f"**The machine was not quiet:** runs count during which {shared}.", ""]
+        shared = f"others used up to {share(tolerated)} of this machine (median {share(found)})"
+        lines += [
+            f"**The machine was not quiet:** runs count during which {shared}, which makes times longer.",
+            "",
+        ]
     return lines
 
 
@@ -96,8 +150,7 @@ def _summaries(document: Document) -> list[str]:
             str(case.setting.ranks),
             show_rate(case.setting.rate_bytes_per_s),
             _recorded_share(case),
-            *_agreement(case),
-            *(_simgrid(case) if document.simgrid else ()),
+            *_agreement(case, bool(document.simgrid)),
             *([_ratio(case.slowness), _ratio(case.compute_slowness)] if paced else ()),
         )
         for case in document.cases
@@ -108,8 +161,7 @@ def _summaries(document: Document) -> list[str]:
             "",
             "",
             "",
-            *_agreement(document),
-            *(_simgrid(document) if document.simgrid else ()),
+            *_agreement(document, bool(document.simgrid)),
             *(("", "") if paced else ()),
         )
     )
@@ -118,32 +170,43 @@ def _summaries(document: Document) -> list[str]:
         "ranks",
         "rate",
         "network",
-        "pairs ordered",
-        "by bytes",
-        "median error",
+        "ordered",
+        "ordered: bytes",
+        *(("ordered: SimGrid",) if document.simgrid else ()),
+        "error",
         "worst",
         "covered",
-        "scaled",
-        "bytes",
-        *(("by SimGrid", "SimGrid") if document.simgrid else ()),
+        "width",
+        "error: scaled",
+        "error: bytes",
+        *(("error: SimGrid",) if document.simgrid else ()),
         *(("slowness", "computing") if paced else ()),
     )
     return _table(heads, rows)
 
 
 def _is_paced(document: Document) -> bool:
-    return any(case.slowness for case in document.cases)
+    return any(case.slowness or case.compute_slowness for case in document.cases)
 
 
-def _slowness(document: Document) -> list[str]:
-    if not _is_paced(document):
+def _meanwhile(document: Document, rate: str) -> str:
+    others = document.measured_others.get(rate)
+    return "" if others is None else f"; others used {share(others)} of the machine while it was measured"
+
+
+def _by_chance(document: Document) -> list[str]:
+    """How many pairs runs would tell apart if there were nothing to tell."""
+    counts = [len(each.measured.times_s) for c in document.cases for each in c.placements if each.measured]
+    known = [sum(bool(each.measured) for each in case.placements) for case in document.cases]
+    pairs = sum(count * (count - 1) // 2 for count in known)
+    runs = min(counts, default=0)
+    if not FEWEST_RUNS <= runs <= _WHOLE_RANGE or not pairs:
         return []
+    # All of one placement's runs below all of the other's, of equally likely orders of twice as many runs.
+    chance = 2 / comb(2 * runs, runs)
     return [
-        "*slowness*: how many times as long as while the machine was measured a fixed exercise (8 KiB through TCP "
-        "from a process to itself, on each processor in turn) took just before the runs; *computing*: how many times "
-        "as long as at the traced run one that computes in the cache. A virtual machine's processors are not always "
-        "as fast: predictions are for messages on those that were measured, and for computation on those of the "
-        "recording.",
+        f"{document.predicted.pairs} of {pairs} pairs are told apart by {runs} runs of each; if all placements of a "
+        f"program took the same time, chance would tell {chance * pairs:.0f} apart.",
         "",
     ]
 
@@ -152,22 +215,29 @@ def _ratio(value: float | None) -> str:
     return f"{value:.2f}" if value else ""
 
 
-def _agreement(of: CaseResult | Document) -> tuple[str, ...]:
-    found, bytes_only = of.predicted, of.bytes_only
+def _agreement(of: CaseResult | Document, with_simgrid: bool) -> tuple[str, ...]:
+    def ordered(by: Summary | None) -> str:
+        return f"{by.ordered} of {by.pairs}" if by else ""
+
+    found, bytes_only, simgrid = of.predicted, of.bytes_only, of.simgrid
     return (
-        f"{found.ordered} of {found.pairs}",
-        f"{bytes_only.ordered} of {bytes_only.pairs}",
+        ordered(found),
+        ordered(bytes_only),
+        *((ordered(simgrid),) if with_simgrid else ()),
         share(found.median_error),
         share(found.worst_error, "+"),
         f"{found.covered} of {found.times}",
+        share(_width(of)),
         share(of.scaled.median_error),
         share(bytes_only.median_error),
+        *((share(simgrid.median_error) if simgrid else "",) if with_simgrid else ()),
     )
 
 
-def _simgrid(of: CaseResult | Document) -> tuple[str, str]:
-    found = of.simgrid
-    return (f"{found.ordered} of {found.pairs}", share(found.median_error)) if found else ("", "")
+def _width(of: CaseResult | Document) -> float | None:
+    cases = of.cases if isinstance(of, Document) else [of]
+    widths = [each.high_s / each.low_s - 1 for case in cases for each in case.placements if each.low_s]
+    return float(np.median(widths)) if widths else None
 
 
 def _recorded_share(case: CaseResult) -> str:
@@ -177,28 +247,50 @@ def _recorded_share(case: CaseResult) -> str:
     return share(recorded.network_share * recorded.predicted_s / case.recorded_s)
 
 
+_SLOWER = ("blocked", "cyclic", "worst")
+
+
+def gains_of(document: Document) -> list[Gain]:
+    """What the optimised placement saves of the time of others, where both were measured."""
+    gains = (case.gain(over) for case in document.cases for over in _SLOWER)
+    return [gain for gain in gains if gain]
+
+
 def _gains(document: Document) -> list[str]:
     """What the optimised placement saves, measured and predicted."""
-    rows, near, known = [], 0, 0
-    for case in document.cases:
-        cells = [case.name]
-        for over in ("blocked", "cyclic", "worst"):
-            gain = case.gain(over)
-            if gain is None:
-                cells.append("")
-                continue
-            known += 1
-            near += abs(gain[0] - gain[1]) <= _GAIN_POINTS
-            cells.append(f"{share(gain[0], '+')} ({share(gain[1], '+')})")
-        rows.append(cells)
+    known = gains_of(document)
     if not known:
         return []
-    heads = ("case", "over blocked", "over cyclic", "over worst")
-    return [
-        f"Time that the optimised placement saves, measured (predicted); {near} of {known} predicted within 5 points:",
+    sure = [gain for gain in known if gain.is_sure(_GAIN_POINTS)]
+    parts = [[gain for case in document.cases if (gain := case.gain(over))] for over in _SLOWER]
+    split = ", ".join(
+        f"{_near(part)} of {len(part)} over {over}" for over, part in zip(_SLOWER, parts, strict=True)
+    )
+    lines = [
+        f"Time that the optimised placement saves, measured (predicted): {_near(known)} of {len(known)} predicted "
+        f"within 5 points ({split}). Of {len(sure)} the runs themselves say it to within 5 points (*sure*, by the "
+        f"intervals of both times), and {_near(sure)} of these are predicted so.",
         "",
-        *_table(heads, rows),
+        *_table(
+            ("case", *(f"over {over}" for over in _SLOWER)),
+            [[case.name, *(_gain(case.gain(over)) for over in _SLOWER)] for case in document.cases],
+        ),
     ]
+    worse = [case.name for case in document.cases if (gain := case.gain("blocked")) and gain.high < 0]
+    if worse:
+        lines += ["", f"Optimised placements that are surely slower than blocked: {', '.join(worse)}."]
+    return lines
+
+
+def _near(gains: Sequence[Gain]) -> int:
+    return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
+
+
+def _gain(gain: Gain | None) -> str:
+    if gain is None:
+        return ""
+    sure = " *sure*" if gain.is_sure(_GAIN_POINTS) else ""
+    return f"{share(gain.measured, '+')} ({share(gain.predicted, '+')}){sure}"
 
 
 def _sent(document: Document) -> list[str]:
@@ -232,19 +324,8 @@ def _sent(document: Document) -> list[str]:
             rows.append((case.name, *(f"{each:,}" for each in numbers), of_each, share(own / recorded, "+")))
     if not rows:
         return []
-    heads = ("case", "counted", "messages", "headers", "startup", "own", "a message", "beside")
-    return [*_SENT, "", *_table(heads, rows)]
-
-
-_SENT = [
-    "Bytes between nodes in the traced runs. *counted*: by the interfaces, whole frames. Of these, *messages*: as the "
-    f"recorder has them; *headers*: {HEADER_BYTES} a frame (Ethernet 14, IP 20, TCP 32), acknowledgements included; "
-    "*startup*: counted in a run of as many ranks that only starts and ends MPI. *own* is the rest, what the library "
-    "adds to messages, in all, a message, and beside *messages*. A known stream of messages between two nodes says "
-    "what that is: with MPICH 5.0.2 (UCX) 13 bytes a message, 37 more in two pieces and 21 for each further piece; "
-    "with Open MPI 5.0.11 (btl tcp) 22 a message up to 64 KiB, above 96, and 64 from the receiver, and what a pair's "
-    "first message sends to connect, as its startup sends nothing:",
-]
+    heads = ("case", "counted", "messages", "headers", "startup", "rest", "a message", "beside")
+    return ["Bytes between nodes in the traced runs:", "", *_table(heads, rows)]
 
 
 def _monitored(document: Document) -> list[str]:
@@ -252,12 +333,15 @@ def _monitored(document: Document) -> list[str]:
     rows = []
     for case in document.cases:
         found = case.monitored
+        name = f"{case.setting.program}.{case.setting.ranks}"
+        if found is None and _is_to_be_monitored(case, document):
+            rows.append((name, "not counted", "", "", ""))
         if found is not None:
             messages = f"{found.recorded_messages:,} ({found.counted_messages:,})"
             sent = f"{found.recorded_bytes:,} ({found.counted_bytes:,})"
             rows.append(
                 (
-                    f"{case.setting.program}.{case.setting.ranks}",
+                    name,
                     f"{found.equal} of {found.pairs}",
                     messages,
                     sent,
@@ -267,13 +351,16 @@ def _monitored(document: Document) -> list[str]:
     if not rows:
         return []
     return [
-        "Messages between ranks, those of collectives included, as the recorder has them and (in brackets) as Open MPI"
-        "'s monitoring component counts them in the same run. *alike*: pairs whose difference, in messages and bytes, "
-        "is the same in a run of twice as many steps, so that what is different there is sent once: to make "
-        "communicators, those of nodes (`han`) at the first collective call included, whose messages are no call's:",
+        "Messages between ranks as the recorder has them (as Open MPI's monitoring component counts them):",
         "",
         *_table(("case", "pairs that are equal", "messages", "bytes", "alike"), rows),
     ]
+
+
+def _is_to_be_monitored(case: CaseResult, document: Document) -> bool:
+    options = document.options
+    lowest = case.setting.rate_bytes_per_s == min(options.rates_bytes_per_s)
+    return options.mpi == "openmpi" and lowest and not case.failure
 
 
 def _processors(document: Document, processors: Sequence[Processors]) -> list[str]:
@@ -296,22 +383,14 @@ def _processors(document: Document, processors: Sequence[Processors]) -> list[st
         for each in processors
     ]
     heads = ("case", "busy", "used", "computation", "messages", "known", "error of blocked")
-    return [*_PROCESSORS, "", *_table(heads, rows)]
+    return ["Processor time in the traced runs:", "", *_table(heads, rows)]
 
 
-_PROCESSORS = [
-    "Processor time in the traced runs. *busy*: part of the processors behind the lab's cores that the ranks kept "
-    "busy; *used*: by a rank, as the kernel counted it. Of this the model has *computation* between calls and, from "
-    "the machine file, what its *messages* cost; *known* is these two over what was used. What is missing below 100 % "
-    "is used inside of calls: looking for messages while waiting, and what the kernel does meanwhile. Above, messages "
-    "cost less in the program than in the microbenchmark, where each wakes up its receiver:",
-]
-
-
-def _case(case: CaseResult, tolerated: float) -> list[str]:
-    setting = case.setting
+def _case(case: CaseResult, document: Document) -> list[str]:
+    setting, tolerated = case.setting, document.tolerated_load
+    of = f"{setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}"
     lines = [
-        f"### {setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}",
+        f"### {of}, {LIBRARIES[document.options.mpi]}",
         "",
         f"{case.title}.",
     ]

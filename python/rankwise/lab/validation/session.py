@@ -6,12 +6,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import signal
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,13 +20,15 @@ from rankwise import workloads
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
+from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
-from rankwise.lab.state import Lab, running
-from rankwise.lab.up import bring_up, plan_lab, take_down
+from rankwise.lab.state import Lab
+from rankwise.lab.up import plan_lab
 from rankwise.lab.validation import monitored, pace
 from rankwise.lab.validation.cases import Case, make_case
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
+from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.lab.validation.prediction import predict_case
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Run, Setting, State
 from rankwise.launchers.identify import identify
@@ -44,9 +44,7 @@ from rankwise.placement.file import PlacementFile
 from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
-# Of this process: what an ended one may have left up is not in the way.
-LAB_PREFIX = "validate-"
-LAB_NAME = f"{LAB_PREFIX}{os.getpid()}"
+LAB_NAME = own_name("validate")
 MEASURE_S, QUICK_MEASURE_S = 45.0, 12.0
 TRACED_LIMIT_S = 60.0
 # A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
@@ -71,15 +69,6 @@ def find_launcher(family: str, words: list[str]) -> Launcher:
             f"{where} an `mpiexec` of `{family}`", "name it: `rankwise lab validate -- /path/of/mpiexec`"
         )
     return found[0]
-
-
-def remove_orphans() -> None:
-    """Take down the labs of validations that were killed, which cannot do it any more."""
-    for name in running():
-        owner = name.removeprefix(LAB_PREFIX)
-        if owner != name and owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
-            with suppress(RankwiseError):
-                take_down(name)
 
 
 def context() -> dict[str, str | int]:
@@ -121,7 +110,7 @@ class Validation:
 
     def __post_init__(self) -> None:
         self._end = time.monotonic() + self.window_s if self.window_s is not None else float("inf")
-        self._startups: dict[tuple[str, int], list[InterfaceCounters]] = {}
+        self._startups: dict[tuple[float, int], list[InterfaceCounters]] = {}
         self._launcher = find_launcher(self.options.mpi, [self.options.launcher])
 
     @property
@@ -191,29 +180,28 @@ class Validation:
     def _time_left(self) -> bool:
         return time.monotonic() < self._end
 
-    @contextmanager
-    def _lab(self, rate: float) -> Iterator[Lab]:
-        lab = bring_up(plan_lab(LAB_NAME, self.options.nodes, self.options.cores, rate))
-        # A batch system's or `timeout`'s end takes the lab along, as Ctrl-C does.
-        before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-        try:
-            yield lab
-        finally:
-            take_down(LAB_NAME)
-            signal.signal(signal.SIGTERM, before)
+    def _lab(self, rate: float) -> AbstractContextManager[Lab]:
+        return own_lab(plan_lab(LAB_NAME, self.options.nodes, self.options.cores, rate))
 
     def _measure(self, rate: float, lab: Lab) -> None:
-        """Measure the lab and freeze the machine file."""
-        measurement = Measurement(
-            LabSite(lab, [self.options.launcher]),
-            effort(self.options.quick, QUICK_MEASURE_S if self.options.quick else MEASURE_S),
-        )
-        measurement.prepare()
-        before = pace.take(_pus(lab))
-        measurement.measure()
-        after = pace.take(_pus(lab))
+        """Measure the lab and freeze the machine file; again a few times while others disturb it."""
+        for _ in range(ROUNDS):
+            measurement = Measurement(
+                LabSite(lab, [self.options.launcher]),
+                effort(self.options.quick, QUICK_MEASURE_S if self.options.quick else MEASURE_S),
+            )
+            measurement.prepare()
+            before = pace.take(_pus(lab))
+            load = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
+            measurement.measure()
+            others = load.share()
+            after = pace.take(_pus(lab))
+            if others <= self.state.tolerated:
+                break
+            self.say(f"{show_rate(rate)}: others used {others:.0%} of this machine while it was measured")
         if before and after:
             self.state.plan.pace_s[show_rate(rate)] = (before.message_s + after.message_s) / 2
+        self.state.plan.measured_others[show_rate(rate)] = others
         write(measurement, self.state.machine_path(rate))
         self._freeze(rate)
 
@@ -238,7 +226,7 @@ class Validation:
                 recorded_others=made.others,
                 compute_s=(before.compute_s + after.compute_s) / 2 if before and after else None,
             )
-            startup = self._startup(lab, setting.ranks)
+            startup = self._startup(lab, setting)
             known = predict_case(
                 self.state, known, counted, lambda where: self._can_run(lab, case, where), startup
             )
@@ -264,23 +252,25 @@ class Validation:
             self.say(f"{setting.key}: others used {made.others:.0%} of this machine while it was recorded")
         return made, counted
 
-    def _startup(self, lab: Lab, ranks: int) -> list[InterfaceCounters]:
+    def _startup(self, lab: Lab, setting: Setting) -> list[InterfaceCounters]:
         """What the interfaces count while so many ranks start and end MPI and do nothing between."""
-        if (lab.name, ranks) not in self._startups:
+        key = setting.rate_bytes_per_s, setting.ranks
+        if key not in self._startups:
             # A workload says what is wrong with its options between MPI_Init and MPI_Finalize, and has status 2.
             program = workloads.build("cg", self._launcher.path)
-            prepared = self._prepare(lab, Case("startup", "", (str(program), "--iterations", "0")), ranks)
+            case = Case("startup", "", (str(program), "--iterations", "0"))
+            prepared = self._prepare(lab, case, setting.ranks)
             path = (self.state.directory / "startup.rw").resolve()
             before = read_counters(lab)
             with suppress(RunFailedError):
                 run_case(prepared, {}, path, False, TRACED_LIMIT_S)
-            self._startups[lab.name, ranks] = difference(before, read_counters(lab))
+            self._startups[key] = difference(before, read_counters(lab))
             shutil.rmtree(path, ignore_errors=True)
-        return self._startups[lab.name, ranks]
+        return self._startups[key]
 
     def _monitor(self, lab: Lab, setting: Setting, case: Case) -> Monitored | None:
         """Further runs that Open MPI counts too; messages are the same at each rate."""
-        if self.options.mpi != "openmpi" or setting.rate_bytes_per_s != self.options.rates_bytes_per_s[0]:
+        if self.options.mpi != "openmpi" or setting.rate_bytes_per_s != min(self.options.rates_bytes_per_s):
             return None
         found = self._monitored(lab, setting, case)
         if found is None:

@@ -204,6 +204,7 @@ class Plan(msgspec.Struct):
         cases: One after the other, as they are recorded and predicted.
         pace_s: Of messages (`rankwise.lab.validation.pace`) while the machine of each rate was measured; none in states
             of before.
+        measured_others: Part of all cores' time that others used meanwhile; none in states of before.
     """
 
     schema: Literal["rankwise.validation-plan/2"]
@@ -212,6 +213,7 @@ class Plan(msgspec.Struct):
     machine_sha256: dict[str, str] = {}
     cases: list[CasePlan] = []
     pace_s: dict[str, float] = {}
+    measured_others: dict[str, float] = {}
 
     def case(self, setting: Setting) -> CasePlan | None:
         """What is known of a case, `None` before it was recorded."""
