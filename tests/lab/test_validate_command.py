@@ -134,7 +134,7 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert changed.returncode == 1
     assert "is not the machine file that this validation began with" in changed.stderr
     # AND other options than at the beginning are refused
-    fewer = line(*resume, "--repetitions", 2)
+    fewer = line(*resume, "--placements", 4)
     assert fewer.returncode == 1
 
 

@@ -207,6 +207,18 @@ def test_runs_take_turns_and_each_round_begins_with_another_placement(state):
     assert left == [(0, "blocked"), (1, "cyclic"), (1, "worst"), (1, "blocked")]
 
 
+def test_more_runs_of_all_placements_can_be_planned_later_but_not_fewer(state):
+    for repetition, _, placement in state.missing():
+        state.add(Run(ONE.key, placement, repetition, time_s=1.0))
+    state.repeat_more(1)
+    assert evaluate(state).complete
+    # WHEN one run more is planned than the two of before
+    state.repeat_more(3)
+    # THEN it is missing of all, also for who goes on later
+    missing = State.resume(state.directory).missing()
+    assert sorted(missing) == [(2, ONE.key, name) for name in ("blocked", "cyclic", "worst")]
+
+
 def test_a_failed_run_counts_as_failure_and_is_named(state):
     for repetition in range(3):
         state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))

@@ -85,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if args.resume:
         state = State.resume(directory)
         _check_same(args, state.plan.options)
+        state.repeat_more(args.repetitions or 0)
     else:
         options = _options(args)
         if args.machine:
@@ -202,9 +203,9 @@ def _family(command: list[str] | None) -> str:
 
 def _check_same(args: argparse.Namespace, options: Options) -> None:
     """Refuse options of the plan that are not those the validation began with."""
-    given = {
-        name: getattr(args, name) for name in ("nodes", "cores", "mpi", "placements", "repetitions", "seed")
-    }
+    given = {name: getattr(args, name) for name in ("nodes", "cores", "mpi", "placements", "seed")}
+    # More of them are as good as planned from the beginning; what was run is not taken back.
+    given["repetitions"] = args.repetitions if (args.repetitions or 0) < options.repetitions else None
     given["programs"] = _names(args.cases, ()) or None
     given["rates_bytes_per_s"] = _rates(args.rates) if args.rates is not None else None
     given["ranks"] = _numbers(args.ranks) if args.ranks is not None else None

@@ -70,12 +70,12 @@ def _values(scans: list[Scan], configuration: str, size: int, key: str, sender: 
 
 
 def costs(scans: list[Scan]) -> Cost:
-    """From what the computing rank loses on the interrupt core, less what it loses beside it."""
+    """From the part of its speed beside the interrupt core that the computing rank loses on it."""
 
     def of(size: int) -> float:
         on, beside = (np.median(_values(scans, each, size, "kept_share", None)) for each in CONFIGURATIONS)
         rate = np.median(_values(scans, CONFIGURATIONS[0], size, "messages_per_s", None))
-        return max(float(beside - on), 0.0) / float(rate)
+        return max(float(1 - on / beside), 0.0) / float(rate)
 
     small, at = sum(map(of, SMALL)) / len(SMALL), sum(SMALL) / len(SMALL)
     per_byte = max(of(LARGE) - small, 0.0) / (LARGE - at)

@@ -11,12 +11,14 @@ from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
+from rankwise.lab.validation.overview import overview
 from rankwise.lab.validation.plots import draw
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import Document
-from rankwise.lab.validation.sections import LIBRARIES, overview, section, share, single_cases
+from rankwise.lab.validation.sections import LIBRARIES, section, share, single_cases
 from rankwise.lab.validation.simgrid import HOW_TO_INSTALL
 
+_LISTED = 3  # most programs in a name
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
 
 _INTRODUCTION = """# Accuracy
@@ -193,16 +195,19 @@ def write(
 
 def names(documents: Sequence[Document]) -> list[str]:
     """What each validation is called: MPI and ranks; where that is not enough its programs, its rates, or a number."""
-    distinctions = (
-        lambda document: ", ".join(dict.fromkeys(case.setting.program for case in document.cases))
-        or "nothing",
-        lambda document: " and ".join(map(show_rate, document.options.rates_bytes_per_s)),
-    )
+
+    def programs(document: Document) -> str:
+        found = list(dict.fromkeys(case.setting.program for case in document.cases))
+        return f"{len(found)} programs" if len(found) > _LISTED else ", ".join(found) or "nothing"
+
+    def rates(document: Document) -> str:
+        return " and ".join(map(show_rate, document.options.rates_bytes_per_s))
+
     out = [
         f"{LIBRARIES[each.options.mpi]}, {' and '.join(map(str, each.options.ranks))} ranks"
         for each in documents
     ]
-    for told in distinctions:
+    for told in (programs, rates):
         alike = [out.count(name) > 1 for name in out]
         out = [
             f"{name}, {told(each)}" if more else name

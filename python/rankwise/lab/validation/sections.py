@@ -21,38 +21,6 @@ _GAIN_POINTS = 0.05
 _WHOLE_RANGE = 5  # most runs whose interval is from the shortest to the longest
 
 
-def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
-    """What is aimed at, and what came out in each validation."""
-
-    def row(what: str, aim: str, *cells: str) -> tuple[str, ...]:
-        return what, aim, *cells
-
-    def ordered(of: Summary | None) -> str:
-        return f"{of.ordered} of {of.pairs} ({share(of.ordered_share)})" if of and of.pairs else "none"
-
-    gains = [gains_of(each) for each in documents]
-    rows = [
-        row("placements of programs", "", *(str(each.predicted.times) for each in documents)),
-        row(
-            "pairs that runs tell apart, ordered rightly", "95 %", *(ordered(d.predicted) for d in documents)
-        ),
-        row("by network bytes alone", "", *(ordered(each.bytes_only) for each in documents)),
-        row("by SimGrid", "", *(ordered(each.simgrid) for each in documents)),
-        row("median error", "10 %", *(share(each.predicted.median_error) for each in documents)),
-        row("scaled by the traced run", "", *(share(each.scaled.median_error) for each in documents)),
-        row("by network bytes alone", "", *(share(each.bytes_only.median_error) for each in documents)),
-        row("by SimGrid", "", *(share(d.simgrid.median_error if d.simgrid else None) for d in documents)),
-        row("worst error", "25 %", *(share(each.predicted.worst_error, "+") for each in documents)),
-        row(
-            "times in the predicted interval",
-            "80-95 %",
-            *(share(d.predicted.covered_share) for d in documents),
-        ),
-        row("gains predicted within 5 points", "all", *(f"{_near(each)} of {len(each)}" for each in gains)),
-    ]
-    return _table(("", "aim", *names), rows)
-
-
 def section(document: Document, plots: Sequence[str], processors: Sequence[Processors], name: str) -> str:
     """Summaries of one validation; `plots` are file names beside the page, `processors` of its traced runs."""
     options, context = document.options, document.context
@@ -107,7 +75,8 @@ def _library(document: Document) -> str:
     return f"{LIBRARIES[document.options.mpi]} {version.lstrip('v')}".strip()
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown."""
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
@@ -182,7 +151,7 @@ def _summaries(document: Document) -> list[str]:
         *(("error: SimGrid",) if document.simgrid else ()),
         *(("slowness", "computing") if paced else ()),
     )
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _is_paced(document: Document) -> bool:
@@ -264,14 +233,14 @@ def _gains(document: Document) -> list[str]:
     sure = [gain for gain in known if gain.is_sure(_GAIN_POINTS)]
     parts = [[gain for case in document.cases if (gain := case.gain(over))] for over in _SLOWER]
     split = ", ".join(
-        f"{_near(part)} of {len(part)} over {over}" for over, part in zip(_SLOWER, parts, strict=True)
+        f"{near(part)} of {len(part)} over {over}" for over, part in zip(_SLOWER, parts, strict=True)
     )
     lines = [
-        f"Time that the optimised placement saves, measured (predicted): {_near(known)} of {len(known)} predicted "
+        f"Time that the optimised placement saves, measured (predicted): {near(known)} of {len(known)} predicted "
         f"within 5 points ({split}). Of {len(sure)} the runs themselves say it to within 5 points (*sure*, by the "
-        f"intervals of both times), and {_near(sure)} of these are predicted so.",
+        f"intervals of both times), and {near(sure)} of these are predicted so.",
         "",
-        *_table(
+        *table(
             ("case", *(f"over {over}" for over in _SLOWER)),
             [[case.name, *(_gain(case.gain(over)) for over in _SLOWER)] for case in document.cases],
         ),
@@ -282,7 +251,8 @@ def _gains(document: Document) -> list[str]:
     return lines
 
 
-def _near(gains: Sequence[Gain]) -> int:
+def near(gains: Sequence[Gain]) -> int:
+    """How many gains are predicted within 5 points."""
     return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
 
 
@@ -325,7 +295,7 @@ def _sent(document: Document) -> list[str]:
     if not rows:
         return []
     heads = ("case", "counted", "messages", "headers", "startup", "rest", "a message", "beside")
-    return ["Bytes between nodes in the traced runs:", "", *_table(heads, rows)]
+    return ["Bytes between nodes in the traced runs:", "", *table(heads, rows)]
 
 
 def _monitored(document: Document) -> list[str]:
@@ -353,7 +323,7 @@ def _monitored(document: Document) -> list[str]:
     return [
         "Messages between ranks as the recorder has them (as Open MPI's monitoring component counts them):",
         "",
-        *_table(("case", "pairs that are equal", "messages", "bytes", "alike"), rows),
+        *table(("case", "pairs that are equal", "messages", "bytes", "alike"), rows),
     ]
 
 
@@ -383,7 +353,7 @@ def _processors(document: Document, processors: Sequence[Processors]) -> list[st
         for each in processors
     ]
     heads = ("case", "busy", "used", "computation", "messages", "known", "error of blocked")
-    return ["Processor time in the traced runs:", "", *_table(heads, rows)]
+    return ["Processor time in the traced runs:", "", *table(heads, rows)]
 
 
 def _case(case: CaseResult, document: Document) -> list[str]:
@@ -411,7 +381,7 @@ def _case(case: CaseResult, document: Document) -> list[str]:
         heads += ("SimGrid",)
         of_simgrid = ("" if each.simgrid_s is None else f"{each.simgrid_s:.3f} s" for each in case.placements)
         rows = [[*row, simulated] for row, simulated in zip(rows, of_simgrid, strict=True)]
-    return [*lines, "", *_table(heads, rows), ""]
+    return [*lines, "", *table(heads, rows), ""]
 
 
 def _row(each: PlacementResult) -> list[str]:

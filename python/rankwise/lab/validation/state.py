@@ -313,6 +313,12 @@ class State:
         """The machine file of a rate."""
         return self.directory / f"{show_rate(rate_bytes_per_s)}.machine.toml"
 
+    def repeat_more(self, repetitions: int) -> None:
+        """Plan so many runs of all placements, if that is more than now."""
+        if repetitions > self.plan.options.repetitions:
+            self.plan.options = msgspec.structs.replace(self.plan.options, repetitions=repetitions)
+            self.save()
+
     def save(self) -> None:
         """Write the plan in one piece."""
         whole_files.write(self.directory / "plan.json", _text(self.plan), _OTHER_PLACE)
