@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two regimes of virtual cores that split the samples between them still give one curve."""
 
+from types import SimpleNamespace
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_samples import Noise, Truth, samples
 
-from rankwise.measure.declared import declared, differs
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass
+from rankwise.measure.declared import declared, differs, narrowed
 from rankwise.measure.fit import fit_channel
 from rankwise.measure.points import collect
 from rankwise.measure.regimes import borrowed
@@ -59,3 +63,26 @@ def test_declared_eager_limits_are_compared_with_those_found():
     assert differs(256, 4096)
     assert differs(0, 4096)
     assert not differs(4000, 4096)
+
+
+def limited(value, high, channel="network"):
+    """A link class whose eager limit is known to be between two sizes."""
+    found = Estimate(value, "measured", low=value, high=high, samples=5)
+    whole = [SimpleNamespace(up_to_bytes=None)]
+    return LinkClass(channel, "host-processed", "in-call", True, whole, eager_limit_bytes=found)
+
+
+def test_an_eager_limit_between_two_sizes_is_the_declared_one_if_that_is_there():
+    said = {"btl_tcp_eager_limit": 65536, "btl_vader_eager_limit": 4096}
+    # GIVEN a network on which 32 KiB went at once and 64 KiB, with its header too large by that, did not
+    # AND a channel inside nodes with another limit than is declared
+    network, inside = narrowed([limited(32768.0, 65535.0), limited(256.0, 511.0, "package")], said)
+    # THEN what experiments leave open is taken from the library, and nothing else
+    assert (network.eager_limit_bytes.value, network.eager_limit_bytes.low) == (65535.0, 32768.0)
+    assert inside.eager_limit_bytes.value == 256.0
+    # AND a limit that is declared inside is taken as it is
+    assert (
+        narrowed([limited(32768.0, 65535.0)], {"btl_tcp_eager_limit": 50000})[0].eager_limit_bytes.value
+        == 50000.0
+    )
+    assert narrowed([limited(32768.0, 65535.0)], {})[0].eager_limit_bytes.value == 32768.0

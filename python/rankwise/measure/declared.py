@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass
 
 # Control variables that hold a limit in bytes; of transports that may be there without being used they are no evidence.
 _INSIDE = ("btl_vader_eager_limit", "btl_sm_eager_limit")
@@ -25,3 +29,18 @@ def declared(variables: Mapping[str, int], channel: str) -> tuple[str, int] | No
 def differs(found: float, said: int) -> bool:
     """Whether what was found is another limit than what the library declares."""
     return max(found, 1.0) > _AGREE * said or said > _AGREE * max(found, 1.0)
+
+
+def narrowed(links: list[LinkClass], variables: Mapping[str, int]) -> list[LinkClass]:
+    """Link classes whose eager limit, where experiments only say between which sizes it is, is the declared one."""
+
+    def limit(link: LinkClass) -> Estimate | None:
+        found, said = link.eager_limit_bytes, declared(variables, link.channel)
+        if found is None or found.obtained != "measured" or said is None:
+            return found
+        # The next size that was tried is one more than `high`; headers are part of what is declared.
+        if not found.value < said[1] <= found.high + 1:
+            return found
+        return msgspec.structs.replace(found, value=min(float(said[1]), found.high))
+
+    return [msgspec.structs.replace(link, eager_limit_bytes=limit(link)) for link in links]

@@ -19,7 +19,7 @@ from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.contact import connected
-from rankwise.measure.declared import declared
+from rankwise.measure.declared import declared, narrowed
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.memories import caches, memory
@@ -109,6 +109,8 @@ def write(session: Session, path: Path) -> Written:
         waiting=session.site.waiting,
         cores_suffice=session.plan.cores_suffice,
     )
+    links = narrowed(built.link_classes, session.census.variables)
+    built = msgspec.structs.replace(built, link_classes=links)
     if session.site.waiting == "yield":
         built = charged(built, table)
     built = connected(built, table)
