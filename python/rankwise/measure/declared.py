@@ -41,6 +41,11 @@ def narrowed(links: list[LinkClass], variables: Mapping[str, int]) -> list[LinkC
         # The next size that was tried is one more than `high`; headers are part of what is declared.
         if not found.value < said[1] <= found.high + 1:
             return found
-        return msgspec.structs.replace(found, value=min(float(said[1]), found.high))
+        between = f"by experiment between {found.value:.0f} and {found.high:.0f} bytes"
+        return Estimate(
+            value=min(float(said[1]), found.high),
+            obtained="published",
+            source=f"the library's {said[0]} = {said[1]}; {between}",
+        )
 
     return [msgspec.structs.replace(link, eager_limit_bytes=limit(link)) for link in links]

@@ -45,7 +45,7 @@ from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
 LAB_NAME = own_name("validate")
-MEASURE_S, QUICK_MEASURE_S = 45.0, 12.0
+MEASURE_S, QUICK_MEASURE_S = 90.0, 12.0
 TRACED_LIMIT_S = 60.0
 # A run may take so many times what the launch of the traced one took, and so much longer: placements differ by less
 # than 4 times, and what hangs hangs for ever.
