@@ -19,8 +19,11 @@ PROGRAM = "rankwise-measure"
 EXAMPLE = "`rankwise measure -- mpiexec -n 2`"
 
 
-class Interrupted(Exception):
-    """The user stopped a launch; what it said until then is in its `Launch`."""
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a launch; what it said until then is in its `Launch`.
+
+    A Ctrl-C still, so that who makes nothing of a part ends as it does elsewhere.
+    """
 
 
 def check(words: Sequence[str] | None) -> None:
