@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.interrupts.predicted import predict
 from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
+from rankwise.lab.limited import run_limited
 from rankwise.lab.network import send_single_frames, steer_receiving
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import launching, place, prepare
@@ -109,29 +107,20 @@ class Experiment:
         words = [sys.executable, str(_PROGRAM), str(WINDOW_S), *map(str, SIZES)]
         with first_on_path(self.launcher):
             prepared = prepare(lab, words, place(lab, None, "blocked"), self.launcher.family)
-        with launching(replace(prepared, launcher=self.launcher), variables) as launch:
-            process = subprocess.Popen(
-                launch.words,
-                env=launch.environment_of_first(os.environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
+        with (
+            launching(replace(prepared, launcher=self.launcher), variables) as launch,
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        ):
             try:
-                said, _ = process.communicate(timeout=LAUNCH_LIMIT_S)
-            except BaseException as error:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-                if isinstance(error, subprocess.TimeoutExpired):
-                    raise RankwiseError(f"a launch did not finish in {LAUNCH_LIMIT_S:.0f} s") from None
-                raise
+                status = run_limited(launch, LAUNCH_LIMIT_S, output)
+            except subprocess.TimeoutExpired:
+                raise RankwiseError(f"a launch did not finish in {LAUNCH_LIMIT_S:.0f} s") from None
+            output.seek(0)
+            said = output.read()
         rows = [line for line in said.splitlines() if line.startswith("[{")]
-        if process.returncode or not rows:
+        if status or not rows:
             last = said.strip().splitlines()[-1:] or ["it said nothing"]
-            raise RankwiseError(f"a launch ended with status {process.returncode}", causes=tuple(last))
+            raise RankwiseError(f"a launch ended with status {status}", causes=tuple(last))
         return json.loads(rows[0])
 
 

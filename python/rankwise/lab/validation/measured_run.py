@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankwise.lab.limited import run_limited
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
 from rankwise.lab.validation.failures import last_line
@@ -21,8 +20,6 @@ from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import FINALIZED, read
 from rankwise.recording.span import span_of
-
-_PATIENCE_AFTER_SIGNAL_S = 5.0
 
 
 class RunFailedError(Exception):
@@ -64,22 +61,11 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     before = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
     both = {"LD_PRELOAD": merge("LD_PRELOAD", variables["LD_PRELOAD"], environment.get("LD_PRELOAD"))}
     with launching(prepared, variables | environment | both) as launch, open(log, "wb") as output:
-        process = subprocess.Popen(
-            launch.words,
-            env=launch.environment_of_first(os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
         try:
-            status = process.wait(limit_s)
-            others, launch_s = before.share(), time.time() - start_s
-        except BaseException as error:
-            _stop(process)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
-            raise
+            status = run_limited(launch, limit_s, output)
+        except subprocess.TimeoutExpired:
+            raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
+        others, launch_s = before.share(), time.time() - start_s
     finish(session, Ended(status, None, False, start_s, time.time()))
     if status:
         said = last_line(log.read_text(errors="replace"))
@@ -101,13 +87,3 @@ def time_of(path: Path) -> float:
     if span is None:
         raise RunFailedError("recorded without a clock")
     return span.time_s
-
-
-def _stop(process: subprocess.Popen) -> None:
-    """End a launch: its launcher first asked, so that it takes its ranks along."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_AFTER_SIGNAL_S)
-            return
