@@ -84,6 +84,8 @@ class Experiment:
         measurement = Measurement(LabSite(lab, [self.launcher.path]), effort(True, MEASURE_S))
         measurement.prepare()
         measurement.measure()
+        if measurement.interrupted:
+            raise KeyboardInterrupt
         path = self.directory / "lab.machine.toml"
         write(measurement, path)
         return path
