@@ -5,7 +5,7 @@ The same C code runs as an MPI program and, without MPI, one rank at a time, so 
 number of ranks.
 """
 
-from rankwise.workloads.build import build
+from rankwise.workloads.build import build, build_startup
 from rankwise.workloads.catalogue import Workload, names, workload
 from rankwise.workloads.decompose import decompose
 from rankwise.workloads.generate import Communication, generate
@@ -19,6 +19,7 @@ __all__ = [
     "Program",
     "Workload",
     "build",
+    "build_startup",
     "decompose",
     "generate",
     "names",

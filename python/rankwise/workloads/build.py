@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile a workload with the site's own `mpicc`, once for each MPI library."""
+"""Compile workloads with the site's own `mpicc`, once for each MPI library."""
 
 from __future__ import annotations
 
@@ -27,3 +27,16 @@ def build(name: str, launcher: str | None = None) -> Path:
     return site_build.build_program(
         name, "workloads", toolchain=toolchain, flags=[f"-DWORKLOAD=workload_{chosen.name}"]
     )
+
+
+def build_startup(launcher: str | None = None) -> Path:
+    """Compile a program that starts and ends MPI and does nothing between, or take it from the cache.
+
+    Args:
+        launcher: As of `build`.
+
+    Raises:
+        RankwiseError: There is no `mpicc`, or it does not compile.
+    """
+    toolchain = site_build.probe(site_build.find_mpicc(launcher))
+    return site_build.build_program("startup", "workloads/startup", toolchain=toolchain)

@@ -273,19 +273,24 @@ class Validation:
         return made, counted
 
     def _startup(self, lab: Lab, setting: Setting) -> list[InterfaceCounters]:
-        """What the interfaces count while so many ranks start and end MPI and do nothing between."""
+        """What the interfaces count while so many ranks start and end MPI and do nothing between.
+
+        Raises:
+            RunFailedError: They did not: what was counted would be subtracted from the traced run's.
+        """
         key = setting.rate_bytes_per_s, setting.ranks
         if key not in self._startups:
-            # A workload says what is wrong with its options between MPI_Init and MPI_Finalize, and has status 2.
-            program = workloads.build("cg", self._launcher.path)
-            case = Case("startup", "", (str(program), "--iterations", "0"))
-            prepared = self._prepare(lab, case, setting.ranks)
+            program = workloads.build_startup(self._launcher.path)
+            prepared = self._prepare(lab, Case("startup", "", (str(program),)), setting.ranks)
             path = (self.state.directory / "startup.rw").resolve()
             before = read_counters(lab)
-            with suppress(RunFailedError):
+            try:
                 run_case(prepared, {}, path, False, TRACED_LIMIT_S)
+            except RunFailedError as error:
+                raise RunFailedError(f"ranks that only start and end MPI: {error}") from None
+            finally:
+                shutil.rmtree(path, ignore_errors=True)
             self._startups[key] = difference(before, read_counters(lab))
-            shutil.rmtree(path, ignore_errors=True)
         return self._startups[key]
 
     def _monitor(self, lab: Lab, setting: Setting, case: Case) -> Monitored | None:
