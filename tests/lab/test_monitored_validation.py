@@ -8,7 +8,9 @@ import sys
 
 import numpy as np
 import polars as pl
+import pytest
 
+from rankwise.errors import RankwiseError
 from rankwise.lab.launch import library_of_lab
 from rankwise.lab.validation import monitored
 from rankwise.lab.validation.monitored import Counts, compare
@@ -34,7 +36,8 @@ def test_counts_are_there_however_the_rank_ends(tmp_path, monkeypatch):
     kept = np.fromfile(tmp_path / "1", np.uint64).reshape(2, 2, 2).tolist()
     assert kept == [[[0, 0], [1, 100]], [[1, 8], [1, 50]]]
     # AND without those of rank 0 nothing is said
-    assert monitored.counts_of(tmp_path / "run.rw", tmp_path, 2) is None
+    with pytest.raises(RankwiseError, match="left no counts of rank 0"):
+        monitored.counts_of(tmp_path / "run.rw", tmp_path, 2)
     # AND with them the recording is compared
     np.zeros(8, np.uint64).tofile(tmp_path / "0")
     rows = {"source": [1, 1], "destination": [1, 0], "messages": [2, 1], "bytes": [150, 9]}
@@ -45,6 +48,14 @@ def test_counts_are_there_however_the_rank_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(monitored.Recording, "open", lambda path: Recorded)
     found = monitored.counts_of(tmp_path / "run.rw", tmp_path, 2)
     assert (found.more((1, 1)), found.more((1, 0))) == ((0, 0), (0, -1))
+
+
+def test_a_component_that_counts_nothing_is_said_to(tmp_path):
+    # GIVEN two ranks whose counts are all 0
+    for rank in "01":
+        np.zeros(8, np.uint64).tofile(tmp_path / rank)
+    with pytest.raises(RankwiseError, match="the component counted nothing"):
+        monitored.counts_of(tmp_path / "run.rw", tmp_path, 2)
 
 
 def test_what_is_sent_once_is_alike_in_a_longer_run():

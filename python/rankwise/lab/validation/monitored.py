@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankwise.errors import RankwiseError
 from rankwise.lab.launch import library_of_lab
 from rankwise.lab.validation.state import Monitored
 from rankwise.recording.recording import Recording
@@ -50,19 +51,23 @@ class Counts:
         return others - messages, other - sent
 
 
-def counts_of(path: Path, directory: Path, ranks: int) -> Counts | None:
-    """The recording and what the component counted of the same run; `None` if it did not, because it is missing."""
+def counts_of(path: Path, directory: Path, ranks: int) -> Counts:
+    """The recording and what the component counted of the same run.
+
+    Raises:
+        RankwiseError: It did not count, because it is missing, or a rank left no counts.
+    """
     counted = {}
     for source in range(ranks):
         file = directory / str(source)
         values = np.fromfile(file, np.uint64) if file.is_file() else np.empty(0)
         if len(values) != 4 * ranks:
-            return None
+            raise RankwiseError(f"the component left no counts of rank {source}")
         for to, both in enumerate(values.reshape(2, ranks, 2).sum(axis=0).tolist()):
             if both[0]:
                 counted[source, to] = (int(both[0]), int(both[1]))
     if not counted:
-        return None
+        raise RankwiseError("the component counted nothing")
     messages, sent = Counter(), Counter()
     for row in Recording.open(path).messages.iter_rows(named=True):
         messages[row["source"], row["destination"]] += row["messages"]
@@ -70,7 +75,7 @@ def counts_of(path: Path, directory: Path, ranks: int) -> Counts | None:
     return Counts({pair: (messages[pair], sent[pair]) for pair in messages}, counted)
 
 
-def compare(found: Counts, longer: Counts | None) -> Monitored:
+def compare(found: Counts, longer: Counts | None = None) -> Monitored:
     """How many pairs agree; `longer` is a run of twice as many steps."""
     pairs = found.pairs
 

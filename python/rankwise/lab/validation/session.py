@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,10 +27,11 @@ from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
 from rankwise.lab.validation import monitored, pace
 from rankwise.lab.validation.cases import Case, make_case
+from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.lab.validation.prediction import predict_case
-from rankwise.lab.validation.state import CasePlan, Monitored, Options, Run, Setting, State
+from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -250,7 +251,7 @@ class Validation:
             known = predict_case(
                 self.state, known, counted, lambda where: self._can_run(lab, case, where), startup
             )
-            known = msgspec.structs.replace(known, monitored=self._monitor(lab, setting, case))
+            known = self._monitor(lab, known, case)
             self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
             known = msgspec.structs.replace(known, failure=str(error))
@@ -293,33 +294,46 @@ class Validation:
             self._startups[key] = difference(before, read_counters(lab))
         return self._startups[key]
 
-    def _monitor(self, lab: Lab, setting: Setting, case: Case) -> Monitored | None:
-        """Further runs that Open MPI counts too; messages are the same at each rate."""
-        if self.options.mpi != "openmpi" or setting.rate_bytes_per_s != min(self.options.rates_bytes_per_s):
-            return None
-        found = self._monitored(lab, setting, case)
-        if found is None:
-            self.say(f"{setting.key}: Open MPI's monitoring component counted nothing")
-            return None
-        twice = replace(case, words=case.longer) if case.longer else None
-        return monitored.compare(found, self._monitored(lab, setting, twice) if twice else None)
+    def _monitor(self, lab: Lab, known: CasePlan, case: Case) -> CasePlan:
+        """The case with what Open MPI counts in further runs, or why not; messages are the same at each rate."""
+        lowest = min(self.options.rates_bytes_per_s)
+        if self.options.mpi != "openmpi" or known.setting.rate_bytes_per_s != lowest:
+            return known
+        counts, why_not = [], ""
+        for words in filter(None, (case.words, case.longer)):
+            try:
+                counts.append(self._monitored(lab, known.setting, replace(case, words=words)))
+            except (RunFailedError, RankwiseError) as error:
+                which = "with twice as many steps: " if counts else ""
+                why_not = which + without_directories(str(error))
+                self.say(f"{known.name}: not counted by Open MPI's monitoring component: {why_not}")
+                break
+        found = monitored.compare(*counts) if counts else None
+        return msgspec.structs.replace(known, monitored=found, not_monitored=why_not)
 
-    def _monitored(self, lab: Lab, setting: Setting, case: Case) -> monitored.Counts | None:
-        """A recorded run that the component counts; `None` if it did not, or the run did not come to its end."""
+    def _monitored(self, lab: Lab, setting: Setting, case: Case) -> monitored.Counts:
+        """A recorded run that the component counts.
+
+        Raises:
+            RunFailedError: It did not count, or the run did not come to its end.
+        """
         path = (self.state.directory / "monitored.rw").resolve()
         with tempfile.TemporaryDirectory(
             prefix="monitored-", dir=self.state.directory.resolve()
         ) as directory:
             prepared = self._prepare(lab, case, setting.ranks)
             variables = dict(case.environment) | monitored.variables(Path(directory))
-            # With the component Open MPI 5 often crashes when all is over; all was counted by then.
-            with suppress(RunFailedError):
+            ended = ""
+            try:
                 run_case(prepared, variables, path, False, TRACED_LIMIT_S)
+            except RunFailedError as error:
+                # With the component Open MPI 5 often crashes when all is over; all was counted by then.
+                ended = f"{error}; "
             try:
                 time_of(path)
                 return monitored.counts_of(path, Path(directory), setting.ranks)
-            except (RunFailedError, RankwiseError):
-                return None
+            except (RunFailedError, RankwiseError) as error:
+                raise RunFailedError(f"{ended}{error}") from None
             finally:
                 shutil.rmtree(path, ignore_errors=True)
 

@@ -172,6 +172,8 @@ class CasePlan(msgspec.Struct, frozen=True):
         predicted: All placements.
         failure: Why there is no trace or no prediction; empty if there is.
         monitored: What Open MPI's monitoring component says of its messages.
+        not_monitored: Why it says nothing, or nothing of a longer run, where it was asked; empty if it does, and in
+            states of before.
         recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
         compute_s: Of `rankwise.lab.validation.pace`, before and after the traced run; null in states of before.
     """
@@ -187,6 +189,7 @@ class CasePlan(msgspec.Struct, frozen=True):
     monitored: Monitored | None = None
     recorded_others: float | None = None
     compute_s: float | None = None
+    not_monitored: str = ""
 
     @property
     def name(self) -> str:
