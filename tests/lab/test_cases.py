@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs of a validation: what is missing is named, inputs fit the ranks."""
 
+from pathlib import Path
+
 import mpis
 import pytest
 
@@ -22,8 +24,20 @@ def test_hpl_has_an_input_for_each_number_of_ranks(launcher, tmp_path, monkeypat
     for ranks in (6, 16):
         lines = (tmp_path / "hpl" / str(ranks) / "HPL.dat").read_text().splitlines()
         assert lines == (tmp_path / "hpl" / str(ranks) / "hpccinf.txt").read_text().splitlines()
+        assert [line.split()[0] for line in lines[4:6]] == ["1", "600"]
         grids[ranks] = tuple(map(int, lines[10:12]))
     assert grids == {6: (2, 3), 16: (4, 4)}
+
+
+def test_hpl_that_takes_twice_as_many_steps_solves_twice_on_the_same_grid(launcher, tmp_path, monkeypatch):
+    monkeypatch.setattr(cases, "_hpl_of", lambda launcher: "/mpi/bin/xhpl")
+    case = cases.make_case("hpl", launcher, tmp_path, (6,))
+    once, twice = (Path(words[-1]) / "6" / "HPL.dat" for words in (case.words, case.longer))
+    assert case.longer[:-1] == case.words[:-1]
+    # THEN inputs differ in the problems alone
+    one, two = (path.read_text().splitlines() for path in (once, twice))
+    assert [at for at, both in enumerate(zip(one, two, strict=True)) if both[0] != both[1]] == [4, 5]
+    assert (two[4].split()[0], two[5]) == ("2", "600 600")
 
 
 def test_hpl_is_said_to_be_missing(launcher, tmp_path, monkeypatch):

@@ -62,7 +62,7 @@ _LAMMPS = {
 }
 # High Performance Linpack: order of the matrix, and columns of a block. Without lookahead, with which the order of its
 # messages goes by what probes find.
-_HPL = "hpl"
+_HPL, _LONGER_HPL = "hpl", "hpl.longer"
 _HPL_ORDER, _HPL_BLOCK = 600, 40
 NAMES = (*_LAMMPS, _HPL, *_WORKLOADS, *_MPI4PY)
 QUICK = ("cg", "halo")
@@ -180,17 +180,31 @@ def _hpl(launcher: Launcher, directory: Path, ranks: Sequence[int]) -> Case:
         raise RankwiseError(
             why, "`bash tests/install_hpl.sh PREFIX_OF_THE_MPI`, or leave it out with `--cases`"
         )
-    for number in ranks:
-        rows = next(rows for rows in range(int(number**0.5), 0, -1) if number % rows == 0)
-        where = directory / _HPL / str(number)
-        where.mkdir(parents=True, exist_ok=True)
-        text = _HPL_INPUT.format(order=_HPL_ORDER, block=_HPL_BLOCK, rows=rows, columns=number // rows)
-        for file in ("HPL.dat", "hpccinf.txt"):  # the second is what HPC Challenge's sources read
-            (where / file).write_text(text, encoding="ascii")
     # It reads its input where it is started.
     begin = 'cd "$1/${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}" && exec "$0"'
-    words = ("sh", "-c", begin, _hpl_of(launcher), str(directory / _HPL))
-    return Case(_HPL, f"High Performance Linpack, order {_HPL_ORDER}, blocks of {_HPL_BLOCK} columns", words)
+    lines = []
+    # Solved twice on the same grid: what makes the grid is sent once.
+    for name, solved in ((_HPL, 1), (_LONGER_HPL, 2)):
+        for number in ranks:
+            _write_hpl_input(directory / name / str(number), number, solved)
+        lines.append(("sh", "-c", begin, _hpl_of(launcher), str(directory / name)))
+    title = f"High Performance Linpack, order {_HPL_ORDER}, blocks of {_HPL_BLOCK} columns"
+    return Case(_HPL, title, lines[0], longer=lines[1])
+
+
+def _write_hpl_input(where: Path, ranks: int, solved: int) -> None:
+    """The input for so many ranks, which solve the same system so many times."""
+    rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
+    text = _HPL_INPUT.format(
+        problems=solved,
+        orders=" ".join([str(_HPL_ORDER)] * solved),
+        block=_HPL_BLOCK,
+        rows=rows,
+        columns=ranks // rows,
+    )
+    where.mkdir(parents=True, exist_ok=True)
+    for file in ("HPL.dat", "hpccinf.txt"):  # the second is what HPC Challenge's sources read
+        (where / file).write_text(text, encoding="ascii")
 
 
 def _hpl_missing(launcher: Launcher) -> str | None:
@@ -216,8 +230,8 @@ _HPL_INPUT = """HPL
 one system of equations
 HPL.out      output file
 6            device out: standard output
-1            problems
-{order}
+{problems}            problems
+{orders}
 1            sizes of blocks
 {block}
 0            processes row by row
