@@ -15,6 +15,7 @@ from rankwise.lab.validation import pace, page
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
+from rankwise.owner import write_owner
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 
 MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
@@ -102,8 +103,14 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     begun = line(*words[:cut], "--window", "0s", *words[cut:], timeout=120)
     # THEN the status says that it is not finished
     assert begun.returncode == 75, begun.stderr
-    # GIVEN the lab of a validation that was killed
-    assert line("up", "--name", "validate-99999999", "--nodes", 1, "--cores", 1).returncode == 0
+    # GIVEN the lab of a validation that was killed, and one that a user calls so
+    killed, users = "validate-99999999", "validate-99999998"
+    for name in (killed, users):
+        assert line("up", "--name", name, "--nodes", 1, "--cores", 1).returncode == 0
+    owner = line.directory / "rankwise" / "labs" / killed / "owner"
+    write_owner(owner)
+    boot, namespace, _, started = owner.read_text().split()
+    owner.write_text(f"{boot} {namespace} 99999999 {started}\n")
     # AND the same with --resume makes the runs
     resume = ["validate", "--resume", "--state", tmp_path / "v", "--tolerate", 1]
     done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
@@ -121,7 +128,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert found["machine_sha256"]["200mbit"] in (tmp_path / "accuracy.md").read_text()
     assert (tmp_path / "accuracy.mpich.200mbit.svg").read_text().startswith("<?xml")
     assert "Processor time in the traced runs:" in (tmp_path / "accuracy.md").read_text()
-    # AND labs are down, that of the killed one too
+    # AND labs are down, that of the killed one too, but for the user's
+    assert line("down", "--name", users).returncode == 0
     assert line("status").stdout == "no lab is up\n"
     # WHEN another machine file is meant, or the frozen one was changed
     other = machine_file(tmp_path / "other.machine.toml")

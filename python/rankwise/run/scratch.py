@@ -13,6 +13,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from rankwise.owner import owner_is_gone, write_owner
+
 _PREFIX = "rankwise-run-"
 _OWNER = "owner"
 
@@ -39,7 +41,7 @@ def _make_in(parent: str, prefix: str) -> Path:
                 remove_scratch(left)
     scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     with contextlib.suppress(OSError):
-        (scratch / _OWNER).write_text(f"{_here()} {os.getpid()} {_started(os.getpid())}\n", encoding="ascii")
+        write_owner(scratch / _OWNER)
     return scratch
 
 
@@ -48,30 +50,9 @@ def _is_abandoned(directory: Path) -> bool:
     try:
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
             return False
-        boot, namespace, pid, started = (directory / _OWNER).read_text(encoding="ascii").split()
-        if f"{boot} {namespace}" != _here() or not (pid.isdecimal() and started.isdecimal()):
-            return False
-    except (OSError, ValueError):
+    except OSError:
         return False
-    with contextlib.suppress(OSError):
-        if _started(int(pid)) == int(started):
-            return False
-    return not _is_named(directory.name.encode())
-
-
-def _here() -> str:
-    """This boot of this machine, and what its process numbers count in."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-
-
-def _started(pid: int) -> int:
-    """When a process started, in ticks since boot; OSError if there is none, or one that only waits to be reaped."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    fields = stat.rpartition(")")[2].split()
-    if fields[0] in ("Z", "X"):
-        raise ProcessLookupError
-    return int(fields[19])
+    return owner_is_gone(directory / _OWNER) and not _is_named(directory.name.encode())
 
 
 def _is_named(name: bytes) -> bool:
