@@ -57,7 +57,7 @@ bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
 
 # Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
-# do, two hours; what was interrupted goes on from build/validation.
+# do, about three and a half hours; what was interrupted goes on from build/validation.
 accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash tests/install_mpis.sh $(BIN)
 	@bash tests/install_hpl.sh .mpi/mpich-5.0.2 .mpi/openmpi-5.0.11

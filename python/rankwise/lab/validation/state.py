@@ -67,15 +67,24 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Fewer ranks are tried at the lowest rate only, long programs with most ranks there only: time is limited.
         """
-        most, lowest = max(self.ranks), min(self.rates_bytes_per_s)
+        return [each for each in self._product() if self._is_tried(each)]
+
+    def left_out(self) -> list[Setting]:
+        """Programs with numbers of ranks at rates that were all asked for, but are no case together."""
+        return [each for each in self._product() if not self._is_tried(each)]
+
+    def _product(self) -> list[Setting]:
         return [
             Setting(program, ranks, rate)
             for rate in self.rates_bytes_per_s
             for program in self.programs
             for ranks in self.ranks
-            if rate == lowest or (ranks == most and program not in LONG)
-            if ranks == most or program not in LONG
         ]
+
+    def _is_tried(self, setting: Setting) -> bool:
+        has_most = setting.ranks == max(self.ranks)
+        is_lowest = setting.rate_bytes_per_s == min(self.rates_bytes_per_s)
+        return has_most and is_lowest if setting.program in LONG else has_most or is_lowest
 
 
 class Setting(msgspec.Struct, frozen=True):
