@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 import rankwise
-from rankwise import workloads
+from rankwise import _core, replay, workloads
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
@@ -74,7 +75,23 @@ def find_launcher(family: str, words: list[str]) -> Launcher:
 
 def context() -> dict[str, str | int]:
     """What the numbers were obtained with, besides what the machine file says."""
-    return {"rankwise": rankwise.__version__, "kernel": platform.release(), "machine": platform.machine()}
+    return {
+        "rankwise": rankwise.__version__,
+        "code": _code(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+    }
+
+
+def _code() -> str:
+    """SHA-256 of what predicts, the replay and the compiled module; empty where their files cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for path in (*sorted(Path(replay.__file__).parent.glob("*.py")), Path(_core.__file__)):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    except (OSError, TypeError):
+        return ""
+    return digest.hexdigest()
 
 
 def check_machine(path: Path, options: Options) -> None:
@@ -378,6 +395,7 @@ class Validation:
             if not self._time_left():
                 return
             where = next(each.placement for each in plan.predicted if each.name == placement)
+            at = time.time()
             try:
                 prepared = self._prepare(lab, case, where)
                 now = pace.take(_pus(lab))
@@ -390,11 +408,12 @@ class Validation:
                     other_load=found.others,
                     pace_s=now and now.message_s,
                     compute_s=now and now.compute_s,
+                    at=at,
                 )
                 self.state.add(run)
             except (RunFailedError, RankwiseError) as error:
                 failed.add((name, placement))
-                self.state.add(Run(name, placement, repetition, failure=str(error)))
+                self.state.add(Run(name, placement, repetition, failure=str(error), at=at))
         shutil.rmtree(path, ignore_errors=True)
         progress(made + len(missing), total)
 

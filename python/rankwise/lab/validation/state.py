@@ -211,7 +211,7 @@ class Plan(msgspec.Struct):
 
     Attributes:
         options: What was asked for.
-        context: Versions and machine: Rankwise, MPI, kernel, processor.
+        context: Versions and machine: Rankwise and its code, MPI, kernel, processor.
         machine_sha256: Of the frozen machine file of each rate, once it is there.
         cases: One after the other, as they are recorded and predicted.
         pace_s: Of messages (`rankwise.lab.validation.pace`) while the machine of each rate was measured; none in states
@@ -236,7 +236,9 @@ class Run(msgspec.Struct, frozen=True):
     """One measured run: `time_s`, or why there is none.
 
     `other_load` is the part of all cores' time that others used meanwhile, `pace_s` and `compute_s` are what
-    `rankwise.lab.validation.pace` said just before of messages and of computing.
+    `rankwise.lab.validation.pace` said just before of messages and of computing. `at` is when it began, in seconds since
+    the epoch: runs that are added later may be hours behind the others. Null where it was not begun, and in states of
+    before.
     """
 
     case: str
@@ -247,6 +249,7 @@ class Run(msgspec.Struct, frozen=True):
     other_load: float | None = None
     pace_s: float | None = None
     compute_s: float | None = None
+    at: float | None = None
 
 
 class State:

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of a validation, with runs and measurements that end as they should not."""
+
+import contextlib
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.lab.interrupts import experiment
+from rankwise.lab.validation import session
+from rankwise.lab.validation.cases import Case
+from rankwise.lab.validation.measured_run import Made, RunFailedError
+from rankwise.lab.validation.monitored import Counts
+from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
+from rankwise.measure import launch
+from rankwise.measure.session import Session as Measurement
+from rankwise.measure.steps import effort
+from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
+
+RATE = 12.5e6
+OPTIONS = Options(2, 1, (RATE,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
+ONE = Setting("one", 2, RATE)
+CASE = Case("one", "One", ("./one", "20"), longer=("./one", "40"))
+COUNTS = Counts({(0, 1): (5, 50)}, {(0, 1): (5, 50)})
+NOWHERE = PlacementFile(
+    "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
+)
+
+
+@pytest.fixture
+def validation(tmp_path, monkeypatch):
+    """One that has just begun, with no lab, whose runs are not prepared."""
+    monkeypatch.setattr(
+        session, "find_launcher", lambda *_: SimpleNamespace(path="/mpi/bin/mpiexec", family="openmpi")
+    )
+    monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: case)
+    monkeypatch.setattr(session, "_pus", lambda lab: set())
+    monkeypatch.setattr(session, "read_counters", lambda lab: [])
+    state = State.create(tmp_path / "v", OPTIONS, session.context())
+    return session.Validation(state, lambda sentence: None)
+
+
+def measured(monkeypatch, shares, interrupted=()):
+    """Measurements during which others use these parts of the machine; returns those that were written."""
+    made, written = iter(range(len(shares))), []
+
+    class Fake:
+        def __init__(self, *_):
+            self.number = next(made)
+            self.interrupted = False
+
+        def prepare(self):
+            pass
+
+        def measure(self):
+            self.interrupted = self.number in interrupted
+
+    def write(measurement, path):
+        written.append(measurement.number)
+        path.write_text(f"# {measurement.number}\n")
+
+    load = iter(shares)
+    for module in (session, experiment):
+        monkeypatch.setattr(module, "Measurement", Fake)
+        monkeypatch.setattr(module, "LabSite", lambda *_: None)
+        monkeypatch.setattr(module, "write", write)
+    monkeypatch.setattr(session, "hosts_of", lambda lab: frozenset())
+    monkeypatch.setattr(
+        session.OtherLoad, "begin", lambda *_: SimpleNamespace(share=lambda: next(load)), raising=True
+    )
+    monkeypatch.setattr(session, "load", lambda path: SimpleNamespace(context={"mpi": "Open MPI"}))
+    return written
+
+
+def test_an_interrupted_measurement_freezes_nothing(validation, monkeypatch):
+    # GIVEN Ctrl-C while the lab is measured a second time, of which the measurement keeps what there is
+    written = measured(monkeypatch, [0.5, 0.0], interrupted=[1])
+    with pytest.raises(KeyboardInterrupt):
+        validation._measure(RATE, None)
+    # THEN nothing is written, and a resumption measures again
+    assert written == []
+    assert State.resume(validation.state.directory).plan.machine_sha256 == {}
+
+
+def test_an_interrupted_measurement_ends_the_experiment_on_the_interrupt_core(tmp_path, monkeypatch):
+    written = measured(monkeypatch, [0.0], interrupted=[0])
+    launcher = SimpleNamespace(path="/mpi/bin/mpiexec")
+    with pytest.raises(KeyboardInterrupt):
+        experiment.Experiment(launcher, tmp_path, print)._measure(None)
+    assert written == []
+
+
+def test_ctrl_c_before_anything_is_measured_is_a_ctrl_c(monkeypatch):
+    # GIVEN a census that the user stops
+    def run(*_, **__):
+        raise launch.Interrupted
+
+    monkeypatch.setattr(launch, "run", run)
+    site = SimpleNamespace(
+        prepare=lambda: None,
+        command=lambda words: contextlib.nullcontext(words),
+        environment=lambda: None,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        Measurement(site, effort(True, 1.0)).prepare()
+
+
+@pytest.mark.parametrize(
+    ("shares", "frozen"), [([0.3, 0.1, 0.2], 1), ([0.3, 0.01], 1), ([0.3, 0.2, 0.1], 2)]
+)
+def test_the_measurement_that_others_disturbed_least_is_frozen(validation, monkeypatch, shares, frozen):
+    written = measured(monkeypatch, shares)
+    validation._measure(RATE, None)
+    assert written == [frozen]
+    assert validation.state.plan.measured_others == {"100mbit": min(shares)}
+
+
+def run_and_count(monkeypatch, ends):
+    """Monitored runs that end so: `run_case`, `time_of` and `counts_of` raise what is given, or nothing."""
+    left = iter(ends)
+    now = {}
+
+    def step(name, value=None):
+        def done(*_):
+            if name == "run":
+                now.clear()
+                now.update(next(left))
+            if name in now:
+                raise now[name]
+            return value
+
+        return done
+
+    monkeypatch.setattr(session, "run_case", step("run"))
+    monkeypatch.setattr(session, "time_of", step("time", 1.0))
+    monkeypatch.setattr(session.monitored, "variables", lambda directory: {})
+    monkeypatch.setattr(session.monitored, "counts_of", step("counts", COUNTS))
+
+
+CRASH = RunFailedError("status 139: crashed in MPI_Finalize")
+PARTLY = RunFailedError("recorded in part only by rank 1")
+NOTHING = RankwiseError("the component left no counts of rank 0")
+
+
+@pytest.mark.parametrize(
+    ("ends", "pairs", "alike", "why_not"),
+    [
+        ([{}, {}], 1, 1, ""),
+        # A crash when all is over does not matter.
+        ([{"run": CRASH}, {}], 1, 1, ""),
+        ([{"counts": NOTHING}], None, None, str(NOTHING)),
+        ([{"run": CRASH, "time": PARTLY}], None, None, f"{CRASH}; {PARTLY}"),
+        ([{}, {"time": PARTLY}], 1, None, f"with twice as many steps: {PARTLY}"),
+    ],
+)
+def test_why_open_mpi_counted_nothing_is_kept(validation, monkeypatch, ends, pairs, alike, why_not):
+    run_and_count(monkeypatch, ends)
+    known = validation._monitor(None, CasePlan(ONE, "One"), CASE)
+    validation.state.plan.cases.append(known)
+    validation.state.save()
+    (kept,) = State.resume(validation.state.directory).plan.cases
+    assert (kept.monitored and kept.monitored.pairs, kept.monitored and kept.monitored.alike) == (
+        pairs,
+        alike,
+    )
+    assert kept.not_monitored == why_not
+
+
+def test_what_is_not_to_be_counted_needs_no_reason(validation):
+    # GIVEN a rate at which the messages are those of a lower one
+    faster = CasePlan(msgspec.structs.replace(ONE, rate_bytes_per_s=2 * RATE), "One")
+    assert validation._monitor(None, faster, CASE) == faster
+
+
+def test_a_case_fails_whose_startup_cannot_be_counted(validation, monkeypatch):
+    # GIVEN a traced run that succeeds, and ranks that only start and end MPI, which do not end
+    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(1.0, 0.0, 2.0), []))
+    monkeypatch.setattr(session.workloads, "build_startup", lambda launcher: Path("/startup"))
+
+    def run_case(*_):
+        raise RunFailedError("not finished after 60 s")
+
+    monkeypatch.setattr(session, "run_case", run_case)
+    validation._record_and_predict(None, ONE, CASE)
+    # THEN that is why, and nothing is predicted with wrong counts
+    (case,) = State.resume(validation.state.directory).plan.cases
+    assert case.failure == "ranks that only start and end MPI: not finished after 60 s"
+    assert case.predicted == []
+
+
+def test_when_a_run_began_is_kept_with_it(validation, monkeypatch):
+    # GIVEN runs of which those of `worst` fail
+    def run_case(*_):
+        if len(validation.state.runs()) == 1:
+            raise RunFailedError("status 1")
+        return Made(1.0, 0.0, 2.0)
+
+    monkeypatch.setattr(session, "run_case", run_case)
+    placements = [Predicted(name, NOWHERE, 1.0, 0.9, 1.1, 10, 0.5) for name in ("blocked", "worst")]
+    plan = CasePlan(ONE, "One", 1.0, predicted=placements)
+    validation.state.plan.cases.append(plan)
+    began = time.time()
+    validation._run_missing(None, plan, CASE, validation.state.missing(), lambda done, total: None)
+    # THEN each that was begun says when; what was not tried does not
+    runs = validation.state.runs()
+    assert [run.failure for run in runs] == [None, "status 1", "not tried, as it failed before", None]
+    assert [run.at is None for run in runs] == [False, False, True, False]
+    assert began <= runs[0].at <= runs[1].at <= runs[3].at <= time.time()
+
+
+def test_states_of_before_are_read(validation):
+    # GIVEN a state without what is kept since
+    directory = validation.state.directory
+    validation.state.plan.cases.append(CasePlan(ONE, "One"))
+    plan = msgspec.to_builtins(validation.state.plan)
+    del plan["cases"][0]["not_monitored"], plan["context"]["code"]
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    run = msgspec.to_builtins(Run(ONE.key, "blocked", 0, time_s=1.0))
+    del run["at"]
+    (directory / "runs.jsonl").write_bytes(msgspec.json.encode(run) + b"\n")
+    state = State.resume(directory)
+    assert state.plan.cases[0].not_monitored == ""
+    assert state.runs()[0].at is None
+
+
+def test_settings_that_are_left_out_are_known():
+    options = msgspec.structs.replace(
+        OPTIONS, rates_bytes_per_s=(12.5e6, 25e6), ranks=(8, 16), programs=("cg", "rhodo")
+    )
+    assert [each.key for each in options.left_out()] == [
+        "rhodo.8.100mbit",
+        "cg.8.200mbit",
+        "rhodo.8.200mbit",
+        "rhodo.16.200mbit",
+    ]
+    assert len(options.left_out()) + len(options.settings()) == 8
+    # AND of one number of ranks at one rate nothing is
+    assert OPTIONS.left_out() == []
+
+
+def test_what_predicts_is_part_of_the_context(monkeypatch, tmp_path):
+    code = session.context()["code"]
+    assert len(code) == 64 and code == session.context()["code"]
+    # WHEN the compiled module is another one
+    other = tmp_path / "_core.so"
+    other.write_bytes(b"other")
+    monkeypatch.setattr(session, "_core", SimpleNamespace(__file__=str(other)))
+    assert session.context()["code"] not in ("", code)
+    # AND where it cannot be read, the rest is still said
+    monkeypatch.setattr(session, "_core", SimpleNamespace(__file__=str(tmp_path / "absent.so")))
+    assert session.context()["code"] == ""
