@@ -12,7 +12,8 @@ import numpy as np
 import rankwise
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
-from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result
+from rankwise.lab.interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
+from rankwise.lab.validation.sections import table
 from rankwise.measure.statistics import Median, confidence_of
 from rankwise.quantities import seconds_text
 
@@ -114,7 +115,7 @@ def text(result: Result, mpi: str) -> str:
             sentence(result),
             "",
             suffers,
-            *_table(
+            *table(
                 ("bytes", "on rank 2's core", "on rank 3's core", "apart", "kept", "predicted"),
                 [_suffering(result, size) for size in SIZES],
             ),
@@ -122,13 +123,13 @@ def text(result: Result, mpi: str) -> str:
             _inside(result),
             "",
             _CORES,
-            *_table(
+            *table(
                 ("bytes", "measured", "from", "beside", "on", "better, if apart"),
                 [row for size in SIZES for row in _by_core(result, size)],
             ),
             "",
             _CLAIMS,
-            *_table(("", "published", "here"), _claims(result)),
+            *table(("", "published", "here"), _claims(result)),
             "",
             _LIMITS,
         ]
@@ -179,10 +180,13 @@ def _predicted(result: Result, size: int) -> float:
 
 
 def _inside(result: Result) -> str:
-    """How many predictions of who is slowed lie in what was measured."""
-    kept = {size: _over(*_kept(result, size)) for size in SIZES}
+    """How many predictions of who is slowed lie in what was measured, of those that could fail to."""
+    kept = {size: _over(*_kept(result, size)) for size in NOT_FITTED}
     inside = sum(found.low <= _predicted(result, size) <= found.high for size, found in kept.items())
-    return f"{inside} of {len(SIZES)} predictions are inside the measured intervals."
+    return (
+        f"At {inside} of {len(NOT_FITTED)} sizes that nothing was fitted to, the prediction is inside the measured "
+        "interval."
+    )
 
 
 def _share(found: Median) -> str:
@@ -271,8 +275,3 @@ def _sides(result: Result, sizes: Sequence[int], key: str, senders: Sequence[int
         f"beside it {float(np.median(ratios)):.2f} times as good in the median; apart and better beside it "
         f"{better['beside']}, on it {better['on']}, not apart {better['']} of {len(ratios)}"
     )
-
-
-def _table(heads: tuple[str, ...], rows: list[list[str]]) -> list[str]:
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    return lines + [f"| {' | '.join(row)} |" for row in rows]

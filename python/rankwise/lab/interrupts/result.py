@@ -14,6 +14,8 @@ CONFIGURATIONS = ("computing rank", "receiver")
 SIZES = (8, 512, 1024, 8192, 65536, 262144)
 # Costs come from these alone: a message's from the small ones, a byte's from the large one.
 SMALL, LARGE = (8, 1024), 65536
+# The others test what is predicted with them.
+NOT_FITTED = tuple(size for size in SIZES if size not in (*SMALL, LARGE))
 
 
 @dataclass(frozen=True)
