@@ -4,9 +4,11 @@
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rankwise.lab.validation import simgrid
+from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import topology_of
@@ -142,3 +144,38 @@ def test_it_replays_the_schedule_where_it_is_installed(machine, schedule, tmp_pa
     # THEN 1 ms of computation, then 0.1 ms for 1000 bytes at 10 MB/s, the latency, and overheads of some 30 us each
     found = simgrid.simulated_s(schedule, machine, placement)
     assert 1.1e-3 < found < 2e-3
+
+
+LATE_RECEIVER = """
+num_ranks 2
+rank 0 {
+a: send 50000b to 1 tag 7
+}
+rank 1 {
+a: calc 50000000
+b: recv 50000b from 0 tag 7
+b requires a
+}
+"""
+
+
+def test_what_is_eager_is_there_when_its_receiver_comes(machine, tmp_path):
+    if not simgrid.smpirun():
+        pytest.skip(f"SimGrid is not installed: {simgrid.HOW_TO_INSTALL}")
+    # GIVEN 50 kB, which take 5 ms, for a rank that computes for 50 ms before it receives them
+    path = tmp_path / "late.goal"
+    path.write_text(LATE_RECEIVER)
+    schedule = load_source(path).schedule
+    placement = placed(machine, tmp_path, [(0, (0,)), (1, (1,))])
+
+    def limited(limit):
+        (link,) = machine.link_classes
+        limit = limit and Estimate(limit, "assumed", source="test")
+        return msgspec.structs.replace(
+            machine, link_classes=[msgspec.structs.replace(link, eager_limit_bytes=limit)]
+        )
+
+    # THEN they come meanwhile if they are eager, as all are without a limit, and afterwards if they are not
+    for limit in (None, 50000.0):
+        assert 50e-3 < simgrid.simulated_s(schedule, limited(limit), placement) < 52e-3
+    assert 55e-3 < simgrid.simulated_s(schedule, limited(49999.0), placement) < 57e-3

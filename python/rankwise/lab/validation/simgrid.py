@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SimGrid's replay of the same schedules (`smpirun -replay`), to have its predictions beside ours.
 
-It gets what its own formats can say of the machine file: latency, bandwidth and overheads of the network, latency and
-bandwidth inside a node, the rate of each interface, and cores that compute at their share of the processors behind
-the lab's cores. It knows no core that ranks of several nodes share, and no rank that wakes up.
+It gets what its own formats can say of the machine file: latency, bandwidth, overheads and eager limit of the network,
+latency and bandwidth inside a node, the rate of each interface, and cores that compute at their share of the processors
+behind the lab's cores. It knows no core that ranks of several nodes share, and no rank that wakes up.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 HOW_TO_INSTALL = "on Debian `apt-get install libsimgrid-dev`"
 LIMIT_S = 60.0
 _FLOPS_PER_S = 1e9  # of a core: computation is a time here, in ns one operation each
+_EVERY_SIZE = 2**31 - 1
 _OPERATION = re.compile(r"l(\d+): (send|recv|calc) (\d+)(?:b (?:to|from) (\d+) tag (\d+))?")
 _ORDER = re.compile(r"l(\d+) requires l(\d+)")
 _TIME = re.compile(r"Simulation time ([0-9.e+-]+)")
@@ -64,7 +65,7 @@ def simulated_s(
         (directory / "traces").write_text("\n".join(traces) + "\n", encoding="utf-8")
         (directory / "hosts").write_text("".join(f"node{node}\n" for node in placement.node.tolist()))
         (directory / "platform.xml").write_text(platform(machine, placement))
-        settings = _SETTINGS | overheads(machine)
+        settings = _SETTINGS | overheads(machine) | eager_limit(machine)
         words = [program, "-np", str(placement.ranks), "-hostfile", "hosts", "-platform", "platform.xml"]
         words += [f"--cfg={key}:{value}" for key, value in settings.items()] + ["-replay", "traces"]
         try:
@@ -141,6 +142,13 @@ def overheads(machine: Machine) -> dict[str, str]:
 
     sending = pieces("send")
     return {"smpi/os": sending, "smpi/ois": sending, "smpi/or": pieces("receive")}
+
+
+def eager_limit(machine: Machine) -> dict[str, str]:
+    """Up to which size SimGrid's sends end, and go, without a receive that is posted: below its two thresholds."""
+    limit = _link(machine, NETWORK).eager_limit_bytes
+    below = _EVERY_SIZE if limit is None else int(limit.value) + 1
+    return {"smpi/async-small-thresh": str(below), "smpi/send-is-detached-thresh": str(below)}
 
 
 def platform(machine: Machine, placement: Placement) -> str:
