@@ -10,7 +10,7 @@ BEGIN, END = "<!-- accuracy: docs/accuracy_in_readme.py -->\n", "<!-- /accuracy 
 
 def sentences(page: str) -> str:
     """The list at the beginning of the page on accuracy."""
-    lines = page.split("One sentence each:\n\n", 1)[1].splitlines()
+    lines = page.split("In short:\n\n", 1)[1].splitlines()
     return "".join(line + "\n" for line in takewhile(lambda line: line.startswith("* "), lines))
 
 

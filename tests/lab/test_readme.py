@@ -5,6 +5,8 @@ import importlib.util
 
 import mpis
 
+from rankwise.lab.validation import page
+
 SCRIPT = mpis.TOP / "docs" / "accuracy_in_readme.py"
 
 
@@ -21,9 +23,17 @@ def test_readme_and_the_page_on_accuracy_agree():
     assert "are ordered rightly" in script().sentences(page)
 
 
+def test_the_page_is_what_its_results_give():
+    docs = mpis.TOP / "docs"
+    text, plots = page.render("accuracy", page.read_results(docs / "accuracy.json"))
+    assert text == (docs / "accuracy.md").read_text(), "write it again: docs/write_accuracy.sh"
+    assert all((docs / name).is_file() for name in plots)
+    assert {each.name for each in docs.glob("accuracy.*.svg")} == set(plots)
+
+
 def test_sentences_are_replaced_and_nothing_else():
     found = script()
-    page = "# Accuracy\n\nOne sentence each:\n\n* MPICH: good.\n* Open MPI: bad.\n\n## How\n\n* other\n"
+    page = "# Accuracy\n\nIn short:\n\n* MPICH: good.\n* Open MPI: bad.\n\n## How\n\n* other\n"
     readme = f"before\n{found.BEGIN}* old\n{found.END}after\n"
     expected = f"before\n{found.BEGIN}* MPICH: good.\n* Open MPI: bad.\n{found.END}after\n"
     assert found.with_sentences(readme, page) == expected

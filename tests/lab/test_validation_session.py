@@ -227,21 +227,6 @@ def test_states_of_before_are_read(validation):
     assert state.runs()[0].at is None
 
 
-def test_settings_that_are_left_out_are_known():
-    options = msgspec.structs.replace(
-        OPTIONS, rates_bytes_per_s=(12.5e6, 25e6), ranks=(8, 16), programs=("cg", "rhodo")
-    )
-    assert [each.key for each in options.left_out()] == [
-        "rhodo.8.100mbit",
-        "cg.8.200mbit",
-        "rhodo.8.200mbit",
-        "rhodo.16.200mbit",
-    ]
-    assert len(options.left_out()) + len(options.settings()) == 8
-    # AND of one number of ranks at one rate nothing is
-    assert OPTIONS.left_out() == []
-
-
 def test_what_predicts_is_part_of_the_context(monkeypatch, tmp_path):
     code = session.context()["code"]
     assert len(code) == 64 and code == session.context()["code"]

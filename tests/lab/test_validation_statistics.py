@@ -16,10 +16,11 @@ from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
+from rankwise.lab.validation.overview import not_run
 from rankwise.lab.validation.placements import NAMES, choose
 from rankwise.lab.validation.result import bytes_only_s, evaluate, scaled_by_traced_run_s
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
-from rankwise.lab.validation.statistics import Compared, agreement
+from rankwise.lab.validation.statistics import Compared, agreement, apart_by_chance
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
@@ -87,6 +88,22 @@ def test_a_placement_without_a_measured_time_is_in_no_number():
     ) * 4
 
 
+def test_the_traced_run_s_own_placement_is_not_counted_as_covered():
+    traced = Compared(median(np.array([1.0])), 1.1, 0.9, 1.3, is_traced=True)
+    found = agreement([[traced, compared([2.0], 2.2, 1.9, 2.3), compared([3.0], 3.0, 3.1, 3.2)]])
+    assert (found.times, found.covered, found.to_cover, found.covered_share) == (3, 1, 2, 0.5)
+
+
+def test_pairs_that_chance_tells_apart():
+    # GIVEN three runs of each of two placements: of 20 orders of six runs two have all of one before all of the other
+    assert apart_by_chance([[3, 3]]) == pytest.approx(0.1)
+    # AND of pairs in any number of cases, with as many runs as each has
+    assert apart_by_chance([[3, 3, 6], [3, 3]]) == pytest.approx(0.1 + 2 * 2 / 84 + 0.1)
+    # THEN two runs tell nothing apart, and of intervals that are not the whole range nothing is said
+    assert apart_by_chance([[2, 3]]) == 0
+    assert apart_by_chance([[9, 9]]) is None
+
+
 @pytest.mark.parametrize(("count", "sure"), [(3, 0.75), (5, 0.9375), (6, 0.96875), (7, 0.984375)])
 def test_how_sure_an_interval_of_order_statistics_is(count, sure):
     # 1 - 2 / 2^n for the whole range of n values
@@ -95,13 +112,16 @@ def test_how_sure_an_interval_of_order_statistics_is(count, sure):
 
 OPTIONS = Options(2, 1, (100.0,), (2,), "mpich", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
 ONE = Setting("one", 2, 100.0)
-NOWHERE = PlacementFile(
-    "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
-)
+NODES = [NodeEntry("node0", "0" * 64), NodeEntry("node1", "0" * 64)]
+
+
+def somewhere(name):
+    """A placement of one rank: of each of `NAMES` on another core."""
+    return PlacementFile("rankwise.placement/1", NODES, [RankEntry(0, [NAMES.index(name)])], name)
 
 
 def predicted(name, time_s, network_bytes):
-    return Predicted(name, NOWHERE, time_s, time_s - 0.1, time_s + 0.1, network_bytes, 0.5)
+    return Predicted(name, somewhere(name), time_s, time_s - 0.1, time_s + 0.1, network_bytes, 0.5)
 
 
 def test_a_predictor_of_bytes_is_scaled_by_the_traced_run_and_the_rate():
@@ -120,6 +140,24 @@ def test_fewer_ranks_and_long_programs_are_tried_once():
     )
     keys = [each.key for each in options.settings()]
     assert keys == ["cg.8.100mbit", "cg.16.100mbit", "rhodo.16.100mbit", "cg.16.200mbit"]
+
+
+def test_the_page_names_cases_that_no_validation_has():
+    def made(mpi, *settings):
+        cases = [SimpleNamespace(setting=Setting(*each)) for each in settings]
+        return SimpleNamespace(options=SimpleNamespace(mpi=mpi), cases=cases)
+
+    # GIVEN two validations with MPICH that have one of two programs at one rate and with one number of ranks only
+    documents = [
+        made("mpich", ("cg", 16, 12.5e6), ("cg", 16, 25e6)),
+        made("mpich", ("cg", 8, 12.5e6), ("cg", 8, 25e6), ("lj", 16, 25e6)),
+        made("openmpi", ("cg", 16, 12.5e6)),
+    ]
+    assert not_run(documents) == [
+        "lj on 8 ranks at 100mbit with MPICH",
+        "lj on 8 ranks at 200mbit with MPICH",
+        "lj on 16 ranks at 100mbit with MPICH",
+    ]
 
 
 def chosen_among(ranks):
@@ -231,7 +269,9 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     assert by_name["worst"].failures == ["repetition 0: not finished after 60 s"]
     assert by_name["cyclic"].error == pytest.approx(0.025)
     assert not document.complete
-    assert (document.predicted.pairs, document.predicted.ordered, document.predicted.covered) == (1, 1, 2)
+    assert (document.predicted.pairs, document.predicted.ordered) == (1, 1)
+    # the traced run's placement is measured, but covered by construction
+    assert (document.predicted.times, document.predicted.covered, document.predicted.to_cover) == (2, 1, 1)
     assert document.bytes_only.covered is None
     # AND the result can be kept
     state.write_result(document)
@@ -257,6 +297,36 @@ def test_a_gain_is_sure_where_the_runs_say_it(state):
     # AND of the other, twice as long, half as much is unsure
     assert case.gain("cyclic").is_sure(0.11)
     assert case.gain("worst") is None
+
+
+def test_a_placement_under_two_names_is_compared_once_with_the_runs_of_both(state):
+    # GIVEN an optimised placement that is `cyclic` on the other node, which is alike, and a random one that is another
+    cyclic = somewhere("cyclic")
+    moved = msgspec.structs.replace(cyclic, ranks=[RankEntry(1, cyclic.ranks[0].cores)])
+    best = msgspec.structs.replace(predicted("optimised", 2.05, 1400), placement=moved)
+    state.plan.cases[0] = msgspec.structs.replace(
+        state.plan.cases[0],
+        predicted=[*state.plan.cases[0].predicted, best, predicted("random-1", 4.0, 10)],
+    )
+    for repetition, (one, other) in enumerate([(2.0, 3.0), (2.2, 3.2), (2.4, 3.4)]):
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
+        state.add(Run(ONE.key, "cyclic", repetition, time_s=one))
+        state.add(Run(ONE.key, "optimised", repetition, time_s=other))
+    # WHEN it is evaluated
+    document = evaluate(state)
+    (case,) = document.cases
+    by_name = {each.name: each for each in case.placements}
+    # THEN both have all six runs, which are no pair, and one of them counts
+    assert by_name["optimised"].same_as == "cyclic" and by_name["random-1"].same_as is None
+    assert by_name["optimised"].measured == by_name["cyclic"].measured
+    assert sorted(by_name["cyclic"].measured.times_s) == [2.0, 2.2, 2.4, 3.0, 3.2, 3.4]
+    assert (document.predicted.pairs, document.predicted.times) == (1, 2)
+    # AND nothing is gained over itself, but over others
+    assert case.gain("cyclic") is None
+    assert case.gain("blocked").measured == pytest.approx(1 - 2.7 / 1.0)
+    # AND what runs of one placement differ by is told: 3.2 after 2.2 s
+    (twin,) = document.twins
+    assert (twin.first, twin.second, twin.difference) == ("cyclic", "optimised", pytest.approx(1 / 2.2))
 
 
 def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state):
@@ -311,10 +381,9 @@ def run_all(state, monkeypatch, run_case) -> bool:
     """All runs of the state's case with `run_case`, which is given the name of a placement."""
     monkeypatch.setattr(session, "find_launcher", lambda *_: None)
     monkeypatch.setattr(session, "run_case", lambda placement, *_: run_case(placement))
-    monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: placement)
-    placements = state.plan.cases[0].predicted
-    renamed = [msgspec.structs.replace(each, placement=each.name) for each in placements]
-    state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], predicted=renamed)
+    monkeypatch.setattr(
+        session.Validation, "_prepare", lambda self, lab, case, placement: placement.allocation
+    )
     state.plan.machine_sha256[show_rate(ONE.rate_bytes_per_s)] = "frozen"
     case = Case("one", "One", ("./one",))
     monkeypatch.setattr(session.Validation, "programs", lambda self: {"one": case})

@@ -63,12 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
     also = "show this finished validation in FILE too; repeatable"
     parser.add_argument("--also", action="append", default=[], metavar="DIR", help=also)
-    add_output(parser, "write the page, with its plots beside it", metavar="FILE.md")
+    add_output(parser, "write the page, with its plots and FILE.json beside it", metavar="FILE.md")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Validate as far as the window allows; say what came out until then."""
+    import msgspec
+
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
@@ -102,9 +104,10 @@ def run(args: argparse.Namespace) -> int:
     document = evaluate(state)
     state.write_result(document)
     if args.output and document.cases:
-        shown = [document, *map(evaluate, others)]
-        processors = [of_all(each) for each in (state, *others)]
-        for path in page.write(Path(args.output), shown, processors):
+        shown = [
+            msgspec.structs.replace(evaluate(each), processors=of_all(each)) for each in (state, *others)
+        ]
+        for path in page.write(Path(args.output), shown):
             terminal.wrote(path)
     _tell(terminal, document)
     if not finished:

@@ -13,7 +13,7 @@ import rankwise
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
-from rankwise.lab.validation.sections import table
+from rankwise.lab.validation.tables import table
 from rankwise.measure.statistics import Median, confidence_of
 from rankwise.quantities import seconds_text
 

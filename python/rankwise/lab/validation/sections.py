@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
 
 import numpy as np
 
 from rankwise.lab.rate import show_rate
+from rankwise.lab.validation import counted
 from rankwise.lab.validation.other_load import TOLERATED
-from rankwise.lab.validation.processors import Processors
-from rankwise.lab.validation.result import CaseResult, Document, Gain, PlacementResult, Summary
-from rankwise.lab.validation.state import HEADER_BYTES
-from rankwise.lab.validation.statistics import FEWEST_RUNS
+from rankwise.lab.validation.result import TRACED, CaseResult, Document, PlacementResult, Summary
+from rankwise.lab.validation.statistics import Gain, apart_by_chance
+from rankwise.lab.validation.tables import share, table
 from rankwise.measure.statistics import confidence_of
 
 LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 _GAIN_POINTS = 0.05
-_WHOLE_RANGE = 5  # most runs whose interval is from the shortest to the longest
 
 
-def section(document: Document, plots: Sequence[str], processors: Sequence[Processors], name: str) -> str:
-    """Summaries of one validation; `plots` are file names beside the page, `processors` of its traced runs."""
+def section(document: Document, plots: Sequence[str], name: str) -> str:
+    """Summaries of one validation; `plots` are file names beside the page."""
     options, context = document.options, document.context
     rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
     ranks = " and ".join(map(str, options.ranks))
@@ -31,12 +29,12 @@ def section(document: Document, plots: Sequence[str], processors: Sequence[Proce
         "",
         f"{_library(document)}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
         f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
-        f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}.",
+        f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}{_code(document)}.",
         "",
         "Machine files, frozen before the first run in their lab:",
         "",
         *(
-            f"* {rate}: SHA-256 `{sha256}`{_meanwhile(document, rate)}"
+            f"* {rate}: SHA-256 `{sha256}`{_meanwhile(document, rate)}{_no_time(document, rate)}"
             for rate, sha256 in document.machine_sha256.items()
         ),
         "",
@@ -47,11 +45,11 @@ def section(document: Document, plots: Sequence[str], processors: Sequence[Proce
         lines.append("")
     if not document.complete:
         lines += ["**Not all planned runs were made.**", ""]
-    lines += [*_summaries(document), "", *_by_chance(document)]
+    lines += [*_summaries(document), "", *_by_chance(document), *_twins(document), *_unanswered(document)]
     lines += [*_gains(document), ""]
-    lines += [*_sent(document), ""]
-    lines += [*_monitored(document), ""]
-    lines += [*_processors(document, processors), ""]
+    lines += [*counted.sent(document), ""]
+    lines += [*counted.monitored(document), ""]
+    lines += [*counted.processors(document), ""]
     lines += [
         f"![measured and predicted times, {name}, {rate}]({plot})"
         for plot, rate in zip(plots, map(show_rate, options.rates_bytes_per_s), strict=False)
@@ -73,12 +71,6 @@ def _library(document: Document) -> str:
     said = str(document.context.get("mpi", "")).split(",")[0].split()
     version = next((word for word in said if word.lstrip("v")[:1].isdigit()), "")
     return f"{LIBRARIES[document.options.mpi]} {version.lstrip('v')}".strip()
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table in Markdown."""
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
 def _runs(document: Document) -> str:
@@ -163,21 +155,50 @@ def _meanwhile(document: Document, rate: str) -> str:
     return "" if others is None else f"; others used {share(others)} of the machine while it was measured"
 
 
+def _no_time(document: Document, rate: str) -> str:
+    said = document.left_out.get(rate)
+    return f"; no time was left for {said}" if said else ""
+
+
+def _code(document: Document) -> str:
+    said = document.context.get("code")
+    return f" (code `{said}`)" if said else ""
+
+
 def _by_chance(document: Document) -> list[str]:
     """How many pairs runs would tell apart if there were nothing to tell."""
-    counts = [len(each.measured.times_s) for c in document.cases for each in c.placements if each.measured]
-    known = [sum(bool(each.measured) for each in case.placements) for case in document.cases]
-    pairs = sum(count * (count - 1) // 2 for count in known)
-    runs = min(counts, default=0)
-    if not FEWEST_RUNS <= runs <= _WHOLE_RANGE or not pairs:
+    counts = [
+        [len(each.measured.times_s) for each in case.distinct if each.measured] for case in document.cases
+    ]
+    pairs = sum(len(each) * (len(each) - 1) // 2 for each in counts)
+    chance = apart_by_chance(counts)
+    if not pairs or chance is None:
         return []
-    # All of one placement's runs below all of the other's, of equally likely orders of twice as many runs.
-    chance = 2 / comb(2 * runs, runs)
     return [
-        f"{document.predicted.pairs} of {pairs} pairs are told apart by {runs} runs of each; if all placements of a "
-        f"program took the same time, chance would tell {chance * pairs:.0f} apart.",
+        f"{document.predicted.pairs} of {pairs} pairs are told apart by their runs; if all placements of a program "
+        f"took the same time, chance would tell {chance:.0f} apart.",
         "",
     ]
+
+
+def _twins(document: Document) -> list[str]:
+    """Placements that were run under two names say how far medians of the same thing are apart."""
+    if not document.twins:
+        return []
+    found = np.abs([each.difference for each in document.twins])
+    far = document.twins[int(np.argmax(found))]
+    return [
+        f"{len(found)} placements were found twice, under two names, and run as two: medians of the same placement "
+        f"differ by {share(float(np.median(found)))} (median), at most by {share(float(found.max()))} "
+        f"({far.case}, {far.first} and {far.second}). Here both are one, with the runs of both.",
+        "",
+    ]
+
+
+def _unanswered(document: Document) -> list[str]:
+    if not document.unanswered:
+        return []
+    return [f"SimGrid's replay failed or did not end in time for {document.unanswered} placements.", ""]
 
 
 def _ratio(value: float | None) -> str:
@@ -195,7 +216,7 @@ def _agreement(of: CaseResult | Document, with_simgrid: bool) -> tuple[str, ...]
         *((ordered(simgrid),) if with_simgrid else ()),
         share(found.median_error),
         share(found.worst_error, "+"),
-        f"{found.covered} of {found.times}",
+        f"{found.covered} of {found.to_cover}",
         share(_width(of)),
         share(of.scaled.median_error),
         share(bytes_only.median_error),
@@ -203,24 +224,29 @@ def _agreement(of: CaseResult | Document, with_simgrid: bool) -> tuple[str, ...]
     )
 
 
-def _width(of: CaseResult | Document) -> float | None:
+def widths(of: CaseResult | Document) -> list[float]:
+    """Of the predicted intervals: the upper end over the lower one, less 1."""
     cases = of.cases if isinstance(of, Document) else [of]
-    widths = [each.high_s / each.low_s - 1 for case in cases for each in case.placements if each.low_s]
-    return float(np.median(widths)) if widths else None
+    return [each.high_s / each.low_s - 1 for case in cases for each in case.distinct if each.low_s]
+
+
+def _width(of: CaseResult | Document) -> float | None:
+    found = widths(of)
+    return float(np.median(found)) if found else None
 
 
 def _recorded_share(case: CaseResult) -> str:
-    recorded = next((each for each in case.placements if each.name == "blocked"), None)
+    recorded = next((each for each in case.placements if each.name == TRACED), None)
     if recorded is None or not case.recorded_s:
         return share(None)
     return share(recorded.network_share * recorded.predicted_s / case.recorded_s)
 
 
-_SLOWER = ("blocked", "cyclic", "worst")
+_SLOWER = (TRACED, "cyclic", "worst")
 
 
 def gains_of(document: Document) -> list[Gain]:
-    """What the optimised placement saves of the time of others, where both were measured."""
+    """What the optimised placement saves of the time of others, where both were measured and are not the same."""
     gains = (case.gain(over) for case in document.cases for over in _SLOWER)
     return [gain for gain in gains if gain]
 
@@ -242,13 +268,19 @@ def _gains(document: Document) -> list[str]:
         "",
         *table(
             ("case", *(f"over {over}" for over in _SLOWER)),
-            [[case.name, *(_gain(case.gain(over)) for over in _SLOWER)] for case in document.cases],
+            [[case.name, *(_gain(case, over) for over in _SLOWER)] for case in document.cases],
         ),
     ]
-    worse = [case.name for case in document.cases if (gain := case.gain("blocked")) and gain.high < 0]
+    worse = surely_slower(document)
     if worse:
-        lines += ["", f"Optimised placements that are surely slower than blocked: {', '.join(worse)}."]
+        said = "Optimised placements that are slower than blocked, by the intervals of both"
+        lines += ["", f"{said}: {', '.join(worse)}."]
     return lines
+
+
+def surely_slower(document: Document) -> list[str]:
+    """Cases whose optimised placement is slower than the traced one, by the intervals of both times."""
+    return [case.name for case in document.cases if (gain := case.gain(TRACED)) and gain.high < 0]
 
 
 def near(gains: Sequence[Gain]) -> int:
@@ -256,104 +288,13 @@ def near(gains: Sequence[Gain]) -> int:
     return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
 
 
-def _gain(gain: Gain | None) -> str:
+def _gain(case: CaseResult, over: str) -> str:
+    gain = case.gain(over)
     if gain is None:
-        return ""
+        measured = {each.name for each in case.placements if each.measured}
+        return "the same" if {over, "optimised"} <= measured else ""
     sure = " *sure*" if gain.is_sure(_GAIN_POINTS) else ""
     return f"{share(gain.measured, '+')} ({share(gain.predicted, '+')}){sure}"
-
-
-def _sent(document: Document) -> list[str]:
-    """Bytes between nodes in the traced runs: recorded, and counted by the interfaces."""
-    rows = []
-    for case in document.cases:
-        recorded, counted, frames, startup, own, messages = (
-            (
-                sum(numbers)
-                for numbers in zip(
-                    *(
-                        (
-                            each.recorded_bytes,
-                            each.counted_bytes,
-                            HEADER_BYTES * (each.counted_packets - each.startup_packets),
-                            each.startup_bytes,
-                            each.own_bytes,
-                            each.recorded_messages,
-                        )
-                        for each in case.sent
-                    ),
-                    strict=True,
-                )
-            )
-            if case.sent
-            else [0] * 6
-        )
-        if recorded:
-            of_each = f"{own / messages:.0f}" if messages else "unknown"
-            numbers = (counted, recorded, frames, startup, own)
-            rows.append((case.name, *(f"{each:,}" for each in numbers), of_each, share(own / recorded, "+")))
-    if not rows:
-        return []
-    heads = ("case", "counted", "messages", "headers", "startup", "rest", "a message", "beside")
-    return ["Bytes between nodes in the traced runs:", "", *table(heads, rows)]
-
-
-def _monitored(document: Document) -> list[str]:
-    """Messages as the recorder and as Open MPI's monitoring component count them."""
-    rows = []
-    for case in document.cases:
-        found = case.monitored
-        name = f"{case.setting.program}.{case.setting.ranks}"
-        if found is None and _is_to_be_monitored(case, document):
-            rows.append((name, "not counted", "", "", ""))
-        if found is not None:
-            messages = f"{found.recorded_messages:,} ({found.counted_messages:,})"
-            sent = f"{found.recorded_bytes:,} ({found.counted_bytes:,})"
-            rows.append(
-                (
-                    name,
-                    f"{found.equal} of {found.pairs}",
-                    messages,
-                    sent,
-                    "" if found.alike is None else f"{found.alike} of {found.pairs}",
-                )
-            )
-    if not rows:
-        return []
-    return [
-        "Messages between ranks as the recorder has them (as Open MPI's monitoring component counts them):",
-        "",
-        *table(("case", "pairs that are equal", "messages", "bytes", "alike"), rows),
-    ]
-
-
-def _is_to_be_monitored(case: CaseResult, document: Document) -> bool:
-    options = document.options
-    lowest = case.setting.rate_bytes_per_s == min(options.rates_bytes_per_s)
-    return options.mpi == "openmpi" and lowest and not case.failure
-
-
-def _processors(document: Document, processors: Sequence[Processors]) -> list[str]:
-    """Processor time of the traced runs, beside the error of the prediction for the same placement."""
-    if not processors:
-        return []
-    blocked = {
-        case.name: each.error for case in document.cases for each in case.placements if each.name == "blocked"
-    }
-    rows = [
-        (
-            each.case,
-            share(each.busy_share),
-            f"{1e3 * each.used_s:.0f} ms",
-            f"{1e3 * each.computation_s:.0f} ms",
-            f"{1e3 * each.overhead_s:.0f} ms",
-            share(each.known_share),
-            share(blocked.get(each.case), "+"),
-        )
-        for each in processors
-    ]
-    heads = ("case", "busy", "used", "computation", "messages", "known", "error of blocked")
-    return ["Processor time in the traced runs:", "", *table(heads, rows)]
 
 
 def _case(case: CaseResult, document: Document) -> list[str]:
@@ -387,7 +328,7 @@ def _case(case: CaseResult, document: Document) -> list[str]:
 def _row(each: PlacementResult) -> list[str]:
     measured = each.measured
     return [
-        each.name,
+        each.name + (f" (as {each.same_as})" if each.same_as else ""),
         f"{measured.median_s:.3f} s" if measured else "failed",
         f"{measured.low_s:.3f} - {measured.high_s:.3f}" if measured else "",
         f"{each.predicted_s:.3f} s",
@@ -396,8 +337,3 @@ def _row(each: PlacementResult) -> list[str]:
         share(each.network_share),
         f"{each.bytes_only_s:.3f} s",
     ]
-
-
-def share(value: float | None, sign: str = "") -> str:
-    """A part as percent."""
-    return "unknown" if value is None else f"{100 * value:{sign}.0f} %"

@@ -67,19 +67,13 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Fewer ranks are tried at the lowest rate only, long programs with most ranks there only: time is limited.
         """
-        return [each for each in self._product() if self._is_tried(each)]
-
-    def left_out(self) -> list[Setting]:
-        """Programs with numbers of ranks at rates that were all asked for, but are no case together."""
-        return [each for each in self._product() if not self._is_tried(each)]
-
-    def _product(self) -> list[Setting]:
-        return [
+        every = (
             Setting(program, ranks, rate)
             for rate in self.rates_bytes_per_s
             for program in self.programs
             for ranks in self.ranks
-        ]
+        )
+        return [each for each in every if self._is_tried(each)]
 
     def _is_tried(self, setting: Setting) -> bool:
         has_most = setting.ranks == max(self.ranks)

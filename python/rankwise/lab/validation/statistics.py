@@ -6,10 +6,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.measure.statistics import Median
+from rankwise.measure.statistics import Median, interval_ranks
 
 # Runs below which a median has no interval worth the name: two enclose it as often as not.
 FEWEST_RUNS = 3
@@ -24,12 +26,15 @@ class Compared:
         predicted_s: What was predicted.
         low_s: Lower end of the predicted interval; `predicted_s` for a predictor without one.
         high_s: Its upper end.
+        is_traced: Whether it is the placement of the traced run, by whose error intervals are widened: that its time is
+            inside says nothing.
     """
 
     measured: Median | None
     predicted_s: float
     low_s: float
     high_s: float
+    is_traced: bool = False
 
     @property
     def error(self) -> float | None:
@@ -47,7 +52,8 @@ class Agreement:
         times: Placements with a measured time.
         median_error: Median of the errors without their signs; `None` without a measured time.
         worst_error: The largest of them, with its sign.
-        covered: Placements whose measured median lies in the predicted interval.
+        covered: Placements whose measured median lies in the predicted interval, without those of traced runs.
+        to_cover: All with a measured time, without those of traced runs.
     """
 
     pairs: int
@@ -56,6 +62,7 @@ class Agreement:
     median_error: float | None
     worst_error: float | None
     covered: int
+    to_cover: int
 
     @property
     def ordered_share(self) -> float | None:
@@ -65,7 +72,34 @@ class Agreement:
     @property
     def covered_share(self) -> float | None:
         """Part of the measured medians inside their predicted interval; `None` without any."""
-        return self.covered / self.times if self.times else None
+        return self.covered / self.to_cover if self.to_cover else None
+
+
+class Gain(NamedTuple):
+    """What one placement saves, as a part of another's time; `low` and `high`: where both times' intervals end."""
+
+    measured: float
+    low: float
+    high: float
+    predicted: float
+
+    @classmethod
+    def between(cls, better: Compared, other: Compared) -> Gain:
+        """Of two placements that were measured."""
+        return cls(
+            measured=1 - better.measured.value / other.measured.value,
+            low=1 - better.measured.high / other.measured.low,
+            high=1 - better.measured.low / other.measured.high,
+            predicted=1 - better.predicted_s / other.predicted_s,
+        )
+
+    def is_near(self, points: float) -> bool:
+        """Whether it is predicted to within this."""
+        return abs(self.measured - self.predicted) <= points
+
+    def is_sure(self, points: float) -> bool:
+        """Whether the runs themselves say it to within this, on either side."""
+        return max(self.measured - self.low, self.high - self.measured) <= points
 
 
 def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
@@ -85,11 +119,35 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
                 ordered += faster.predicted_s < slower.predicted_s
     measured = [each for placements in cases for each in placements if each.measured]
     errors = np.array([each.error for each in measured])
+    to_cover = [each for each in measured if not each.is_traced]
     return Agreement(
         pairs=pairs,
         ordered=ordered,
         times=len(measured),
         median_error=float(np.median(np.abs(errors))) if len(errors) else None,
         worst_error=float(errors[np.argmax(np.abs(errors))]) if len(errors) else None,
-        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in measured),
+        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in to_cover),
+        to_cover=len(to_cover),
     )
+
+
+def apart_by_chance(cases: Sequence[Sequence[int]]) -> float | None:
+    """How many pairs runs would tell apart if all placements of a case took the same time.
+
+    Args:
+        cases: For each case the number of runs of each placement.
+
+    Returns:
+        The expected number; `None` where so many runs have intervals shorter than their whole range, of which this is
+        not as simple.
+    """
+    expected = 0.0
+    for counts in cases:
+        for one, other in itertools.combinations(counts, 2):
+            if min(one, other) < FEWEST_RUNS:
+                continue
+            if interval_ranks(one)[0] or interval_ranks(other)[0]:
+                return None
+            # All of one's runs below all of the other's, of equally likely orders.
+            expected += 2 / comb(one + other, one)
+    return expected
