@@ -6,6 +6,7 @@ from pathlib import Path
 import mpis
 import pytest
 from hypothesis import HealthCheck, settings
+from skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 
 # `make test` gives the same answer on the same tree, however busy the machine is; `make test-all` draws anew.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -29,11 +30,23 @@ STARTING_PROCESSES = (
 ALONE = ("lab", "measure")
 
 
-def pytest_collection_modifyitems(items):
+def takes_its_mpi(item) -> bool:
+    """Whether a test is for the MPI that it is to be run with: all its markers `only_mpis` say so."""
+    mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None
+    return not isinstance(mpi, mpis.Mpi) or all(
+        marker.kwargs["which"](mpi) for marker in item.iter_markers("only_mpis")
+    )
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark what must run alone, and try tests that start processes once more when they fail.
 
     On a starved machine any of these meets a time limit. What fails twice fails; the summary tells both.
     """
+    passed_over = [item for item in items if not takes_its_mpi(item)]
+    if passed_over:
+        config.hook.pytest_deselected(items=passed_over)
+        items[:] = [item for item in items if takes_its_mpi(item)]
     here = Path(__file__).parent
     starting = {here / room for room in STARTING_PROCESSES}
     alone = {here / room for room in ALONE}

@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 TOP = Path(__file__).resolve().parent.parent
 PROGRAMS = TOP / "tests" / "programs"
@@ -141,6 +144,31 @@ def installed() -> list[Mpi]:
                 )
             )
     return found
+
+
+def named(name: str) -> Mpi:
+    """The MPI of this name: `make test` installs the wheels, so that one of them is missing is a failure."""
+    found = next((mpi for mpi in installed() if mpi.name == name), None)
+    if found is None and name.startswith("debian"):
+        pytest.skip(f"{name} is not installed; run `bash tests/install_debian_packages.sh`")
+    if found is None:
+        pytest.fail(f"{name} is not installed; run `bash tests/install_mpis.sh .venv/bin`")
+    return found
+
+
+def only(which: Callable[[Mpi], bool]) -> pytest.MarkDecorator:
+    """A marker: of the MPIs at hand, a test takes those for which this holds."""
+    return pytest.mark.only_mpis(which=which)
+
+
+def has_its_own_launcher(mpi: Mpi) -> bool:
+    """Whether no other MPI at hand has the same launcher: MPICH 5 comes twice."""
+    return mpi.flavour != "standard_abi"
+
+
+def mpi4py_takes(mpi: Mpi) -> bool:
+    """Whether mpi4py's wheel can load it: MPICH's or Open MPI's own ABI, from the wheels."""
+    return mpi.flavour != "standard_abi" and not mpi.name.startswith("debian")
 
 
 def debian_version(family: str) -> tuple[int, ...]:

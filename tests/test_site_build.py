@@ -4,13 +4,11 @@
 import os
 from pathlib import Path
 
+import mpis
 import pytest
 
 from rankwise import site_build
 from rankwise.errors import RankwiseError
-
-MPIS = sorted(Path(__file__).resolve().parent.parent.glob(".mpi/*/bin/mpicc"))
-needs_mpi = pytest.mark.skipif(not MPIS, reason="tests/install_mpis.sh has not run")
 
 
 @pytest.fixture(autouse=True)
@@ -71,14 +69,13 @@ def test_a_wrapper_that_does_not_compile_is_said(tmp_path):
         site_build.probe(executable(tmp_path / "mpicc"))
 
 
-@needs_mpi
 def test_a_program_is_compiled_once_and_again_when_its_source_changes(tmp_path, monkeypatch):
     # GIVEN a room with one program
     room = tmp_path / "room"
     room.mkdir()
     (room / "hello.c").write_text("int main(void) { return 7; }\n")
     monkeypatch.setattr(site_build, "source_room", lambda name: room)
-    toolchain = site_build.probe(MPIS[0])
+    toolchain = site_build.probe(mpis.named("mpich-5.0.2").mpicc)
     assert toolchain.soname.startswith("libmpi")
     # WHEN it is built twice, THEN the second time takes the first's file
     first = site_build.build_program("hello", "room", toolchain=toolchain)
@@ -92,14 +89,13 @@ def test_a_program_is_compiled_once_and_again_when_its_source_changes(tmp_path, 
     assert os.spawnv(os.P_WAIT, second, ["hello"]) == 8
 
 
-@needs_mpi
 def test_the_compilers_first_error_is_passed_on(tmp_path, monkeypatch):
     room = tmp_path / "room"
     room.mkdir()
     (room / "bad.c").write_text("int main(void) { return nothing; }\n")
     monkeypatch.setattr(site_build, "source_room", lambda name: room)
     with pytest.raises(RankwiseError, match="could not compile `bad`") as error:
-        site_build.build_program("bad", "room", toolchain=site_build.probe(MPIS[0]))
+        site_build.build_program("bad", "room", toolchain=site_build.probe(mpis.named("mpich-5.0.2").mpicc))
     assert "nothing" in error.value.causes[0]
 
 

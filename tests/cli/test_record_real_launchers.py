@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import mpis
 import pytest
 
 pytestmark = pytest.mark.mpi
@@ -57,9 +58,9 @@ def test_a_singleton_killed_by_a_signal_kills_us_likewise(mpi, compiled, tmp_pat
     assert subprocess.run(recorded, **keywords).returncode == direct.returncode == -11
 
 
+# mpi4py's wheel loads libmpi.so.12 or libmpi.so.40 only.
+@mpis.only(lambda mpi: mpi.flavour != "standard_abi" and mpi.name != "debian-mpich")
 def test_a_python_program_is_recorded(mpi, tmp_path):
-    if mpi.flavour == "standard_abi" or mpi.name == "debian-mpich":
-        pytest.skip("mpi4py's wheel loads libmpi.so.12 or libmpi.so.40 only")
     # GIVEN a program that loads MPI long after it has started
     program = "from mpi4py import MPI; MPI.COMM_WORLD.barrier(); MPI.COMM_WORLD.barrier()"
     library = mpi.mpiexec.parent.parent / "lib"

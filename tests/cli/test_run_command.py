@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import mpis
 import pytest
 from fake_launchers import fake_launcher
 
@@ -45,11 +46,7 @@ def place(tmp_path):
     return run
 
 
-@pytest.fixture
-def own_launcher(mpi):
-    """Passes over an MPI whose launcher another one has as well."""
-    if mpi.flavour == "standard_abi":
-        pytest.skip("the same launcher as with MPICH's own ABI")
+own_launcher = mpis.only(mpis.has_its_own_launcher)
 
 
 @pytest.fixture
@@ -67,7 +64,7 @@ def ours(done):
 
 
 @pytest.mark.parametrize(("placement", "seen"), [("forth", ["0 [0]", "1 [1]"]), ("back", ["0 [1]", "1 [0]"])])
-@pytest.mark.usefixtures("own_launcher")
+@own_launcher
 def test_ranks_are_where_the_placement_says_and_the_status_is_the_programs(rankwise, placement, seen):
     done = rankwise(placement, sys.executable, "-c", SAY, "0")
     assert sorted(done.stdout.splitlines()) == seen
@@ -75,7 +72,7 @@ def test_ranks_are_where_the_placement_says_and_the_status_is_the_programs(rankw
     assert done.returncode == 0
 
 
-@pytest.mark.usefixtures("own_launcher")
+@own_launcher
 def test_ranks_share_a_core_where_the_user_allows_it(rankwise):
     done = rankwise("both", sys.executable, "-c", SAY, "0", options=("--node", NODE, "--share-cores"))
     assert sorted(done.stdout.splitlines()) == ["0 [1]", "1 [1]"], done.stderr
@@ -100,7 +97,7 @@ def test_an_mpi_program_is_placed_recorded_and_verified(mpi, rankwise, compiled,
 
 
 @pytest.mark.mpi
-@pytest.mark.usefixtures("own_launcher")
+@own_launcher
 def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(rankwise, tmp_path):
     # GIVEN a program that undoes its binding before it becomes another
     astray = "import os; os.sched_setaffinity(0, [0, 1]); os.execv('/bin/sh', ['sh', '-c', 'exit 3'])"

@@ -16,9 +16,7 @@ AGAIN = 0.05  # TCP sends again what it takes for lost where a machine is busy
 
 @pytest.mark.parametrize("name", ADDED)
 def test_interfaces_count_messages_headers_and_what_the_library_adds(lab, compiled, name):
-    library = next((each for each in mpis.installed() if each.name == name), None)
-    if library is None:
-        pytest.skip(f"{name} is not installed; run `bash tests/install_mpis.sh .venv/bin`")
+    library = mpis.named(name)
     # WHEN a rank sends messages to another node, and reads the interface's counters before and after
     program = compiled(library, "stream_between_nodes.c")
     done = lab("run", "-n", 2, "--allocation", "cyclic", "--", program, BYTES, COUNT)

@@ -18,16 +18,10 @@ OTHERS = ("mpich-4.3.2", "mpich-5.0.2-standard-abi", "openmpi-4.1.8", "debian-op
 LOOKS_A_SLEEP, NOT_COUNTED = 10, 1000
 
 
-def named(name):
-    """The MPI of this name, if it is at hand."""
-    found = next((each for each in mpis.installed() if each.name == name), None)
-    return found or pytest.skip(f"{name} is not installed")
-
-
 @pytest.fixture(params=[*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def mpi(request):
     """One of each family, and the others the lab takes in `make test-all`."""
-    return named(request.param)
+    return mpis.named(request.param)
 
 
 def polled(stdout):
@@ -84,9 +78,9 @@ def test_the_recorder_sees_each_poll_once_and_polls_that_find_something_do_not_s
 @pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi"])
 def test_polls_in_fortran_sleep(name, compiled):
     # GIVEN a program in Fortran that polls while another rank works for 50 ms
-    mpi = named(name)
+    mpi = mpis.named(name)
     if mpi.mpifort is None:
-        pytest.skip("needs gfortran")
+        pytest.skip("no gfortran; run `bash tests/install_debian_packages.sh`")
     program = compiled(mpi, "polls.f90")
     # WHEN it runs with the lab's library, THEN it does not poll hundreds of thousands of times
     done = mpi.run(2, program, environment={"LD_PRELOAD": preloaded()})

@@ -4,6 +4,7 @@
 import json
 import os
 
+import mpis
 import polars as pl
 import pytest
 
@@ -12,7 +13,13 @@ from rankwise.placement import file
 from rankwise.placement.placement import Placement
 from rankwise.recording import Recording
 
-pytestmark = [pytest.mark.root, pytest.mark.mpi]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.mpi,
+    mpis.only(
+        lambda mpi: mpi.family != "mpich" or mpi.version >= (4, 1)
+    ),  # test_inputs.py: others are refused
+]
 
 # Ethernet, IP and TCP headers are 66 of 1514 bytes; the rest is acknowledgements, headers of MPI, wire-up.
 OVERHEAD, SMALL_BYTES = 1.07, 100_000
@@ -36,14 +43,6 @@ def where(stdout):
     """Rows that the ranks printed: host, ranks on that host, PUs."""
     rows = [line.split() for line in stdout.splitlines() if not line.endswith(" s")]
     return [(row[1], int(row[2]), [int(pu) for pu in row[3:]]) for row in rows]
-
-
-@pytest.fixture
-def mpi(mpi):
-    """Each MPI at hand that the lab takes."""
-    if mpi.family == "mpich" and mpi.version < (4, 1):
-        pytest.skip("the lab refuses MPICH before 4.1, see test_inputs.py")
-    return mpi
 
 
 def test_ranks_are_where_the_placement_says_and_the_interfaces_count_what_they_send(
@@ -150,8 +149,6 @@ def test_a_rank_that_leaves_its_core_is_named(lab, compiled, monkeypatch):
 
 
 def first_of_each_family():
-    import mpis
-
     return [next(m for m in mpis.installed() if m.family == family) for family in ("mpich", "openmpi")]
 
 

@@ -18,7 +18,6 @@ from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Set
 from rankwise.owner import write_owner
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 
-MPICH = mpis.TOP / ".mpi" / "mpich-5.0.2" / "bin" / "mpiexec"
 MACHINE = """
 schema = "rankwise.machine/1"
 name = "a lab, roughly"
@@ -50,9 +49,7 @@ O_s_per_byte = {{ value = 4e-10, obtained = "assumed", source = "none" }}
 
 @pytest.fixture
 def launcher():
-    if not MPICH.exists():
-        pytest.skip("MPICH 5.0.2 is not installed; run `bash tests/install_mpis.sh .venv/bin`")
-    return MPICH
+    return mpis.named("mpich-5.0.2").mpiexec
 
 
 def machine_file(path, nodes=2):

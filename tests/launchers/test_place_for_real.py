@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import mpis
 import pytest
 
 from rankwise.errors import RankwiseError
@@ -36,11 +37,12 @@ def placed(names, *seats, node="package:1 core:2"):
     return Placement.explicit(topology, [(at, [core]) for at, core in seats], names), topology.nodes
 
 
+one_hydra_of_each_version = mpis.only(lambda mpi: mpi.family == "mpich" and mpis.has_its_own_launcher(mpi))
+
+
 @pytest.fixture
 def through_agent(mpi, tmp_path):
     """Function (placement, nodes) -> what the ranks say, sorted; Hydra starts them through the agent."""
-    if mpi.family != "mpich" or mpi.flavour == "standard_abi":
-        pytest.skip("one Hydra of each version")
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
@@ -63,6 +65,7 @@ def through_agent(mpi, tmp_path):
     return run
 
 
+@one_hydra_of_each_version
 def test_hydra_puts_an_irregular_placement_where_it_should(mpi, through_agent):
     seats = [(0, 1), (1, 0), (1, 1), (0, 0), (0, 1), (1, 0)]
     placement, nodes = placed(["hostA", "hostB"], *seats)
@@ -74,6 +77,7 @@ def test_hydra_puts_an_irregular_placement_where_it_should(mpi, through_agent):
     assert through_agent(placement, nodes) == said
 
 
+@one_hydra_of_each_version
 @pytest.mark.parametrize(
     "seats",
     [[(1, 1), (0, 1), (1, 0), (0, 0)], [(0, 1), (0, 0), (1, 1), (1, 0)], [(0, 1), (1, 1), (1, 0), (0, 0)]],
@@ -85,9 +89,8 @@ def test_hydra_of_any_age_deals_regular_placements(seats, through_agent):
     assert through_agent(placement, nodes) == said
 
 
+@mpis.only(lambda mpi: mpi.family == "openmpi" and mpi.version >= (5,))
 def test_openmpi_5_maps_an_irregular_placement_as_it_should(mpi, tmp_path):
-    if mpi.family != "openmpi" or mpi.version < (5,):
-        pytest.skip("only Open MPI 5 can simulate hosts")
     # GIVEN PRRTE's own simulator of two hosts with four cores, whose names it makes
     node = "package:1 core:4 pu:1"
     (tmp_path / "node.xml").write_bytes(hwloc.xml_of_synthetic(node, node))

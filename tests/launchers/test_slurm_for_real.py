@@ -264,9 +264,7 @@ def test_options_that_place_ranks_are_refused(slurm, tmp_path, option):
 
 @pytest.mark.parametrize("options", [[], ["--reorder"]], ids=["placed", "renumbered"])
 def test_programs_of_mpich_are_where_they_should_be(slurm, tmp_path, compiled, options):
-    mpi = next((each for each in mpis.installed() if each.name.startswith("mpich-5")), None)
-    if mpi is None:
-        pytest.skip("no MPICH that srun can start")
+    mpi = mpis.named("mpich-5.0.2")
     save(placed(IRREGULAR)[0], tmp_path / "p.json")
     words = ["srun", "--mpi=pmi2", "-n", "4", *(["-N", "2"] if options else [])]
     # Some of what the program checks hangs with MPICH 5.0.2 and this PMI-2, without Rankwise too.
@@ -283,9 +281,7 @@ LAUNCHES = [("mpich-5.0.2", "pmi2", ["nodeA", "nodeB"]), ("debian-openmpi", "pmi
 @pytest.mark.parametrize("options", [[], ["--trace"]], ids=["profile", "trace"])
 def test_programs_are_recorded_under_srun(slurm, tmp_path, compiled, name, interface, nodes, options):
     # GIVEN a ring of 23 laps over all cores of the nodes
-    mpi = next((each for each in mpis.installed() if each.name == name), None)
-    if mpi is None:
-        pytest.skip(f"no {name}")
+    mpi = mpis.named(name)
     ranks = 2 * len(nodes)
     words = ["srun", f"--mpi={interface}", "-n", ranks, "-w", ",".join(nodes), compiled(mpi, "ring.c"), "23"]
     command = [sys.executable, "-m", "rankwise", "record", "-o", "r.rw", *options, "--", *words]

@@ -62,7 +62,9 @@ def test_every_fortran_call_of_the_chapter_is_seen_once_and_has_the_known_counts
 ):
     needed = CHAPTERS.get(chapter) or NEEDED_BY_FORTRAN.get(chapter)
     if mpi.mpifort is None or (needed and not mpi.has(needed)):
-        pytest.skip("no Fortran bindings" if mpi.mpifort is None else f"this MPI has no {needed}")
+        pytest.skip(
+            "this MPI has no Fortran bindings here" if mpi.mpifort is None else f"this MPI has no {needed}"
+        )
     threads = ("-fopenmp",) if chapter == "threads" else ()
     program = compiled(mpi, f"fortran/{chapter}.f90", "-cpp", *BINDINGS[name], *threads)
     check(mpi, ranks, program, record, tmp_path_factory)

@@ -44,7 +44,7 @@ def test_a_phase_is_traced_whenever_it_comes_and_all_is_counted(mpi, compiled, r
 @pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
 def test_fortran_has_levels(mpi, compiled, record, binding):
     if mpi.mpifort is None:
-        pytest.skip("no Fortran bindings")
+        pytest.skip("this MPI has no Fortran bindings here")
     program = compiled(mpi, "phases.f90", "-cpp", f"-D{binding}")
     recorded = record(mpi, 2, program, environment={"RANKWISE_TRACE": "1", "RANKWISE_PHASE": "3"})
     for thread in recorded.threads:

