@@ -109,9 +109,7 @@ def test_ctrl_c_before_anything_is_measured_is_a_ctrl_c(monkeypatch):
         Measurement(site, effort(True, 1.0)).prepare()
 
 
-@pytest.mark.parametrize(
-    ("shares", "frozen"), [([0.3, 0.1, 0.2], 1), ([0.3, 0.01], 1), ([0.3, 0.2, 0.1], 2)]
-)
+@pytest.mark.parametrize(("shares", "frozen"), [([0.3, 0.1, 0.2], 1), ([0.3, 0.01], 1), ([0.3, 0.2, 0.1], 2)])
 def test_the_measurement_that_others_disturbed_least_is_frozen(validation, monkeypatch, shares, frozen):
     written = measured(monkeypatch, shares)
     validation._measure(RATE, None)

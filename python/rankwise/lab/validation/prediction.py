@@ -61,8 +61,7 @@ def predict_case(
     )
     predictor.run = recorded_run(source, predictor)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
-    predicted = []
-    for name, placement in choose(
+    chosen = choose(
         search,
         predictor.predict,
         options.placements,
@@ -72,7 +71,12 @@ def predict_case(
         )[0],
         screen=predictor.screen_s,
         can_run=can_run,
-    ).items():
+    )
+    if search.interrupted:
+        # The search ends early then, with the best it has found so far.
+        raise KeyboardInterrupt
+    predicted = []
+    for name, placement in chosen.items():
         prediction = predictor.predict_with_interval(placement)
         predicted.append(
             Predicted(

@@ -114,7 +114,7 @@ def check_machine(path: Path, options: Options) -> None:
 
 @dataclass(frozen=True)
 class _Measured:
-    """A lab that was measured: part of all cores' time that others used meanwhile, and the pace, if it could be taken."""
+    """A lab that was measured, part of all cores' time that others used meanwhile, and the pace if it was taken."""
 
     measurement: Measurement
     others: float

@@ -230,9 +230,9 @@ class Run(msgspec.Struct, frozen=True):
     """One measured run: `time_s`, or why there is none.
 
     `other_load` is the part of all cores' time that others used meanwhile, `pace_s` and `compute_s` are what
-    `rankwise.lab.validation.pace` said just before of messages and of computing. `at` is when it began, in seconds since
-    the epoch: runs that are added later may be hours behind the others. Null where it was not begun, and in states of
-    before.
+    `rankwise.lab.validation.pace` said just before of messages and of computing. `at` is when it began, in seconds
+    since the epoch: runs that are added later may be hours behind the others. Null where it was not begun, and in
+    states of before.
     """
 
     case: str
