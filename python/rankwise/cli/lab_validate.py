@@ -268,7 +268,7 @@ def _summary(name: str, summary) -> tuple:
         f"{summary.ordered} of {summary.pairs}",
         _percent(summary.median_error),
         _percent(summary.worst_error, signed=True),
-        f"{summary.covered} of {summary.times}" if summary.covered is not None else None,
+        f"{summary.covered} of {summary.to_cover}" if summary.covered is not None else None,
     )
 
 
