@@ -90,6 +90,20 @@ def placed(kept: Kept, predictor: Predictor) -> Placement:
     return Placement.explicit(predictor.topology, cores)
 
 
+def pack(files: dict[str, bytes]) -> bytes:
+    """An archive of files, without the directories of this machine that recordings name."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path, content in files.items():
+            for place in map(str, (Path(__file__).parents[2], Path.home())):
+                # As long as it was: positions in a recording are counted in bytes.
+                content = content.replace(place.encode(), b"/" + b"x" * (len(place) - 1))
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return lzma.compress(packed.getvalue(), preset=9)
+
+
 def keep(state: State, name: str) -> str:
     """Write the three files of a case without its predictions; returns the name that it is kept under."""
     (case,) = [each for each in state.plan.cases if each.name == name]
@@ -99,13 +113,7 @@ def keep(state: State, name: str) -> str:
     # Topologies of a lab's nodes are in it; where it was made is nobody's business.
     about = json.loads((recording / "recording.json").read_text()) | {"command": [called], "directory": "/"}
     files["recording.json"] = json.dumps(about).encode()
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for path, content in files.items():
-            member = tarfile.TarInfo(path)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    (KEPT / f"{called}.rw.tar.xz").write_bytes(lzma.compress(packed.getvalue(), preset=9))
+    (KEPT / f"{called}.rw.tar.xz").write_bytes(pack(files))
     frozen = state.machine_path(case.setting.rate_bytes_per_s)
     (KEPT / f"{called}.machine.toml").write_bytes(frozen.read_bytes())
     runs = [run for run in state.runs() if run.case == name and run.time_s and not state.disturbed(run)]
