@@ -152,6 +152,7 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
         machine.waiting_share = nb::cast<double>(resources["waiting_share"]);
     if (machine.core_sharing == rankwise::machine::CoreSharing::yield && resources.contains("look_s"))
         machine.look = picoseconds(nb::cast<double>(resources["look_s"]));
+    machine.awake = std::llround(machine.waiting_share * static_cast<double>(machine.look));
     machine.progress = progress;
     machine.handshake = handshake;
     add_resources(machine, resources);

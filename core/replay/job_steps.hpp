@@ -34,7 +34,7 @@ template <class Engine> struct JobSteps {
         Picoseconds &look = e.looks_[processor];
         if (look < e.now_) { // of a wait before
             const Picoseconds waited = (e.now_ - e.processors_[processor].idle_since) % e.machine_.look;
-            if (waited == 0)
+            if (waited <= e.machine_.awake)
                 return false;
             look = e.now_ + e.machine_.look - waited;
             e.at(look, job_ends, op, processor);

@@ -67,6 +67,7 @@ class Cpu:
 class MachineReference:
     def __init__(self, ranks: list[list[Op]], place: Place):
         self.ranks, self.place = ranks, place
+        self.awake = 0  # how long a look of a rank that waits is
         self.ops = [(r, op) for r, own in enumerate(ranks) for op in own]
         first = [sum(map(len, ranks[:r])) for r in range(len(ranks))]
         self.left = [len(op.requires) + len(op.irequires) for _, op in self.ops]
@@ -164,7 +165,7 @@ class MachineReference:
             return False
         if cpu.look < self.now:
             waited = (self.now - cpu.idle_since) % self.place.look
-            if waited == 0:
+            if waited <= self.awake:
                 return False
             cpu.look = self.now + self.place.look - waited
             self.at(cpu.look, Phase.JOB_ENDS, i, "look")

@@ -5,6 +5,7 @@ and the end of each is worked out anew, in fractions. Times are whole picosecond
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -76,6 +77,7 @@ class SharingReference(MachineReference):
         if shared.waiting == "spin":
             place = replace(place, look=0)
         super().__init__([[_in_ps(op) for op in own] for own in ranks], _place_in_ps(place))
+        self.awake = math.floor(float(shared.waiting_share) * self.place.look + 0.5)
         self.running: dict[int, Running] = {}
         self.speed: dict[int, Fraction] = {}
         self.then: dict[int, int] = {}

@@ -101,6 +101,11 @@ def test_looks_begin_anew_with_each_wait():
     # AND what is there at that look is dealt with one after the other
     both = [[Op("send", 1, 2)], [Op("send", 1, 2)], [Op("recv", 1, 0), Op("recv", 1, 1)]]
     assert times(on_machine(both, replace(place([0, 1, 2], EAGER), look=5000)))[2] == 5000 + 2 * 200
+    # AND each look lasts as long as a waiting rank's share of its core says
+    for awake, noticed in ((0.04, 5000), (0.06, 3100)):
+        arguments = model_of(where, [0, 1], "yield")
+        arguments["resources"] |= {"waiting_share": awake}
+        assert times(schedule_of(late).replay_on_machine(**arguments))[1] == noticed + 200
     # AND a rank that never gives its core away looks always
     spinning = schedule_of(late).replay_on_machine(**model_of(where, [0, 1], "spin"))
     assert times(spinning)[1] == 3100 + 200
