@@ -2,7 +2,7 @@
 #ifndef RANKWISE_LAB_LOOK_H
 #define RANKWISE_LAB_LOOK_H
 
-/** @brief This thread has looked for messages: it sleeps if that was the third time (yield.c). */
+/** @brief This thread has looked for messages: it sleeps if that was the sixth time (yield.c). */
 void rw_look_or_sleep(void);
 
 /**

@@ -5,7 +5,7 @@
  * do not get on. So a poll that finds nothing is a look like any other (yield.c).
  *
  * A program that works between its polls is no waiting one, and must not be slowed. A loop that does nothing
- * else comes back within a few microseconds, those of a recorder included; who sleeps after every third look
+ * else comes back within a few microseconds, those of a recorder included; who sleeps after every sixth look
  * pays some 50 us for each. If a poll begins more than 20 us after the last that found nothing, the program
  * has worked (or was not run) meanwhile: what it could have saved is less than the sleep would cost it.
  *

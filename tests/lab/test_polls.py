@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.root, pytest.mark.mpi]
 CALLS = ("Iprobe", "Improbe", "Test", "Testall", "Testany", "Testsome", "Request_get_status")
 QUICK = ("mpich-5.0.2", "openmpi-5.0.11")
 OTHERS = ("mpich-4.3.2", "mpich-5.0.2-standard-abi", "openmpi-4.1.8", "debian-openmpi")
-# A rank sleeps after every third look. A look may not count, because others had the core before it; where all
+# A rank sleeps after every sixth look. A look may not count, because others had the core before it; where all
 # do not count, there are hundreds of thousands.
 LOOKS_A_SLEEP, NOT_COUNTED = 10, 1000
 

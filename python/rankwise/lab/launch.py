@@ -40,7 +40,7 @@ def launch_line(launcher: Launcher, lab: Lab, words: Sequence[str], ranks: int) 
 PRELOADED = "librankwise_lab.so"
 
 # Ranks that wait must give up a core that they share. With these settings MPICH ends each look with a `nanosleep` of
-# 1 ns, Open MPI with `sched_yield`; both are those of lab/yield.c, which sleep after every third. No collectives
+# 1 ns, Open MPI with `sched_yield`; both are those of lab/yield.c, which sleep after every sixth. No collectives
 # through shared flags: they spin without looking up. `ob1` is the point-to-point layer that works between these hosts.
 _PATIENCE = {
     "mpich": {

@@ -18,7 +18,7 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 
 
-# How long a rank that waits sleeps after every third look for messages (timer slack; 50 us otherwise). Seven that sleep
+# How long a rank that waits sleeps after every sixth look for messages (timer slack; 50 us otherwise). Seven that sleep
 # 50 us take half of a core from the eighth, on a cluster nothing; with longer sleeps messages are late.
 _SLEEP_NS = 150_000
 
