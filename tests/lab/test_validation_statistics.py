@@ -293,6 +293,8 @@ def test_a_gain_is_sure_where_the_runs_say_it(state):
     # THEN it saves 0.1 to 0.4 of the first, 17 points of it as predicted
     assert case.gain("blocked") == pytest.approx((0.2, 0.1, 0.4, 0.17))
     assert case.gain("blocked").is_near(0.05) and not case.gain("blocked").is_near(0.02)
+    assert case.gain("blocked").is_possible(0)
+    assert not case.gain("blocked")._replace(predicted=0.04).is_possible(0.05)
     assert not case.gain("blocked").is_sure(0.15) and case.gain("blocked").is_sure(0.21)
     # AND of the other, twice as long, half as much is unsure
     assert case.gain("cyclic").is_sure(0.11)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import Document
-from rankwise.lab.validation.sections import LIBRARIES, gains_of, near, surely_slower, widths
+from rankwise.lab.validation.sections import LIBRARIES, gains_of, near, possible, sure_of, surely_slower, widths
 from rankwise.lab.validation.tables import share, table
 
 _ORDERED, _MEDIAN, _WORST, _COVERED = 0.95, 0.10, 0.25, (0.80, 0.95)
@@ -32,6 +32,8 @@ def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
         ("times in the predicted interval", "80-95 %", _covered),
         ("its width, median", "", lambda of: share(_width(of))),
         ("gains predicted within 5 points", "all", _gains),
+        ("of those that runs say to within 5 points", "", _sure_gains),
+        ("within 5 points of what runs leave open", "", _possible_gains),
         ("optimised placements slower than blocked", "none", _slower),
         ("bytes between nodes not accounted for, at most", "0 %", _rest),
     ]
@@ -131,6 +133,16 @@ def _width(of: Document) -> float | None:
 def _gains(of: Document) -> str:
     found = gains_of(of)
     return _against(f"{near(found)} of {len(found)}", near(found) == len(found))
+
+
+def _sure_gains(of: Document) -> str:
+    found = sure_of(gains_of(of))
+    return f"{near(found)} of {len(found)}"
+
+
+def _possible_gains(of: Document) -> str:
+    found = gains_of(of)
+    return f"{possible(found)} of {len(found)}"
 
 
 def _slower(of: Document) -> str:

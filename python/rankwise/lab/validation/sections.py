@@ -256,7 +256,7 @@ def _gains(document: Document) -> list[str]:
     known = gains_of(document)
     if not known:
         return []
-    sure = [gain for gain in known if gain.is_sure(_GAIN_POINTS)]
+    sure = sure_of(known)
     parts = [[gain for case in document.cases if (gain := case.gain(over))] for over in _SLOWER]
     split = ", ".join(
         f"{near(part)} of {len(part)} over {over}" for over, part in zip(_SLOWER, parts, strict=True)
@@ -286,6 +286,16 @@ def surely_slower(document: Document) -> list[str]:
 def near(gains: Sequence[Gain]) -> int:
     """How many gains are predicted within 5 points."""
     return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
+
+
+def possible(gains: Sequence[Gain]) -> int:
+    """How many gains are predicted within 5 points of what the runs leave open."""
+    return sum(gain.is_possible(_GAIN_POINTS) for gain in gains)
+
+
+def sure_of(gains: Sequence[Gain]) -> list[Gain]:
+    """Gains that the runs themselves say to within 5 points."""
+    return [gain for gain in gains if gain.is_sure(_GAIN_POINTS)]
 
 
 def _gain(case: CaseResult, over: str) -> str:

@@ -97,6 +97,10 @@ class Gain(NamedTuple):
         """Whether it is predicted to within this."""
         return abs(self.measured - self.predicted) <= points
 
+    def is_possible(self, points: float) -> bool:
+        """Whether it is predicted to within this of what the runs leave open."""
+        return self.low - points <= self.predicted <= self.high + points
+
     def is_sure(self, points: float) -> bool:
         """Whether the runs themselves say it to within this, on either side."""
         return max(self.measured - self.low, self.high - self.measured) <= points
