@@ -202,7 +202,7 @@ def test_hpl_with_lookahead_is_predicted_where_no_message_is_eager(mpi, tmp_path
     program = mpi.mpiexec.with_name("xhpl")
     if not program.exists():
         pytest.skip("no xhpl beside mpiexec; tests/install_hpl.sh makes one")
-    text = cases._HPL_INPUT.format(order=600, block=40, rows=2, columns=2)
+    text = cases._HPL_INPUT.format(problems=1, orders=600, block=40, rows=2, columns=2)
     none = "1            lookahead\n0\n"
     assert none in text
     text = text.replace(none, "1            lookahead\n1\n")

@@ -22,7 +22,9 @@ def sent(document: Document) -> list[str]:
         if recorded:
             of_each = f"{own / messages:.0f}" if messages else "unknown"
             numbers = (counted, recorded, frames, startup, own)
-            rows.append((case.name, *(f"{each:,}" for each in numbers), of_each, share(own / recorded, digits=1)))
+            rows.append(
+                (case.name, *(f"{each:,}" for each in numbers), of_each, share(own / recorded, digits=1))
+            )
     if not rows:
         return []
     heads = ("case", "counted", "messages", "headers", "startup", "rest", "a message", "beside")

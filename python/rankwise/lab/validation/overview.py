@@ -10,7 +10,15 @@ import numpy as np
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import Document
-from rankwise.lab.validation.sections import LIBRARIES, gains_of, near, possible, sure_of, surely_slower, widths
+from rankwise.lab.validation.sections import (
+    LIBRARIES,
+    gains_of,
+    near,
+    possible,
+    sure_of,
+    surely_slower,
+    widths,
+)
 from rankwise.lab.validation.tables import share, table
 
 _ORDERED, _MEDIAN, _WORST, _COVERED = 0.95, 0.10, 0.25, (0.80, 0.95)

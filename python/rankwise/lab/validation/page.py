@@ -69,7 +69,8 @@ measured with the MPI that is named below. HPL is compiled of the sources that D
 _WITH_SIMGRID = """SimGrid's replay (`smpirun -replay`) of the same schedules is beside ours: collectives
 are the same messages, latency, overheads and rates come from the same machine file (formats that SimGrid has:
 overheads by size, the eager limit, one latency and bandwidth inside nodes and between them, to which half a sleep of
-ranks that wait is added, its factors for TCP set to 1), and a rank computes at its share of the processors if all did."""
+ranks that wait is added, its factors for TCP set to 1), and a rank computes at its share of the processors if all
+did."""
 _WITHOUT_SIMGRID = f"""SimGrid's replay of the same traces is not beside ours, because
 its `smpirun` was not on PATH when predictions were made, or did not end in time: {HOW_TO_INSTALL}."""
 

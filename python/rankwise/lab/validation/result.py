@@ -211,7 +211,7 @@ def evaluate(state: State) -> Document:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Several validations as one: all their cases; what only one of them has, its options for example, is the first's."""
+    """Several validations as one: all their cases; what only one of them has, as its options, is the first's."""
     compared = {by: [] for by in _PREDICTORS}
     cases = [case for document in documents for case in document.cases]
     for case in cases:
@@ -286,9 +286,7 @@ def _same(predicted: list[Predicted]) -> dict[str, str]:
 
 def _where(placement: PlacementFile) -> tuple:
     numbers: dict[int, int] = {}
-    return tuple(
-        (numbers.setdefault(each.node, len(numbers)), tuple(each.cores)) for each in placement.ranks
-    )
+    return tuple((numbers.setdefault(each.node, len(numbers)), tuple(each.cores)) for each in placement.ranks)
 
 
 def _placements(state: State, case: CasePlan, runs: list[Run], same: dict[str, str]) -> list[PlacementResult]:

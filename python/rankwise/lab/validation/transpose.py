@@ -29,7 +29,9 @@ def main(steps: int, rows: int) -> int:
     right = np.array([np.array_equal(matrix, start + steps)], np.int32)
     world.Allreduce(MPI.IN_PLACE, right, op=MPI.LAND)
     if world.rank == 0:
-        sys.stdout.write(f"transpose ranks={world.size} steps={steps} verified={'yes' if right[0] else 'no'}\n")
+        sys.stdout.write(
+            f"transpose ranks={world.size} steps={steps} verified={'yes' if right[0] else 'no'}\n"
+        )
     return 0 if right[0] else 1
 
 
