@@ -24,7 +24,7 @@ enum { LOOKS = 6, SHORTEST_NS = 1 };
 static int awake;
 
 /* For microbenchmarks (measure/awake.c): ranks that have a core each look for messages all the time, so that
- * the way of a message can be timed; and how long one sleep is. */
+ * the way of a message can be timed; how long one sleep is, and how many looks go before it. */
 __attribute__((visibility("default"))) void rankwise_lab_keep_awake(int on) {
     __atomic_store_n(&awake, on, __ATOMIC_RELAXED);
 }
@@ -32,6 +32,10 @@ __attribute__((visibility("default"))) void rankwise_lab_keep_awake(int on) {
 __attribute__((visibility("default"))) void rankwise_lab_sleep(void) {
     const struct timespec shortest = {0, SHORTEST_NS};
     clock_nanosleep(CLOCK_REALTIME, 0, &shortest, NULL);
+}
+
+__attribute__((visibility("default"))) int rankwise_lab_looks(void) {
+    return LOOKS;
 }
 
 void rw_look_or_sleep(void) {

@@ -49,16 +49,18 @@ static void fill(struct measure_group *group, uint32_t seed) {
 }
 
 static void batch(struct measure_group *group, long messages, double value[MEASURE_VALUES]) {
-    enum { LOOKS = 6 };
-    void (*sleep_once)(void), *found = function("rankwise_lab_sleep");
-    memcpy(&sleep_once, &found, sizeof sleep_once);
-    if (!found)
+    void (*sleep_once)(void), *sleeps = function("rankwise_lab_sleep");
+    int (*looks_a_sleep)(void), *looks = function("rankwise_lab_looks");
+    memcpy(&sleep_once, &sleeps, sizeof sleep_once);
+    memcpy(&looks_a_sleep, &looks, sizeof looks_a_sleep);
+    if (!sleeps || !looks)
         return;
+    const int looked = looks_a_sleep();
     keep_awake(1);
     const double before = measure_now();
     for (long i = 0; i < messages; i++) {
         int flag;
-        for (int look = 0; look < LOOKS; look++)
+        for (int look = 0; look < looked; look++)
             MPI_Iprobe(MPI_ANY_SOURCE, MEASURE_TAG, group->comm, &flag, MPI_STATUS_IGNORE);
         sleep_once();
     }
