@@ -54,7 +54,8 @@ def test_the_page_says_who_suffers():
     assert "computes takes in 50000 frames a second on that core, 20 beside it" in text
     # AND predictions are judged where nothing was fitted
     assert (
-        "At 0 of 3 sizes that nothing was fitted to, the prediction is inside the measured interval." in text
+        "At 0 of 3 sizes whose two cores are apart, and that nothing was fitted to, the prediction is inside the "
+        "measured interval." in text
     )
     assert "| 512 | 0.97 (0.97 - 0.97) | 1.00 (1.00 - 1.00) | yes | 0.97 (0.97 - 0.97) | 1.00 |" in text
     assert max(map(len, text.splitlines())) <= 220
