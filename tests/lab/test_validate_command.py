@@ -11,6 +11,7 @@ import mpis
 import msgspec
 import pytest
 
+from rankwise.errors import RankwiseError
 from rankwise.lab.validation import pace, page
 from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.result import evaluate
@@ -186,7 +187,7 @@ def test_the_page_has_what_came_out(tmp_path):
     assert page.sentence(document, *page.names([document])) in text
     assert (
         "Open MPI, 2 ranks: of 1 pairs of placements that runs tell apart, 100.0 % are ordered rightly (by network "
-        "bytes alone 100.0 %); the median error" in text
+        "bytes alone 100.0 %). The median error" in text
     )
     assert "| pairs that runs tell apart, ordered rightly | 95 % | 1 of 1 (100.0 %) |" in text
     assert "1 of 1 pairs are told apart by their runs; if all placements of a program took the same" in text
@@ -222,6 +223,67 @@ def test_the_page_has_what_came_out(tmp_path):
         assert thrice.read_text().count(f"| {name} | 1 of 1 (100.0 %) |") == 1
     # AND all together are summed up
     assert thrice.read_text().count("* All: of 3 pairs of placements") == 1
+
+
+def finished(directory, code, time_s, rates=None):
+    """A validation of one placement, predicted at 1.1 s by some version of the code."""
+    state = State.create(directory, OPTIONS, {"code": code})
+    predicted = [Predicted("blocked", NOWHERE, 1.1, 0.9, 1.2, 1000, 0.22)]
+    state.plan.cases.append(CasePlan(ONE, "The first", 1.0, predicted=predicted))
+    state.add(Run(ONE.key, "blocked", 0, time_s=time_s))
+    document = evaluate(state)
+    options = msgspec.structs.replace(OPTIONS, rates_bytes_per_s=rates or OPTIONS.rates_bytes_per_s)
+    return msgspec.structs.replace(document, options=options)
+
+
+def test_a_page_is_made_anew_in_part(tmp_path):
+    # GIVEN a page of two validations
+    old, other = finished(tmp_path / "a", "a" * 64, 1.0), finished(tmp_path / "b", "a" * 64, 1.0, (25e6,))
+    page.write(tmp_path / "accuracy.md", [old, other])
+    # WHEN the first is made anew by other code
+    new = finished(tmp_path / "c", "c" * 64, 2.0)
+    documents = page.renewed(page.read_results(tmp_path / "accuracy.json"), [new])
+    # THEN it has the old one's place, and the page says which one other code predicted
+    assert [each.cases[0].placements[0].measured.median_s for each in documents] == [2.0, 1.0]
+    text = page.write(tmp_path / "accuracy.md", documents[::-1])[0].read_text()
+    one, two = page.names(documents)
+    said = f"**Predicted by another version of the code than {one}, or by one that is not known**"
+    assert f"{said}: {two}." in text
+    # AND nothing of the kind where all have one, or several in one validation
+    assert "**Predicted" not in page.write(tmp_path / "same.md", [old, other])[0].read_text()
+    cases = [msgspec.structs.replace(old.cases[0], code=code * 64) for code in "xy"]
+    mixed = msgspec.structs.replace(old, cases=cases)
+    text = page.write(tmp_path / "mixed.md", [mixed])[0].read_text()
+    assert "**Predicted by another version" in text and f"(code `{'x' * 64}`, `{'y' * 64}`)" in text
+    # AND validations of a new kind follow
+    third = msgspec.structs.replace(new, options=msgspec.structs.replace(new.options, ranks=(3,)))
+    assert page.renewed([old, other], [third]) == [old, other, third]
+
+
+def test_the_page_says_how_much_of_the_time_the_network_has(tmp_path):
+    # GIVEN a traced run of 1 s, in which the busiest interface transfers for 0.22 s
+    text = page.write(tmp_path / "a.md", [finished(tmp_path / "a", "", 1.0)])[0].read_text()
+    row = "| network's part of traced runs: below 15, 15-30, 30-40, 40-70, above 70 % | the 2nd and 4th |"
+    assert f"{row} 0, 1, 0, 0, 0 |" in text
+
+
+def test_a_page_and_its_results_are_two_files(tmp_path):
+    # WHEN a page would be written over its own results
+    with pytest.raises(RankwiseError, match="both the page and") as caught:
+        page.check(tmp_path / "accuracy.json", force=True)
+    # THEN it is refused, with a way out
+    assert "-o accuracy.md" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", [None, "[", '[{"schema": "rankwise.validation/1"}]', "{}"])
+def test_results_that_are_none_are_named(tmp_path, text):
+    # GIVEN no results beside a page, or something else
+    path = tmp_path / "accuracy.json"
+    if text is not None:
+        path.write_text(text)
+    # THEN the error says which file
+    with pytest.raises(RankwiseError, match=r"accuracy\.json"):
+        page.read_results(path)
 
 
 def test_the_page_says_how_fast_the_machine_was_during_runs(tmp_path):

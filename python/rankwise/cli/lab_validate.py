@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
     )
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
-    also = "show this finished validation in FILE too; repeatable"
-    parser.add_argument("--also", action="append", default=[], metavar="DIR", help=also)
+    also = "show this validation in FILE too, or those of an earlier FILE.json that are not made anew; repeatable"
+    parser.add_argument("--also", action="append", default=[], metavar="DIR|FILE.json", help=also)
     add_output(parser, "write the page, with its plots and FILE.json beside it", metavar="FILE.md")
     add_json(parser)
 
@@ -81,7 +81,10 @@ def run(args: argparse.Namespace) -> int:
 
     terminal = Terminal(args)
     directory = Path(args.state)
-    others = [State.resume(Path(each)) for each in args.also]
+    also = [
+        page.read_results(Path(each)) if each.endswith(".json") else State.resume(Path(each))
+        for each in args.also
+    ]
     if args.output:
         page.check(Path(args.output), args.force)
     if args.resume:
@@ -94,20 +97,24 @@ def run(args: argparse.Namespace) -> int:
             session.check_machine(Path(args.machine), options)
         state = State.create(directory, options, session.context())
     if args.tolerate is not None:
-        for each in (state, *others):
-            each.tolerated = args.tolerate
+        for each in (state, *also):
+            if isinstance(each, State):
+                each.tolerated = args.tolerate
     remove_dead()
     remove_orphans()
     if args.machine and args.resume:
         state.check_machine(state.plan.options.rates_bytes_per_s[0], Path(args.machine))
     finished = evaluate(state).complete or _go_on(args, terminal, state)
-    document = evaluate(state)
+
+    def result_of(state: State) -> Document:
+        return msgspec.structs.replace(evaluate(state), processors=of_all(state))
+
+    document = result_of(state)
     state.write_result(document)
     if args.output and document.cases:
-        shown = [
-            msgspec.structs.replace(evaluate(each), processors=of_all(each)) for each in (state, *others)
-        ]
-        for path in page.write(Path(args.output), shown):
+        shown = [document, *(result_of(each) for each in also if isinstance(each, State))]
+        earlier = [each for results in also if not isinstance(results, State) for each in results]
+        for path in page.write(Path(args.output), page.renewed(earlier, shown)):
             terminal.wrote(path)
     _tell(terminal, document)
     if not finished:

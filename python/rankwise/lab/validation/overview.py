@@ -9,18 +9,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.result import Document
+from rankwise.lab.validation.result import TRACED, Document
 from rankwise.lab.validation.sections import (
     LIBRARIES,
+    by_chance,
     gains_of,
     near,
     possible,
+    recorded_share,
+    slower,
     sure_of,
     surely_slower,
     widths,
 )
 from rankwise.lab.validation.tables import share, table
 
+# Of the traced run, in which the busiest interface transfers: aimed at are the second and the fourth.
+_BOUNDS = (0.15, 0.30, 0.40, 0.70)
+_PARTS = "below 15, 15-30, 30-40, 40-70, above 70 %"
 _ORDERED, _MEDIAN, _WORST, _COVERED = 0.95, 0.10, 0.25, (0.80, 0.95)
 
 
@@ -31,6 +37,7 @@ def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
         ("pairs that runs tell apart, ordered rightly", "95 %", _ours),
         ("by network bytes alone", "", lambda of: _ordered(of, "bytes_only")),
         ("by SimGrid", "", lambda of: _ordered(of, "simgrid")),
+        ("pairs that chance would tell apart", "", _chance),
         ("median error", "10 %", lambda of: _median(of, "predicted_s", _MEDIAN)),
         ("scaled by the traced run", "", lambda of: _median(of, "scaled_s")),
         ("by network bytes alone", "", lambda of: _median(of, "bytes_only_s")),
@@ -42,8 +49,10 @@ def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
         ("gains predicted within 5 points", "all", _gains),
         ("of those that runs say to within 5 points", "", _sure_gains),
         ("within 5 points of what runs leave open", "", _possible_gains),
-        ("optimised placements slower than blocked", "none", _slower),
+        ("optimised placements slower than blocked, by the intervals of both", "none", _surely_slower),
+        ("by the medians", "", _slower),
         ("bytes between nodes not accounted for, at most", "0 %", _rest),
+        (f"network's part of traced runs: {_PARTS}", "the 2nd and 4th", _network),
     ]
     return table(
         ("", "aim", *names), [(what, aim, *(cell(each) for each in documents)) for what, aim, cell in rows]
@@ -153,10 +162,26 @@ def _possible_gains(of: Document) -> str:
     return f"{possible(found)} of {len(found)}"
 
 
-def _slower(of: Document) -> str:
+def _surely_slower(of: Document) -> str:
     found = surely_slower(of)
-    cases = sum(case.gain("blocked") is not None for case in of.cases)
-    return _against(f"{len(found)} of {cases}", not found)
+    return _against(f"{len(found)} of {len(gains_of(of, TRACED))}", not found)
+
+
+def _slower(of: Document) -> str:
+    found = gains_of(of, TRACED)
+    return f"{len(slower(found))} of {len(found)}"
+
+
+def _chance(of: Document) -> str:
+    pairs, chance = by_chance(of)
+    return "none" if chance is None else f"{chance:.0f} of {pairs}"
+
+
+def _network(of: Document) -> str:
+    known = [part for case in of.cases if (part := recorded_share(case)) is not None]
+    counts = np.bincount(np.searchsorted(_BOUNDS, known, side="right"), minlength=len(_BOUNDS) + 1)
+    inside = counts[1] + counts[3]
+    return _against(", ".join(map(str, counts)), inside == len(known))
 
 
 def _rest(of: Document) -> str:

@@ -15,8 +15,16 @@ from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.lab.validation.overview import each_validation, not_run, overview
 from rankwise.lab.validation.plots import draw
-from rankwise.lab.validation.result import SCHEMA, CaseResult, Document, joined
-from rankwise.lab.validation.sections import LIBRARIES, gains_of, near, section, single_cases, surely_slower
+from rankwise.lab.validation.result import SCHEMA, TRACED, CaseResult, Document, joined
+from rankwise.lab.validation.sections import (
+    LIBRARIES,
+    gains_of,
+    near,
+    section,
+    single_cases,
+    slower,
+    surely_slower,
+)
 from rankwise.lab.validation.simgrid import HOW_TO_INSTALL
 from rankwise.lab.validation.tables import share
 
@@ -156,6 +164,11 @@ def check(path: Path, force: bool) -> None:
             f"`{path}` cannot be written", "name a file with `-o`, for example `-o accuracy.md`"
         )
     results = path.with_suffix(".json")
+    if results == path:
+        raise RankwiseError(
+            f"`{path}` would be both the page and, beside it, its results",
+            "name the page, for example `-o accuracy.md`: its results are written as accuracy.json",
+        )
     for there, mark in ((path, MARK), (results, f'[\n{{"schema":"{SCHEMA}"')):
         if there.exists() and not force and mark not in there.read_text(encoding="utf-8", errors="replace"):
             raise RankwiseError(f"`{there}` exists and is not of such a page", "add `--force` to replace it")
@@ -187,8 +200,38 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
 
 
 def read_results(path: Path) -> list[Document]:
-    """What a page was made of, from the file beside it."""
-    return msgspec.json.decode(path.read_bytes(), type=list[Document])
+    """What a page was made of, from the file beside it.
+
+    Raises:
+        RankwiseError: There is none, or it is no such file.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Document])
+    except OSError as error:
+        raise RankwiseError(
+            f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
+            "name the FILE.json that lies beside a page",
+        ) from None
+    except msgspec.DecodeError as error:
+        reason = str(error)[0].lower() + str(error)[1:]
+        raise RankwiseError(f"`{path}`: {reason}", "name the FILE.json that lies beside a page") from None
+
+
+def renewed(earlier: Sequence[Document], documents: Sequence[Document]) -> list[Document]:
+    """Validations of an earlier page, those that were made anew in their place, and new kinds after them.
+
+    One is anew if MPI, ranks, rates and programs are the same.
+    """
+    new = {_kind(each): each for each in documents}
+    out = [new.pop(_kind(each), each) for each in earlier]
+    return out + [each for each in documents if _kind(each) in new]
+
+
+def _kind(document: Document) -> tuple:
+    options = document.options
+    return options.mpi, *(
+        frozenset(each) for each in (options.ranks, options.rates_bytes_per_s, options.programs)
+    )
 
 
 def render(stem: str, documents: Sequence[Document]) -> tuple[str, dict[str, list[CaseResult]]]:
@@ -219,7 +262,7 @@ def render(stem: str, documents: Sequence[Document]) -> tuple[str, dict[str, lis
         results=f"{stem}.json",
         overview="\n".join(overview(list(groups.values()), list(groups))),
         each="\n".join(["", *each_validation(documents, called), ""]) if len(documents) > 1 else "",
-        left=f"Not run: {'; '.join(missing)}.\n\n" if missing else "",
+        left=_versions(documents, called) + (f"Not run: {'; '.join(missing)}.\n\n" if missing else ""),
         shortest=min(recorded, default=0.0),
         longest=max(recorded, default=0.0),
         simgrid=_WITH_SIMGRID if any(each.simgrid for each in documents) else _WITHOUT_SIMGRID,
@@ -274,31 +317,46 @@ def sentence(document: Document, name: str) -> str:
     quiet = "" if document.tolerated_load <= TOLERATED else ", on a machine that others used meanwhile"
     ordered = (
         f"of {found.pairs} pairs of placements that runs tell apart, {share(found.ordered_share, digits=1)} are "
-        f"ordered rightly{_beside(document)}"
+        f"ordered rightly{_beside(document, 'ordered_share', digits=1)}"
         if found.pairs
         else "runs tell no pairs of placements apart"
     )
     unfinished = "" if document.complete else " (not all planned runs were made)"
-    failed = f"; {len(document.failures)} runs failed" if document.failures else ""
-    covered = share(found.covered_share)
+    failed = f" {len(document.failures)} runs failed." if document.failures else ""
     return (
-        f"{name}{unfinished}: {ordered}; the median error of the predicted time is {share(found.median_error)}, the "
-        f"worst {share(found.worst_error, '+')}; {covered} of the measured times lie in the predicted "
-        f"interval{quiet}{_gains(document)}{failed}."
+        f"{name}{unfinished}: {ordered}. The median error of the predicted time is {share(found.median_error)}"
+        f"{_beside(document, 'median_error')}, the worst {share(found.worst_error, '+')}; {share(found.covered_share)} "
+        f"of the measured times lie in the predicted interval{quiet}.{_gains(document)}{failed}"
     )
 
 
-def _beside(document: Document) -> str:
-    """How the predictors that are beside ours order the same pairs."""
-    said = [f"by network bytes alone {share(document.bytes_only.ordered_share, digits=1)}"]
+def _beside(document: Document, key: str, digits: int = 0) -> str:
+    """What the predictors that are beside ours come to with the same runs."""
+    said = [f"by network bytes alone {share(getattr(document.bytes_only, key), digits=digits)}"]
     if document.simgrid and document.simgrid.pairs:
-        said.append(f"by SimGrid {share(document.simgrid.ordered_share, digits=1)}")
+        said.append(f"by SimGrid {share(getattr(document.simgrid, key), digits=digits)}")
     return f" ({', '.join(said)})"
 
 
 def _gains(document: Document) -> str:
-    gains, slower = gains_of(document), surely_slower(document)
+    gains, over_traced = gains_of(document), gains_of(document, TRACED)
     if not gains:
         return ""
-    more = f", and in {len(slower)} cases it is slower than blocked" if slower else ""
-    return f"; {near(gains)} of {len(gains)} gains of the optimised placement are predicted within 5 points{more}"
+    return (
+        f" {near(gains)} of {len(gains)} gains of the optimised placement are predicted within 5 points; it is slower "
+        f"than blocked in {len(slower(over_traced))} of {len(over_traced)} cases, by the intervals of both in "
+        f"{len(surely_slower(document))}."
+    )
+
+
+def _versions(documents: Sequence[Document], called: Sequence[str]) -> str:
+    """Which validations were predicted by another version of the code than the last one of which it is known."""
+    known = [
+        (code, name) for each, name in zip(documents, called, strict=True) for code in each.codes if code
+    ]
+    if not known:
+        return ""
+    last, its_name = known[-1]
+    other = [name for each, name in zip(documents, called, strict=True) if set(each.codes) - {last}]
+    what = f"Predicted by another version of the code than {its_name}, or by one that is not known"
+    return f"**{what}**: {'; '.join(other)}.\n\n" if other else ""

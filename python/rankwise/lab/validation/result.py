@@ -71,7 +71,7 @@ class Twin(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """`rankwise.lab.validation.statistics.Agreement` with its shares."""
+    """`rankwise.lab.validation.statistics.Agreement` with its shares; `to_cover` is what `covered` is out of."""
 
     pairs: int
     ordered: int
@@ -90,7 +90,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     `recorded_others` is the part of all cores' time that others used during the traced run. `slowness` is how many
     times as long as while the machine was measured a fixed exercise with messages took before the runs (their median),
     `compute_slowness` how many times as long as at the traced run one that computes took; null where unknown.
-    `not_monitored` says why Open MPI's component counted nothing.
+    `not_monitored` says why Open MPI's component counted nothing. `code` is the SHA-256 of the code that predicted, of
+    which one that was resumed may have several; empty where that is known of the whole validation only.
     """
 
     name: str
@@ -110,6 +111,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     slowness: float | None = None
     compute_slowness: float | None = None
     not_monitored: str = ""
+    code: str = ""
 
     @property
     def distinct(self) -> list[PlacementResult]:
@@ -134,7 +136,8 @@ class Document(msgspec.Struct, frozen=True):
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count, and
     `measured_others` while the machine was measured, by rate; none where that is not known; `left_out` is what that
     measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
-    `unanswered` counts placements of which it alone says nothing. `processors` is of traced runs, for the page.
+    `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
+    `processors` is what the traced runs used; `evaluate` leaves it empty.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -156,6 +159,12 @@ class Document(msgspec.Struct, frozen=True):
     unanswered: int = 0
     twins: list[Twin] = []
     processors: list[Processors] = []
+
+    @property
+    def codes(self) -> list[str]:
+        """SHA-256 of each version of the code that predicted; one is empty where that is not known."""
+        known = str(self.context.get("code", ""))
+        return list(dict.fromkeys(case.code or known for case in self.cases if case.placements))
 
 
 def evaluate(state: State) -> Document:
@@ -187,6 +196,7 @@ def evaluate(state: State) -> Document:
                 slowness=_median_of(map(state.slowness, own)),
                 compute_slowness=_median_of(map(state.compute_slowness, own)),
                 not_monitored=without_directories(case.not_monitored),
+                code=case.code,
             )
         )
     asked = [each for case in results for each in case.distinct]

@@ -110,7 +110,7 @@ def _summaries(document: Document) -> list[str]:
             case.setting.program,
             str(case.setting.ranks),
             show_rate(case.setting.rate_bytes_per_s),
-            _recorded_share(case),
+            share(recorded_share(case)),
             *_agreement(case, bool(document.simgrid)),
             *([_ratio(case.slowness), _ratio(case.compute_slowness)] if paced else ()),
         )
@@ -161,17 +161,21 @@ def _no_time(document: Document, rate: str) -> str:
 
 
 def _code(document: Document) -> str:
-    said = document.context.get("code")
-    return f" (code `{said}`)" if said else ""
+    """What predicted: several versions if the command was another one when it was resumed."""
+    known = [f"`{each}`" for each in document.codes if each]
+    return f" (code {', '.join(known)})" if known else ""
 
 
-def _by_chance(document: Document) -> list[str]:
-    """How many pairs runs would tell apart if there were nothing to tell."""
+def by_chance(document: Document) -> tuple[int, float | None]:
+    """All pairs, and how many of them runs would tell apart if there were nothing to tell; `None`: not known."""
     counts = [
         [len(each.measured.times_s) for each in case.distinct if each.measured] for case in document.cases
     ]
-    pairs = sum(len(each) * (len(each) - 1) // 2 for each in counts)
-    chance = apart_by_chance(counts)
+    return sum(len(each) * (len(each) - 1) // 2 for each in counts), apart_by_chance(counts)
+
+
+def _by_chance(document: Document) -> list[str]:
+    pairs, chance = by_chance(document)
     if not pairs or chance is None:
         return []
     return [
@@ -235,19 +239,20 @@ def _width(of: CaseResult | Document) -> float | None:
     return float(np.median(found)) if found else None
 
 
-def _recorded_share(case: CaseResult) -> str:
+def recorded_share(case: CaseResult) -> float | None:
+    """The part of the traced run's time in which the busiest interface transfers."""
     recorded = next((each for each in case.placements if each.name == TRACED), None)
     if recorded is None or not case.recorded_s:
-        return share(None)
-    return share(recorded.network_share * recorded.predicted_s / case.recorded_s)
+        return None
+    return recorded.network_share * recorded.predicted_s / case.recorded_s
 
 
 _SLOWER = (TRACED, "cyclic", "worst")
 
 
-def gains_of(document: Document) -> list[Gain]:
+def gains_of(document: Document, *over: str) -> list[Gain]:
     """What the optimised placement saves of the time of others, where both were measured and are not the same."""
-    gains = (case.gain(over) for case in document.cases for over in _SLOWER)
+    gains = (case.gain(other) for case in document.cases for other in over or _SLOWER)
     return [gain for gain in gains if gain]
 
 
@@ -281,6 +286,11 @@ def _gains(document: Document) -> list[str]:
 def surely_slower(document: Document) -> list[str]:
     """Cases whose optimised placement is slower than the traced one, by the intervals of both times."""
     return [case.name for case in document.cases if (gain := case.gain(TRACED)) and gain.high < 0]
+
+
+def slower(gains: Sequence[Gain]) -> list[Gain]:
+    """Gains that are losses, by the medians."""
+    return [gain for gain in gains if gain.measured < 0]
 
 
 def near(gains: Sequence[Gain]) -> int:

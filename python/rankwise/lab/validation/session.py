@@ -77,13 +77,13 @@ def context() -> dict[str, str | int]:
     """What the numbers were obtained with, besides what the machine file says."""
     return {
         "rankwise": rankwise.__version__,
-        "code": _code(),
+        "code": predicting_code(),
         "kernel": platform.release(),
         "machine": platform.machine(),
     }
 
 
-def _code() -> str:
+def predicting_code() -> str:
     """SHA-256 of what predicts, the replay and the compiled module; empty where their files cannot be read."""
     digest = hashlib.sha256()
     try:
@@ -268,7 +268,7 @@ class Validation:
             known = predict_case(
                 self.state, known, counted, lambda where: self._can_run(lab, case, where), startup
             )
-            known = self._monitor(lab, known, case)
+            known = msgspec.structs.replace(self._monitor(lab, known, case), code=predicting_code())
             self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
             known = msgspec.structs.replace(known, failure=str(error))

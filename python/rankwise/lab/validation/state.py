@@ -179,6 +179,7 @@ class CasePlan(msgspec.Struct, frozen=True):
             states of before.
         recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
         compute_s: Of `rankwise.lab.validation.pace`, before and after the traced run; null in states of before.
+        code: SHA-256 of the code that predicted; empty in states of before, where it is that of the plan's context.
     """
 
     setting: Setting
@@ -193,6 +194,7 @@ class CasePlan(msgspec.Struct, frozen=True):
     recorded_others: float | None = None
     compute_s: float | None = None
     not_monitored: str = ""
+    code: str = ""
 
     @property
     def name(self) -> str:
