@@ -121,7 +121,8 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
-        waiting_share: Cores: what a rank that waits and yields takes of it all the same, to look for messages.
+        waiting_share: Cores: what a rank that waits and yields takes of it all the same, to look for messages; times
+            `look_s` it is how long one look lasts.
         look_s: Cores: how often such a rank looks; 0 if left out, as if it looked all the time.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
