@@ -258,6 +258,8 @@ def test_a_page_is_made_anew_in_part(tmp_path):
     # AND validations of a new kind follow
     third = msgspec.structs.replace(new, options=msgspec.structs.replace(new.options, ranks=(3,)))
     assert page.renewed([old, other], [third]) == [old, other, third]
+    # AND two of one kind are both shown, in the place of those before
+    assert page.renewed([old, other, old], [new, new]) == [new, new, other]
 
 
 def test_the_page_says_how_much_of_the_time_the_network_has(tmp_path):

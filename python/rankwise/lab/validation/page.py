@@ -222,9 +222,13 @@ def renewed(earlier: Sequence[Document], documents: Sequence[Document]) -> list[
 
     One is anew if MPI, ranks, rates and programs are the same.
     """
-    new = {_kind(each): each for each in documents}
-    out = [new.pop(_kind(each), each) for each in earlier]
-    return out + [each for each in documents if _kind(each) in new]
+    new: dict[tuple, list[Document]] = {}
+    for each in documents:
+        new.setdefault(_kind(each), []).append(each)
+    kinds, out = set(new), []
+    for each in earlier:
+        out += new.pop(_kind(each), []) if _kind(each) in kinds else [each]
+    return out + [each for alike in new.values() for each in alike]
 
 
 def _kind(document: Document) -> tuple:
