@@ -190,6 +190,21 @@ def test_a_case_fails_whose_startup_cannot_be_counted(validation, monkeypatch):
     assert case.predicted == []
 
 
+def test_which_code_predicted_a_case_is_kept_with_it(validation, monkeypatch):
+    # GIVEN a validation that is resumed by another version of the code
+    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(1.0, 0.0, 2.0), []))
+    monkeypatch.setattr(session.Validation, "_startup", lambda *_: [])
+    monkeypatch.setattr(session, "predict_case", lambda state, known, *_: known)
+    monkeypatch.setattr(session.Validation, "_monitor", lambda self, lab, known, case: known)
+    monkeypatch.setattr(session, "predicting_code", lambda: "b" * 64)
+    # WHEN a case is predicted
+    validation._record_and_predict(None, ONE, CASE)
+    # THEN it has the version that did it, not the one it began with
+    state = State.resume(validation.state.directory)
+    assert state.plan.cases[0].failure == ""
+    assert state.plan.cases[0].code == "b" * 64 != state.plan.context.get("code")
+
+
 def test_when_a_run_began_is_kept_with_it(validation, monkeypatch):
     # GIVEN runs of which those of `worst` fail
     def run_case(*_):
