@@ -37,10 +37,16 @@ def main(argv: list[str]) -> int:
     needs_child = syscalls.enter(pids[words[0]])
     os.chdir(directory)
     command = words[1:] if how == "exec" else ["/bin/sh", "-c", " ".join(words[1:])]
+    # The front end's launchers must enter the nodes, which takes rights; what runs on a node has none.
+    is_node = words[0] != lab["front"]["host"]
     if not needs_child:
+        if is_node:
+            syscalls.give_up_rights()
         os.execvp(command[0], command)
     child = os.fork()
     if child == 0:
+        if is_node:
+            syscalls.give_up_rights()
         # A launcher that dies takes its remote daemons along, as a broken ssh connection would.
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGTERM)
         os.execvp(command[0], command)

@@ -17,8 +17,10 @@ import fcntl
 import os
 import socket
 import struct
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyroute2 import IPRoute
 
@@ -116,8 +118,13 @@ def steer_receiving(pid: int, host_pu: int) -> str | None:
     words, bit = divmod(host_pu, 32)
     mask = ",".join([f"{1 << bit:x}", *["00000000"] * words])
     try:
-        with open(f"/proc/{pid}/root/sys/class/net/{DATA_INTERFACE}/queues/rx-0/rps_cpus", "w") as file:
-            file.write(mask)
+        # The node's own /sys is read-only; one that is mounted inside its network shows its interfaces, too.
+        with inside_network_of(pid), tempfile.TemporaryDirectory() as aside:
+            syscalls.mount("sysfs", aside, "sysfs", syscalls.MS_NOSUID | syscalls.MS_NODEV)
+            try:
+                Path(aside, "class", "net", DATA_INTERFACE, "queues", "rx-0", "rps_cpus").write_text(mask)
+            finally:
+                syscalls.unmount(aside)
     except OSError as error:
         return f"receive packet steering: {error.strerror}"
     return None

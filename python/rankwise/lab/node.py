@@ -6,9 +6,19 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from pathlib import Path
 from typing import NoReturn
 
 from rankwise.lab import syscalls
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
 
 
 def hold_node(host: str, lifeline: int, ready: int) -> NoReturn:
@@ -32,11 +42,40 @@ def hold_node(host: str, lifeline: int, ready: int) -> NoReturn:
 
 
 def mount_own_files() -> None:
-    """Shared memory, processes and network devices of this node only; all other files are the host's."""
+    """Devices, shared memory, processes and network devices of this node only; all other files are the host's.
+
+    What the kernel is set up with is read-only: files of /proc and /sys are open to the user 0 without any right.
+    """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    mount_shared_memory()
+    mount_devices()
     syscalls.mount("proc", "/proc", "proc", syscalls.MS_NOSUID | syscalls.MS_NODEV)
     mount_network_devices()
+    syscalls.make_read_only("/sys")
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() and not entry.is_symlink() and _may_be_written(entry):
+            syscalls.make_read_only(entry.path)
+
+
+def _may_be_written(entry: os.DirEntry) -> bool:
+    return entry.is_dir() or bool(entry.stat().st_mode & 0o222)
+
+
+def mount_devices() -> None:
+    """A /dev without disks, memory, terminals of others or anything else of the host but what programs need."""
+    with tempfile.TemporaryDirectory() as aside:
+        syscalls.mount("/dev", aside, None, syscalls.MS_BIND | syscalls.MS_REC)
+        syscalls.mount("tmpfs", "/dev", "tmpfs", syscalls.MS_NOSUID, "mode=755")
+        for device in _DEVICES:
+            Path("/dev", device).touch()
+            syscalls.mount(f"{aside}/{device}", f"/dev/{device}", None, syscalls.MS_BIND)
+        syscalls.unmount(aside)
+    for name, target in _LINKS.items():
+        os.symlink(target, f"/dev/{name}")
+    for name in ("pts", "shm"):
+        os.mkdir(f"/dev/{name}")
+    flags = syscalls.MS_NOSUID | syscalls.MS_NOEXEC
+    syscalls.mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+    mount_shared_memory()
 
 
 def mount_shared_memory() -> None:
