@@ -146,6 +146,19 @@ def installed() -> list[Mpi]:
     return found
 
 
+def runs_in_a_lab(mpi: Mpi) -> bool:
+    """Whether the lab takes it: `rankwise lab run` refuses MPICH 4.0, whose ranks spin and hang (docs/lab.md)."""
+    return mpi.family != "mpich" or mpi.version >= (4, 1)
+
+
+def first(family: str, which: Callable[[Mpi], bool] = lambda _: True) -> Mpi:
+    """The first MPI at hand of a family that can do what is tested; wheels, which `make test` installs, come first."""
+    found = next((mpi for mpi in installed() if mpi.family == family and which(mpi)), None)
+    if found is None:
+        pytest.fail(f"no {family} at hand that can do this; run `bash tests/install_mpis.sh .venv/bin`")
+    return found
+
+
 def named(name: str) -> Mpi:
     """The MPI of this name: `make test` installs the wheels, so that one of them is missing is a failure."""
     found = next((mpi for mpi in installed() if mpi.name == name), None)

@@ -22,7 +22,7 @@ RATE = 12.5e6
 @pytest.fixture(scope="module", params=["mpich", "openmpi"])
 def measured(request, lab, tmp_path_factory):
     """The machine file of a short measurement, and its samples."""
-    mpi = next(each for each in mpis.installed() if each.family == request.param)
+    mpi = mpis.first(request.param, mpis.runs_in_a_lab)
     path = tmp_path_factory.mktemp("measured") / "lab.machine.toml"
     done = subprocess.run(
         [

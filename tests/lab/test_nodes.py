@@ -206,3 +206,25 @@ def test_bad_input_is_answered_in_one_sentence_with_a_hint(lab, words, sentence)
     assert answer.stdout == ""
     assert answer.stderr.startswith(sentence + "\nhint: ")
     assert answer.returncode == (127 if "./missing" in words else status)
+
+
+def test_a_damaged_lab_json_is_named_and_the_lab_can_still_be_taken_down(line):
+    # GIVEN a lab whose state was cut short
+    assert line("up", "--nodes", 2, "--cores", 1).returncode == 0
+    pids = [node["pid"] for node in line.state()["nodes"]]
+    path = line.directory / "rankwise" / "labs" / "lab" / "lab.json"
+    for damage in (path.read_text()[:100], "{}", "[1]", "\xff"):
+        path.write_text(damage, encoding="latin-1")
+        # WHEN a command asks for it, THEN the error names the file and a way out
+        said = line("run", "--", "true")
+        assert said.returncode == 125
+        assert said.stderr == (
+            f"error: `{path}`, which says what lab `lab` is, is damaged\n\n"
+            "hint: `rankwise lab down`, then bring it up again\n"
+        )
+    # AND it goes down with all its nodes
+    down = line("down")
+    assert (down.returncode, down.stdout) == (0, "lab `lab` is down\n")
+    assert wait_until(lambda: all(has_ended(pid) for pid in pids))
+    assert not path.parent.exists()
+    assert "next:" not in down.stderr

@@ -77,6 +77,8 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
+    from rankwise.cli.record import add_what
+
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="default one for each core of the lab")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--placement", metavar="FILE", help="a placement file")
@@ -85,7 +87,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--mpi", choices=("mpich", "openmpi"), help="whose mpiexec, where the program does not tell"
     )
     parser.add_argument("--record", metavar="DIR", help="record the run")
-    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    add_what(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write placement and counters as JSON")
     parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
 
@@ -212,7 +214,6 @@ def _down(args: argparse.Namespace) -> int:
         return 0
     take_down(args.name)
     terminal.result(f"lab `{args.name}` is down")
-    terminal.next("rankwise lab up --nodes 4 --cores 4 --rate 100mbit")
     return 0
 
 

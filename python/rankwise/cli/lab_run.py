@@ -13,6 +13,7 @@ from rankwise.whole_files import check_free
 
 if TYPE_CHECKING:
     from rankwise.lab.run import LabRun, RunResult
+    from rankwise.record.library import What
 
 SCHEMA = "rankwise.lab-run/1"
 _NODES_SHOWN = 8
@@ -27,13 +28,16 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.lab.run import run as run_plainly
     from rankwise.launchers.execute import pass_on
 
+    what = _what(args)
     prepared = _prepare(args, state)
     if args.record:
-        session, result = run_recorded(prepared, Path(args.record), args.trace, args.force)
+        session, result = run_recorded(
+            prepared, Path(args.record), what, args.force, _options(args, prepared)
+        )
         lines = _traffic(result) + tell(session, result.ended, args.quiet)
     else:
         result = run_plainly(prepared)
-        lines = [*_traffic(result), "next: add `--record app.rw` to keep what its ranks said to whom"]
+        lines = _traffic(result)
     if args.output:
         _write(args.output, prepared, result)
     where = args.placement or args.allocation
@@ -53,11 +57,6 @@ def _prepare(args: argparse.Namespace, state) -> LabRun:
         raise RankwiseError(
             "no program to run in the lab", hint="put it after `--`: `rankwise lab run -- ./app`"
         )
-    if args.trace and not args.record:
-        raise RankwiseError(
-            "`--trace` needs a recording to be kept in",
-            hint="add `--record DIR`, for example `--record app.rw`",
-        )
     if args.output:
         check_free(args.output, args.force)
     state.remove_dead()
@@ -67,6 +66,28 @@ def _prepare(args: argparse.Namespace, state) -> LabRun:
     else:
         placement = place(lab, args.ranks, args.allocation)
     return prepare(lab, args.command, placement, args.mpi)
+
+
+def _what(args: argparse.Namespace) -> What:
+    from rankwise.cli.record import what_of
+
+    asked = [
+        option
+        for option in ("--trace", "--counts", "--exact-times", "--trace-calls", "--phase", "--callsites")
+        if getattr(args, option[2:].replace("-", "_")) not in (False, None)
+    ]
+    if asked and not args.record and args.command:
+        raise RankwiseError(
+            f"`{asked[0]}` needs a recording to be kept in",
+            hint="add `--record DIR`, for example `--record app.rw`",
+        )
+    return what_of(args)
+
+
+def _options(args: argparse.Namespace, prepared: LabRun) -> list[str]:
+    """What the recording says of how it was started: enough to run it again."""
+    where = ["--placement", args.placement] if args.placement else ["--allocation", args.allocation]
+    return ["-n", str(prepared.placement.ranks), *where, *(["--mpi", args.mpi] if args.mpi else [])]
 
 
 def _traffic(result: RunResult) -> list[str]:

@@ -25,6 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(
         parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
     )
+    add_what(parser)
+    parser.add_argument(
+        "--link",
+        action="store_true",
+        help="print what a program that MPI is linked into is linked with, and stop",
+    )
+    flavours = ("mpich", "openmpi", "standard_abi")
+    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
+
+
+def add_what(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is kept of a run; `what_of` reads them."""
     times = parser.add_mutually_exclusive_group()
     times.add_argument("--trace", action="store_true", help="keep every call in program order too")
     times.add_argument("--counts", action="store_true", help="only count calls, without timing them")
@@ -42,13 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="trace only between MPI_Pcontrol(1, NAME) and (-1, NAME); a number: from this level to another one",
     )
     parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
-    parser.add_argument(
-        "--link",
-        action="store_true",
-        help="print what a program that MPI is linked into is linked with, and stop",
-    )
-    flavours = ("mpich", "openmpi", "standard_abi")
-    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
-    recording = session.prepare(args.command, args.output, args.force, _what(args), args.mpi)
+    recording = session.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
     try:
         ended = execute(recording.launch)
     except RankwiseError:
@@ -85,7 +90,8 @@ def _link(args: argparse.Namespace) -> int:
     return 0
 
 
-def _what(args: argparse.Namespace) -> What:
+def what_of(args: argparse.Namespace) -> What:
+    """What is to be kept of a run, by the options of `add_what`."""
     from rankwise.record.library import What
 
     window = _range(args.trace_calls) if args.trace_calls else None

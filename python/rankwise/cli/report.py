@@ -131,8 +131,9 @@ def _next(args: argparse.Namespace, ranks: int) -> str:
     from rankwise.cli import COMMANDS
 
     if not (args.nodes or args.node or args.allocation or args.placement):
-        cores = max(-(-ranks // 8), 1)
-        layout = f"--nodes 4x{max(-(-ranks // 4), 1)} --node 'package:2 core:{cores}'"
+        nodes = max(min(ranks, 4), 1)
+        each = max(-(-ranks // nodes), 1)
+        layout = f"--nodes {nodes}x{each} --node 'package:2 core:{-(-each // 2)}'"
         return f"next: rankwise report {shlex.quote(args.recording)} {layout}"
     if "measure" in COMMANDS:
         return f"next: rankwise measure -- mpiexec -n {ranks}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,19 +20,22 @@ from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 from rankwise.record.session import Session, abandon
 
 
-def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Session, RunResult]:
+def run_recorded(
+    prepared: LabRun, path: Path, what: library.What, force: bool, options: Sequence[str] = ()
+) -> tuple[Session, RunResult]:
     """Run with the recorder in each rank; the recording says where in the lab each rank was.
 
     Args:
         prepared: What to run.
         path: The recording's directory.
-        trace: Keep every call in program order too.
+        what: What is kept.
         force: Replace a recording that is there.
+        options: Those of `rankwise lab run`, to be kept with the program's own words.
 
     Returns:
         The recording, to be finished with `rankwise.record.session.finish`, and how the run ended.
     """
-    session, variables = begin(prepared, path, trace, force)
+    session, variables = begin(prepared, path, what, force, options)
     try:
         return session, run(prepared, variables)
     except RankwiseError:
@@ -39,7 +43,9 @@ def run_recorded(prepared: LabRun, path: Path, trace: bool, force: bool) -> tupl
         raise
 
 
-def begin(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Session, dict[str, str]]:
+def begin(
+    prepared: LabRun, path: Path, what: library.What, force: bool, options: Sequence[str] = ()
+) -> tuple[Session, dict[str, str]]:
     """Make the recording's directory; returns the session and the variables that make ranks record into it.
 
     Arguments are those of `run_recorded`.
@@ -47,18 +53,23 @@ def begin(prepared: LabRun, path: Path, trace: bool, force: bool) -> tuple[Sessi
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
     line = LaunchLine(launcher, (segment,))
-    variables = library.variables(path, library.What(trace=trace), prepared.mpi_library)
-    directory.create(path, force)
+    variables = library.variables(path, what, prepared.mpi_library)
+    try:
+        directory.create(path, force)
+    except RankwiseError as error:
+        # `-o` of `rankwise lab run` is another file.
+        error.hint = error.hint and error.hint.replace("`-o DIR`", "`--record DIR`")
+        raise
     manifest = Manifest(
         rankwise=rankwise.__version__,
-        command=["rankwise", "lab", "run", "--name", lab.name, "--", *prepared.words],
+        command=["rankwise", "lab", "run", "--name", lab.name, *options, "--", *prepared.words],
         directory=os.getcwd(),
         host=lab.front.host,
         ranks=prepared.placement.ranks,
         programs=[prepared.program],
         launcher=LauncherUsed(launcher.kind, launcher.vendor, launcher.version, launcher.path),
         mpi=MpiFound(mpi.flavour, mpi.library, mpi.path, mpi.reason),
-        trace=trace,
+        trace=what.trace,
         job=None,
         start_s=time.time(),
         lab=msgspec.to_builtins(lab),

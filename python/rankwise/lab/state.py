@@ -220,7 +220,22 @@ def find(name: str) -> dict[str, Any]:
             f"no lab `{name}` is up" + (f"; up: {others}" if others else ""),
             hint=f"start it with `rankwise lab up --nodes 4 --cores 4 --rate 100mbit{option_of(name)}`",
         )
-    return msgspec.json.decode(path.read_bytes())
+    try:
+        content = msgspec.json.decode(path.read_bytes(), type=dict)
+        if isinstance(content["front"]["pid"], int) and all(
+            isinstance(n["pid"], int) for n in content["nodes"]
+        ):
+            return content
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
+        pass
+    raise DamagedLabError(
+        f"`{path}`, which says what lab `{name}` is, is damaged",
+        hint=f"`rankwise lab down{option_of(name)}`, then bring it up again",
+    )
+
+
+class DamagedLabError(RankwiseError):
+    """A lab is up whose `lab.json` says nothing."""
 
 
 def option_of(name: str) -> str:

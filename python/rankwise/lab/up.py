@@ -101,7 +101,11 @@ def bring_up(lab: state.Lab) -> state.Lab:
 
 def take_down(name: str) -> None:
     """End a lab with every process in it; returns when they are gone."""
-    lab = state.find(name)
+    try:
+        lab = state.find(name)
+    except state.DamagedLabError:
+        _end_unknown(state.directory_of(name))
+        return
     # Nodes take their processes along; launchers on the front end, which has no PID namespace, are told.
     for pid in _others_beside(lab["front"]["pid"]):
         with contextlib.suppress(ProcessLookupError):
@@ -114,6 +118,19 @@ def take_down(name: str) -> None:
         time.sleep(0.01)
     while any(_is_held(node) for node in lab["nodes"]) and time.monotonic() < deadline:
         time.sleep(0.01)
+    state.remove_dead()
+
+
+def _end_unknown(directory: Path) -> None:
+    """End the keeper of a lab that no file describes; its nodes go with it."""
+    deadline = time.monotonic() + _DOWN_TIMEOUT_S
+    keeper = b"\0rankwise.lab.keeper\0" + bytes(directory) + b"\0"
+    while state.is_alive(directory) and time.monotonic() < deadline:
+        for entry in (entry for entry in os.listdir("/proc") if entry.isdigit()):
+            with contextlib.suppress(OSError):
+                if keeper in Path(f"/proc/{entry}/cmdline").read_bytes():
+                    os.kill(int(entry), signal.SIGKILL)
+        time.sleep(0.05)
     state.remove_dead()
 
 

@@ -16,6 +16,7 @@ from rankwise.lab.validation.failures import last_line
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.preload import merge
+from rankwise.record.library import What
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import FINALIZED, read
@@ -54,7 +55,7 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     Raises:
         RunFailedError: It did not end with status 0 in time, or left a partial recording.
     """
-    session, variables = begin(prepared, path, trace, force=True)
+    session, variables = begin(prepared, path, What(trace=trace), force=True)
     log = path.with_name(path.name + ".log")
     start_s = time.time()
     lab = prepared.lab

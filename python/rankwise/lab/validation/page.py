@@ -177,7 +177,7 @@ def check(path: Path, force: bool) -> None:
     except ImportError:
         raise RankwiseError(
             "the page has plots, for which matplotlib is not installed",
-            "`pip install matplotlib`, or leave `-o` out",
+            "`pip install 'rankwise[figures]'`, or leave `-o` out",
         ) from None
 
 
