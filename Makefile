@@ -38,8 +38,10 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN) intel
-	$(BIN)/python -m pytest -m "not alone" -n 2 --dist worksteal
-	$(BIN)/python -m pytest -m alone
+	@status=0; \
+	$(BIN)/python -m pytest -m "not alone" -n 2 --dist worksteal || status=$$?; \
+	$(BIN)/python -m pytest -m alone || status=$$?; \
+	exit $$status
 
 bench-record: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)

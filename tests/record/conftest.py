@@ -22,6 +22,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         marker = item.get_closest_marker("matrix")
         if marker is None:
+            if _is_the_same_again(item):
+                item.add_marker(pytest.mark.slow)
             continue
         chosen = item.callspec.params
         quick = QUICK_FORTRAN if chosen.get("name") in ("f08", "use mpi", "mpif.h") else QUICK
@@ -29,6 +31,16 @@ def pytest_collection_modifyitems(items):
             chosen["mpi"] and chosen["mpi"].name not in quick
         ):
             item.add_marker(pytest.mark.slow)
+
+
+def _is_the_same_again(item) -> bool:
+    """Debian's Open MPI is there for its Fortran: of C programs, the wheel of the same series shows the same."""
+    mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None
+    if not isinstance(mpi, mpis.Mpi) or mpi.name != "debian-openmpi" or "fortran" in item.name:
+        return False
+    return any(
+        other.version[:2] == mpi.version[:2] for other in mpis.installed() if other.name.startswith("openmpi")
+    )
 
 
 @dataclass
