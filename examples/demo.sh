@@ -69,6 +69,7 @@ story() {
     mkdir "$name.runs"
     for run in $(seq "$runs"); do
         rankwise lab run --name "$lab" -q --allocation "$allocation" --record "$name.runs/before-$run.rw" -- "$@" >>"$name.log"
+        rankwise lab run --name "$lab" -q --allocation blocked --record "$name.runs/blocked-$run.rw" -- "$@" >>"$name.log"
         rankwise lab run --name "$lab" -q --placement "$name.placement.json" --record "$name.runs/placed-$run.rw" -- \
             "$@" >>"$name.log"
     done

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a placement gained in a lab beside what was predicted: gain.py TRACE MACHINE PLACEMENT DIRECTORY.
 
-TRACE is the recording that the placement was made from, DIRECTORY holds recordings of runs as before (`before-*.rw`)
-and with the placement (`placed-*.rw`), made in turn.
+TRACE is the recording that the placement was made from, DIRECTORY holds recordings of runs as before (`before-*.rw`),
+blocked (`blocked-*.rw`) and with the placement (`placed-*.rw`), made in turn.
 """
 
 import sys
@@ -14,41 +14,42 @@ from rankwise.lab.validation.measured_run import time_of
 from rankwise.machine.file import load as load_machine
 from rankwise.measure.statistics import CONFIDENCE, Median, median
 from rankwise.placement.file import load as load_placement
+from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor_of import predictor_of
 from rankwise.replay.source import load as load_source
-from rankwise.replay.uncertainty import interval_of, resampled
+from rankwise.replay.uncertainty import interval_of
 
 DRAWS = 40
 
 
 def main(trace: str, machine_file: str, placement_file: str, directory: str) -> None:
     """Print the table."""
-    before, placed = (
-        np.array([time_of(path) for path in sorted(Path(directory).glob(f"{name}-*.rw"))])
-        for name in ("before", "placed")
-    )
+    files = {name: sorted(Path(directory).glob(f"{name}-*.rw")) for name in ("before", "blocked", "placed")}
+    runs = {name: np.array([time_of(path) for path in paths]) for name, paths in files.items()}
     source, machine = load_source(trace), load_machine(machine_file)
-    topology = topology_of(machine, Path(machine_file).parent)
-    placements = source.recorded, load_placement(placement_file)
-    predicted = Predictor(source.schedule, machine, topology, draws=DRAWS)
-    both = [predicted.predict_with_interval(placement) for placement in placements]
+    predictor = predictor_of(source, machine, topology_of(machine, Path(machine_file).parent), draws=DRAWS)
+    placements = {
+        "before": source.recorded,
+        "blocked": Recording.open(files["blocked"][0]).placement,
+        "placed": load_placement(placement_file),
+    }
+    predicted = {name: predictor.predict_with_interval(each) for name, each in placements.items()}
+    drawn = {name: predictor.drawn_s(each) for name, each in placements.items()}
     # Of fewer than six runs no interval of 95 % exists.
-    spread = "their range" if len(before) < 6 else f"{CONFIDENCE:.0%}"
-    measured, guessed = f"median of {len(before)} runs ({spread})", f"predicted ({machine.confidence:.0%})"
-    print(f"{'':14}{measured:>34}{guessed:>30}")
-    for name, runs, prediction in zip(("as recorded", "as placed"), (before, placed), both, strict=True):
-        guess = (prediction.makespan_s, prediction.interval.low_s, prediction.interval.high_s)
-        print(f"{name:14}{_seconds(median(runs)):>34}{_seconds(Median(*guess, DRAWS)):>30}")
+    count = len(runs["before"])
+    spread = "their range" if count < 6 else f"{CONFIDENCE:.0%}"
+    print(f"{'':16}{f'median of {count} runs ({spread})':>32}{'predicted (interval)':>30}")
+    for name, label in (("before", "as recorded"), ("blocked", "blocked"), ("placed", "as placed")):
+        interval = predicted[name].interval
+        guess = Median(predicted[name].makespan_s, interval.low_s, interval.high_s, DRAWS)
+        print(f"{label:16}{_seconds(median(runs[name])):>32}{_seconds(guess):>30}")
     # Runs made one after the other met the same disturbances, and draws are of one machine: gains are taken of pairs.
-    measured_gain = median(1 - placed / before)
-    value = 1 - both[1].makespan_s / both[0].makespan_s
-    rng = np.random.default_rng(1)
-    drawn = [Predictor(source.schedule, resampled(machine, rng), topology) for _ in range(DRAWS)]
-    gains = np.array([1 - each.makespan_s(placements[1]) / each.makespan_s(placements[0]) for each in drawn])
-    interval = interval_of(gains, value, machine.confidence)
-    predicted_gain = Median(value, interval.low_s, interval.high_s, DRAWS)
-    print(f"{'time gained':14}{_percent(measured_gain):>34}{_percent(predicted_gain):>30}")
+    for name, label in (("before", "gained"), ("blocked", "gained, blocked")):
+        ratio = predicted["placed"].makespan_s / predicted[name].makespan_s
+        found = interval_of(drawn["placed"] / drawn[name], ratio, machine.confidence, predictor.run)
+        guess = Median(1 - ratio, 1 - found.high_s, 1 - found.low_s, DRAWS)
+        print(f"{label:16}{_percent(median(1 - runs['placed'] / runs[name])):>32}{_percent(guess):>30}")
 
 
 def _seconds(value: Median) -> str:

@@ -122,8 +122,11 @@ def test_hosts_of_a_current_file_are_the_nodes_in_their_order(place, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--format", "hydra"], "nothing says which hosts the placement's 4 nodes are"),
-        (["--format", "hydra", "--hosts", "w,x"], "the placement has 4 nodes, `--hosts` 2 hosts"),
+        (["--format", "hydra", "--nodes", "4"], "nothing says which hosts the placement's 4 nodes are"),
+        (
+            ["--format", "hydra", "--nodes", "4", "--hosts", "w,x"],
+            "the placement has 4 nodes, `--hosts` 2 hosts",
+        ),
         (["--hosts", "w,x,y,z"], "`--hosts` names the nodes in the files of launchers"),
         (["--seed", "-1"], "`--seed`: `-1` is not a whole number from 0"),
         (["--format", "rankfile"], "`rankfile` is not a value of `--format`"),
@@ -159,3 +162,32 @@ def test_a_program_that_takes_no_time_has_a_placement(tmp_path, capsys):
     recording = write_recording(tmp_path / "x.rw", ranks)
     assert main(["place", str(recording), "-m", str(MACHINE), "--budget", "0.1s"]) == 0
     assert "optimised" in capsys.readouterr().out
+
+
+def test_on_a_large_machine_only_the_nodes_that_hold_the_ranks_are_used_and_named(
+    recording, tmp_path, capsys
+):
+    # GIVEN a machine of many nodes of 128 cores
+    large = MACHINE.with_name("lumi-c.machine.toml")
+    output = tmp_path / "best.placement.json"
+    words = ["place", str(recording), "-m", str(large), "--budget", "0.5s", "-o", str(output)]
+    # WHEN four ranks are placed THEN one node has them all, and nothing speaks of others
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "node0: ranks 0-3 on cores " in out
+    assert load(output).node_names == ("node0",)
+    assert output.stat().st_size < 2000
+    # AND the user decides on the nodes
+    assert main([*words, "-f", "--nodes", "2x2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["placements"]
+    assert all(len(each["placement"]["nodes"]) == 2 for each in found if each["name"] != "current")
+    assert main([*words, "-f", "--nodes", "9999"]) == 1
+    assert "asks for 9999 nodes, the machine has " in capsys.readouterr().err
+
+
+def test_a_plane_larger_than_a_node_is_refused(recording, capsys):
+    assert (
+        main(["predict", str(recording), "-m", str(MACHINE), "--nodes", "2x2", "--allocation", "plane=9"])
+        == 1
+    )
+    assert "`plane=9` is larger than a node's 2 ranks" in capsys.readouterr().err

@@ -128,8 +128,19 @@ def test_placement_files_are_compared_by_name(goal, tmp_path, capsys):
 
 
 def test_a_changed_number_changes_the_time_and_is_named(goal, capsys):
-    usual = predicted(capsys, goal, "--machine", MACHINE)
-    slow = predicted(capsys, goal, "--machine", MACHINE, "--set", "network.G=100ns/B", "--set", "nic.G=0ns/B")
+    usual = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "4x1")
+    slow = predicted(
+        capsys,
+        goal,
+        "--machine",
+        MACHINE,
+        "--nodes",
+        "4x1",
+        "--set",
+        "network.G=100ns/B",
+        "--set",
+        "nic.G=0ns/B",
+    )
     assert slow["machines"][0]["settings"] == ["network.G=100ns/B", "nic.G=0ns/B"]
     difference = slow["placements"][0]["makespan_s"] - usual["placements"][0]["makespan_s"]
     assert difference == pytest.approx(99999 * 100e-9 - 100000 / 1532e6, rel=1e-3)
@@ -247,7 +258,7 @@ def test_the_schedule_can_be_written_as_goal_text(goal, tmp_path, capsys):
             "key `node.count`: `--nodes 9x1` asks for 9 nodes, the machine has",
         ),
         (["{goal}", "--nodes", "1x2"], 1, "has room for 2 ranks, the program has 4"),
-        (["{goal}", "--nodes", "4"], 1, "`4` is not a node layout"),
+        (["{goal}", "--nodes", "4:2"], 1, "`4:2` is not a number of nodes"),
         (["{goal}", "--allocation", "round"], 1, "`round` is not an allocation"),
         (["{goal}", "--placement", "x.json", "--nodes", "2x2"], 2, "exclude each other"),
         (["{goal}", "--placement", "x.json"], 1, "placement file `x.json` cannot be read"),
@@ -271,11 +282,11 @@ def test_bad_input_is_one_sentence_and_a_hint(goal, capsys, words, status, expec
     assert expected in out.err and "hint:" in out.err
 
 
-def test_a_machine_of_many_more_nodes_than_ranks_is_used_as_far_as_there_are_ranks(goal, capsys):
+def test_of_a_large_machine_as_few_nodes_are_used_as_hold_the_ranks(goal, capsys):
     (one,) = predicted(capsys, goal, "--machine", str(Path(MACHINE).with_name("lumi-c.machine.toml")))[
         "placements"
     ]
-    assert one["name"] == "blocked 4x1"
+    assert one["name"] == "blocked 1x4"
 
 
 def test_ranks_that_the_machine_has_no_cores_for_are_refused(goal, tmp_path, capsys):

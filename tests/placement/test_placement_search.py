@@ -172,19 +172,29 @@ def test_of_equals_the_first_simple_placement_comes_back():
 def test_partly_filled_nodes_are_filled_alike_or_one_after_the_other():
     search = PlacementSearch(table([(0, 1, 1, 1)]), 5, FULL, TOPOLOGY)
     assert {each.name: each.placement.node.tolist() for each in search.simple()} == {
-        "blocked": [0, 0, 0, 1, 1],
+        "blocked": [0, 0, 0, 0, 1],
         "cyclic": [0, 1, 0, 1, 0],
         "plane=2": [0, 0, 1, 1, 0],
-        "blocked 2x4": [0, 0, 0, 0, 1],
+        "plane=3": [0, 0, 0, 1, 1],
     }
 
 
 def test_ranks_that_fit_on_fewer_nodes_are_tried_there():
     search = PlacementSearch(table([(0, 1, 1, 1)]), 2, FULL, TOPOLOGY)
     assert {each.name: each.placement.node.tolist() for each in search.simple()} == {
-        "blocked": [0, 1],
-        "blocked 1x4": [0, 0],
+        "blocked": [0, 0],
+        "blocked 2x1": [0, 1],
     }
+
+
+def test_of_equal_times_the_fewest_nodes_are_taken_and_only_these_are_named():
+    # GIVEN ranks that say nothing to each other, on a machine of two nodes
+    search = PlacementSearch(table([(0, 1, 1, 1)]), 4, FULL, TOPOLOGY)
+    # WHEN all placements take about as long
+    *_, best = search.run(judge=lambda placement: Time(1 + 1e-4 * (placement.node.max() == 0)), budget_s=1)
+    # THEN what fills the first node is taken, and no other is named
+    assert set(best.placement.node.tolist()) == {0}
+    assert best.placement.node_names == ("node0",)
 
 
 def test_ctrl_c_while_placements_are_judged_keeps_the_best_so_far():

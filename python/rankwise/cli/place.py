@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
+    from rankwise.placement.constraints import Constraints
     from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate, PlacementSearch
     from rankwise.replay.decision import ScreenError
@@ -75,6 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which part of the ranks' computation waits for memory; as of `rankwise predict`",
     )
     add_replays(parser)
+    parser.add_argument(
+        "--nodes",
+        metavar="N|PxQ|HOSTS",
+        help="use N of the nodes, P with Q ranks each at most, or these hosts; "
+        "default: as many as the program ran on, or as hold the ranks one a core",
+    )
     memory = "replay larger schedules in windows, which takes longer; as of `rankwise predict`"
     parser.add_argument("--memory", type=size_bytes, metavar="SIZE", help=memory)
     limits = parser.add_argument_group("limits of the search, for recordings")
@@ -104,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if args.graph:
         options = (
             "machine",
+            "nodes",
             "format",
             "hosts",
             "fix",
@@ -153,18 +161,21 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.cli.place_show import compared, is_doubtful, show, show_screening
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
-    from rankwise.placement.constraints import Constraints
     from rankwise.placement.document import document
     from rankwise.placement.file import save
     from rankwise.placement.loads import RankTimes
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
+    from rankwise.replay.predictor_of import predictor_of
 
     terminal = Terminal(args)
     output = _output(args)
     machine = load(args.machine)
     topology = topology_of(machine, Path(args.machine).parent)
+    source = _source(args, terminal)
+    ranks = source.schedule.ranks
+    every, (topology, constraints) = topology, _usable(args, source, topology)
     launcher = None
     if args.format:
         launcher = Format.prepare(args.format, args.hosts, machine, topology, output, args.force)
@@ -173,24 +184,14 @@ def _run(args: argparse.Namespace) -> int:
             "`--hosts` names the nodes in the files of launchers",
             "name the launcher with `--format`, or such a file with `--current`",
         )
-    source = _source(args, terminal)
-    predictor = _predictor(args, source, machine, topology)
-    ranks = source.schedule.ranks
-    _check_room(args.machine, ranks, topology)
+    predictor = predictor_of(source, machine, every, draws=args.replays, memory_bound=args.memory_bound)
     search = PlacementSearch(
         Recording.open(args.input).messages,
         ranks,
         machine,
         topology,
         args.objective or "time",
-        Constraints.parse(
-            topology,
-            ranks,
-            fix=args.fix or (),
-            forbid=args.forbid or (),
-            cores_per_rank=1 if args.cores_per_rank is None else args.cores_per_rank,
-            keep_nodes=args.keep_nodes,
-        ),
+        constraints,
     )
     current = _current(args, source.recorded, search)
     parts_s = predictor.predict(search.simple()[0].placement).parts_s
@@ -290,21 +291,47 @@ def _screening(search: PlacementSearch, predictor: Predictor) -> ScreenError | N
         return None
 
 
-def _predictor(args: argparse.Namespace, source: Source, machine: Machine, topology: Topology) -> Predictor:
-    from rankwise.replay.computation import recorded_computation
-    from rankwise.replay.predict import Predictor
-    from rankwise.replay.recorded_run import recorded_run
+def _usable(args: argparse.Namespace, source: Source, topology: Topology) -> tuple[Topology, Constraints]:
+    """The nodes that ranks may be placed on, and the limits there."""
+    from dataclasses import replace
 
-    predictor = Predictor(
-        source.schedule,
-        machine,
+    from rankwise.launchers.hosts import distinct
+    from rankwise.placement.constraints import Constraints
+    from rankwise.placement.usable import NodesWanted, usable_nodes
+    from rankwise.replay.recorded_run import fits
+
+    ranks = source.schedule.ranks
+    _check_room(args.machine, ranks, topology)
+    constraints = Constraints.parse(
         topology,
-        draws=args.replays,
-        computation=recorded_computation(source, topology, machine, args.memory_bound),
-        expand=source.expand,
+        ranks,
+        fix=args.fix or (),
+        forbid=args.forbid or (),
+        cores_per_rank=1 if args.cores_per_rank is None else args.cores_per_rank,
+        keep_nodes=args.keep_nodes,
     )
-    predictor.run = recorded_run(source, predictor)
-    return predictor
+    wanted = NodesWanted.parse(args.nodes) if args.nodes else None
+    if wanted and wanted.hosts:
+        args.hosts = args.hosts or ",".join(wanted.hosts)
+    if wanted is None and args.hosts:
+        wanted = NodesWanted(len(distinct(args.hosts.split(","), "--hosts")))
+    at_least = [1, *(node + 1 for node, _ in constraints.fixed.values())]
+    if current := _named_current(args, topology):
+        at_least.append(len(current.node_names))
+    elif fits(source.recorded, topology):
+        at_least.append(len(source.recorded.trimmed.node_names))
+    size = constraints.cores_per_rank
+    if wanted is None and constraints.forbidden:
+        from rankwise.placement.costs import nodes_that_hold
+
+        at_least.append(nodes_that_hold(topology, ranks, size, constraints.forbidden))
+    usable = usable_nodes(topology, ranks, wanted, max(at_least), size)
+    forbidden = {seat for seat in constraints.forbidden if seat[0] < len(usable.nodes)}
+    if wanted and wanted.ranks_per_node:
+        for at, node in enumerate(usable.nodes):
+            free = [core for core in range(node.cores) if (at, core) not in forbidden]
+            forbidden |= {(at, core) for core in free[wanted.ranks_per_node * size :]}
+    return usable, replace(constraints, forbidden=frozenset(forbidden))
 
 
 def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:
@@ -356,11 +383,7 @@ def _current(
     args: argparse.Namespace, recorded: Placement | None, search: PlacementSearch
 ) -> Placement | None:
     """What the user names, or where the program ran, if that was on this machine and within the limits."""
-    from rankwise.placement.launcher_files import load_any
-
-    if args.current:
-        hosts = args.hosts.split(",") if args.hosts else ()
-        current = load_any(args.current, search.topology, hosts)
+    if current := _named_current(args, search.topology):
         if current.ranks != search.ranks:
             raise RankwiseError(
                 f"`{args.current}` places {current.ranks} ranks, the program has {search.ranks}",
@@ -369,8 +392,19 @@ def _current(
         return current
     if recorded is None:
         return None
+    recorded = recorded.trimmed
     try:
         search.slots_of(recorded)
     except RankwiseError:
         return None
     return recorded
+
+
+def _named_current(args: argparse.Namespace, topology: Topology) -> Placement | None:
+    """What `--current` names, on the nodes that have ranks."""
+    from rankwise.placement.launcher_files import load_any
+
+    if not args.current:
+        return None
+    hosts = args.hosts.split(",") if args.hosts else ()
+    return load_any(args.current, topology, hosts).trimmed

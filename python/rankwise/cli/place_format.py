@@ -89,10 +89,11 @@ class Format:
         from rankwise import whole_files
         from rankwise.launchers import emit_placement, forms
 
-        placed = replace(placement, node_names=self.hosts)
+        used = len(placement.node_names)
+        placed, nodes = replace(placement, node_names=self.hosts[:used]), self.topology.nodes[:used]
         if self.line is None:
-            form = forms.form(self.name, placed, self.topology.nodes, self.stem)
+            form = forms.form(self.name, placed, nodes, self.stem)
             for suffix, text in form.files.items():
                 whole_files.write(Path(f"{self.stem}{suffix}"), text.encode())
             return form.line
-        return shlex.join(emit_placement(self.line, placed, self.topology.nodes, self.stem).words)
+        return shlex.join(emit_placement(self.line, placed, nodes, self.stem).words)

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
+    from rankwise.placement.placement import Placement
     from rankwise.placement.search import Candidate
     from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
 
+_NODES_SHOWN = 16
 FOUND = "found"  # what has the least predicted time, where that is not known to be better
 
 
@@ -49,7 +51,7 @@ def show(
                 candidate.name,
                 seconds_text(candidate.makespan_s),
                 interval_text(candidate.prediction.interval),
-                "best" if candidate is best or over == 0 else f"{over:+.1%}",
+                "best" if candidate is best else "equal" if over <= 0 else f"{over:+.1%}",
                 bytes_text(network_bytes(candidate.prediction)),
                 seconds_text(busiest_interface_s(candidate.prediction)),
             ]
@@ -57,6 +59,7 @@ def show(
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
     terminal.result("")
     _show_sharing(terminal, candidates, topology, machine)
+    _show_seats(terminal, best.placement)
     reference, sentences = compared(candidates, topology, machine, doubtful)
     terminal.result(f"\nthe best against {reference}:")
     for sentence in sentences:
@@ -74,6 +77,9 @@ def compared(
     if FOUND not in known:
         reference = compared_with(known, best)
         sentences = reasons(best, known[reference], reference, topology, machine)
+        stays = next((each for each in candidates[:-1] if each.name == "current"), candidates[0])
+        if stays.placement is candidates[-1].placement:
+            sentences.insert(0, f"nothing that was tried is worth a change: {stays.name} is what was written")
         current = known.get("current")
         if doubtful and current and best.makespan_s < current.makespan_s:
             sentences.append(in_doubt(best, current))
@@ -81,6 +87,21 @@ def compared(
     found = known[FOUND]
     saving = reasons(found, best, "the best", topology, machine)
     return FOUND, [kept(found, best), *(f"{FOUND}: {each}" for each in saving)]
+
+
+def _show_seats(terminal: Terminal, placement: Placement) -> None:
+    """Which ranks are where."""
+    import textwrap
+
+    from rankwise.placement.seats import seats
+
+    rows = seats(placement)
+    terminal.result("\nthe best, rank by rank:")
+    for node, ranks, cores in rows[:_NODES_SHOWN]:
+        line = f"{node}: ranks {ranks} on cores {cores}"
+        terminal.result(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="    "))
+    if len(rows) > _NODES_SHOWN:
+        terminal.result(f"  and {len(rows) - _NODES_SHOWN} more nodes; the placement file has all")
 
 
 def _show_sharing(

@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--placement", action="append", default=[], metavar="FILE", help=f"placement; {repeat}"
     )
     parser.add_argument(
-        "--nodes", metavar="PxQ", help="P nodes with Q ranks each, instead of placement files"
+        "--nodes",
+        metavar="N|PxQ",
+        help="N of the nodes, or P with Q ranks each; default: as many as it ran on, or as hold the ranks",
     )
     allocation = f"blocked, cyclic or plane=K; {repeat}"
     parser.add_argument("--allocation", action="append", default=[], metavar="HOW", help=allocation)

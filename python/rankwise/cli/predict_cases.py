@@ -42,11 +42,9 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
 
     from rankwise.machine.file import load
     from rankwise.machine.overrides import apply
-    from rankwise.replay.computation import recorded_computation
     from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.layout import topology_of
-    from rankwise.replay.predict import Predictor
-    from rankwise.replay.recorded_run import recorded_run
+    from rankwise.replay.predictor_of import predictor_of
 
     measured = load(path)
     machine = apply(measured, args.set)
@@ -54,19 +52,15 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
     if source.kind == "counts":
         predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
     else:
-        draws = 0 if args.sweep else args.replays
-        computation = recorded_computation(source, topology, measured, args.memory_bound)
-        predictor = Predictor(
-            source.schedule,
+        predictor = predictor_of(
+            source,
             machine,
             topology,
+            draws=0 if args.sweep else args.replays,
+            memory_bound=args.memory_bound,
             switches=switches,
-            draws=draws,
-            computation=computation,
-            expand=source.expand,
+            measured=measured if args.set else None,
         )
-        # What is changed by hand is another machine than the one that the program ran on.
-        predictor.run = recorded_run(source, predictor.variant(measured, switches) if args.set else predictor)
     return Case(name, machine, topology, predictor, _placements(args, source, path, topology))
 
 
@@ -91,7 +85,8 @@ def _placements(
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.machine.file import unfit
     from rankwise.placement.file import load
-    from rankwise.placement.simple import allocate, allocate_unlike, parse_nodes
+    from rankwise.placement.simple import allocate, allocate_unlike
+    from rankwise.placement.usable import NodesWanted, usable_nodes
     from rankwise.quantities import counted
     from rankwise.replay.recorded_run import fits
 
@@ -100,13 +95,16 @@ def _placements(
     ranks, node, recorded = source.schedule.ranks, topology.nodes[0], source.recorded
     if not args.nodes and not args.allocation and fits(recorded, topology):
         return {"recorded": recorded}
-    if args.nodes:
-        nodes, each = parse_nodes(args.nodes)
+    wanted = NodesWanted.parse(args.nodes) if args.nodes else None
+    if wanted:
+        nodes, each = wanted.count, wanted.ranks_per_node
     else:
-        nodes = min(len(topology.nodes), ranks)
-        each = -(-ranks // nodes)
+        ran_on = len(recorded.node_names) if fits(recorded, topology) else 1
+        nodes, each = len(usable_nodes(topology, ranks, recorded=ran_on).nodes), None
+    fixed = each is not None
+    each = each or -(-ranks // nodes)
     unlike = any(other is not node for other in topology.nodes[:nodes])
-    if not args.nodes and each > node.cores and not unlike:
+    if not fixed and each > node.cores and not unlike:
         raise unfit(
             path,
             "node.count",
@@ -122,12 +120,15 @@ def _placements(
         )
     if unlike:
         kinds = topology.nodes[:nodes]
-        most = each if args.nodes else max(other.cores for other in kinds)
+        most = each if fixed else max(other.cores for other in kinds)
         return {
             f"{how} on {counted(nodes, 'node')}": allocate_unlike(ranks, kinds, most, how)
             for how in args.allocation or ["blocked"]
         }
-    return {
-        f"{how} {nodes}x{each}": allocate(ranks, nodes, each, node, how)[0]
-        for how in args.allocation or ["blocked"]
-    }
+    found = {}
+    for how in args.allocation or ["blocked"]:
+        # Blocked fills nodes, the others deal to all that may be used.
+        full = min(node.cores, ranks)
+        on, most = (nodes, each) if fixed or how != "blocked" else (-(-ranks // full), full)
+        found[f"{how} {on}x{most}"] = allocate(ranks, on, most, node, how)[0]
+    return found

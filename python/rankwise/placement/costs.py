@@ -76,6 +76,20 @@ class CoreSlots:
         )
 
 
+def nodes_that_hold(
+    topology: Topology, ranks: int, cores_per_rank: int, forbidden: frozenset[tuple[int, int]]
+) -> int:
+    """How many of the first nodes have slots for the ranks; all of them if they do not."""
+    cores: dict[int, list[int]] = {}
+    for node, core in forbidden:
+        cores.setdefault(node, []).append(core)
+    for at, node in enumerate(topology.nodes):
+        ranks -= len(_rows_of(node, cores_per_rank, cores.get(at, [])))
+        if ranks <= 0:
+            return at + 1
+    return len(topology.nodes)
+
+
 def _rows_of(node: NodeTopology, size: int, forbidden: list[int]) -> np.ndarray:
     """Groups of `size` neighbouring cores of each package of a node, without some cores."""
     rows = []

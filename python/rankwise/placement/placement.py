@@ -101,6 +101,12 @@ class Placement:
             cores=np.array([core for each in cores for core in each], dtype=np.int64),
         )
 
+    @property
+    def trimmed(self) -> Placement:
+        """The same without the nodes behind the last one that has ranks."""
+        used = int(self.node.max(initial=0)) + 1
+        return replace(self, node_names=self.node_names[:used], topology_sha256=self.topology_sha256[:used])
+
     @cached_property
     def bound(self) -> np.ndarray:
         """For each rank, whether it has one core to run on."""

@@ -30,6 +30,8 @@ class Predicted(Protocol):
     makespan_s: float
 
 
+# Part of the time: placements nearer than this to each other differ by less than any run of a program.
+WORTH_A_CHANGE = 0.001
 # Planes that divide the ranks of a node are tried, and shorter ones whether they do or not.
 _SHORT_PLANE = 4
 
@@ -147,10 +149,13 @@ class PlacementSearch:
         """The placement of ranks on slots."""
         chosen = np.fromiter(slot, dtype=np.int64)
         width = self.slots.core.shape[1]
+        node = self.slots.node[chosen]
+        # Nodes behind the last one that has ranks are none of the placement's.
+        used = self.topology.nodes[: int(node.max(initial=0)) + 1]
         return Placement(
-            node_names=default_names(len(self.topology.nodes)),
-            topology_sha256=tuple(node.sha256 for node in self.topology.nodes),
-            node=self.slots.node[chosen],
+            node_names=default_names(len(used)),
+            topology_sha256=tuple(each.sha256 for each in used),
+            node=node,
             core_start=np.arange(self.ranks + 1) * width,
             cores=self.slots.core[chosen].ravel(),
             allocation=allocation,
@@ -162,7 +167,7 @@ class PlacementSearch:
         Raises:
             RankwiseError: A rank has other cores, or it is for another machine.
         """
-        placement.check(self.topology)
+        placement.check(Topology(self.topology.nodes[: len(placement.node_names)]))
         slots = []
         taken: dict[int, int] = {}
         for rank, node in enumerate(placement.node.tolist()):
@@ -189,14 +194,14 @@ class PlacementSearch:
         return Candidate(name, self.placement(slot, name), value, busiest)
 
     def simple(self) -> list[Candidate]:
-        """Blocked, cyclic and planes; on all nodes, filled alike if there is room, and on as few as possible."""
+        """Blocked, cyclic and planes; on as few nodes as hold the ranks, and on all of them, filled alike."""
         nodes = len(self._room)
         most = -(-self.ranks // nodes)
         alike = [most] * nodes if most <= min(self._room) else self._room
         fewest = int(np.searchsorted(np.cumsum(self._room), self.ranks)) + 1
         few = self._room[:fewest]
         found: dict[tuple[int, ...], Candidate] = {}
-        for room, where in ((alike, ""), (few, f" {fewest}x{max(few)}")):
+        for room, where in ((few, ""), (alike, f" {nodes}x{max(alike)}")):
             each = max(room)
             between = (k for k in range(2, each) if each % k == 0 or k <= _SHORT_PLANE)
             for plane in [each, 1, *between]:
@@ -306,10 +311,11 @@ class PlacementSearch:
         found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, told)
         if by_time:
             found = self._screened([each for each in known if each.allowed], found, screen, seed, end, told)
-        known, found = self._judged(known, found[:judged], judge, told)
+        found = [*self._moved_together(found[:judged]), *found[:judged]]
+        known, found = self._judged(known, found, judge, told)
         self.judged = [*known, *found]
-        best = min([each for each in (*known, *found) if each.allowed], key=self._value)
         stays = self._present(known)
+        best = self._best([each for each in (*known, *found) if each.allowed], stays)
         if (
             better is None
             or self.objective != "time"
@@ -325,6 +331,36 @@ class PlacementSearch:
         """What needs no reason: where the program ran, else the first of the simple placements; if it may be chosen."""
         allowed = [each for each in known if each.allowed]
         return next((each for each in allowed if each.name == "current"), allowed[0] if allowed else None)
+
+    def _best(self, allowed: list[Candidate], stays: Candidate | None) -> Candidate:
+        """What has the least of the objective; of times that are not worth a change, the fewest and nearest nodes."""
+        if self.objective != "time":
+            return min(allowed, key=self._value)
+        least = min(each.makespan_s for each in allowed)
+        equal = [each for each in allowed if each.makespan_s <= least * (1 + WORTH_A_CHANGE)]
+
+        def order(candidate: Candidate) -> tuple:
+            nodes = candidate.placement.node
+            span = int(nodes.max(initial=0) - nodes.min(initial=0))
+            named = candidate.name != "optimised"
+            return len(np.unique(nodes)), candidate is not stays, span, not named, candidate.makespan_s
+
+        return min(equal, key=order)
+
+    def _moved_together(self, found: list[Candidate]) -> list[Candidate]:
+        """Of placements that leave out nodes, the same on the first nodes, which are nearest to each other."""
+        if self.constraints.keep_nodes or self._fixed:
+            return []
+        moved = []
+        for each in found:
+            used, node = np.unique(each.placement.node, return_inverse=True)
+            if used[-1] + 1 == len(used):
+                continue
+            seats = zip(node.tolist(), map(each.placement.cores_of, range(self.ranks)), strict=True)
+            slots = [self._slot_of.get(seat) for seat in seats]
+            if None not in slots:
+                moved.append(self.candidate("optimised", slots))
+        return moved
 
     def _judged(
         self, known: list[Candidate], found: list[Candidate], judge: Judge, told: Told

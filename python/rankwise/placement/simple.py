@@ -47,6 +47,11 @@ def parse_allocation(text: str, ranks_per_node: int) -> int:
             f"`{text}` is not an allocation, which is `blocked`, `cyclic` or `plane=K`",
             "for example `--allocation plane=2` deals ranks 0 1, 2 3, ... to the nodes in turn",
         )
+    if int(match[1]) > ranks_per_node:
+        raise RankwiseError(
+            f"`{text}` is larger than a node's {counted(ranks_per_node, 'rank')}",
+            f"use at most `plane={ranks_per_node}`, which is `blocked`",
+        )
     return int(match[1])
 
 

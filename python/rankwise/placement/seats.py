@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which ranks are on which cores of which node, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankwise.placement.placement import Placement
+
+
+def seats(placement: Placement) -> list[tuple[str, str, str]]:
+    """For each node that has ranks: its name, its ranks, and their cores in the order of the ranks."""
+    of_node: dict[int, list[int]] = {}
+    for rank, node in enumerate(placement.node.tolist()):
+        of_node.setdefault(node, []).append(rank)
+    rows = []
+    for node in sorted(of_node):
+        own = [placement.cores_of(rank) for rank in of_node[node]]
+        if all(len(each) == 1 for each in own):
+            where = numbers_text([core for (core,) in own])
+        elif len(set(own)) == 1:
+            where = f"any of {numbers_text(own[0])}"
+        else:
+            where = " ".join(numbers_text(each).replace(" ", ",") for each in own)
+        rows.append((placement.node_names[node], numbers_text(of_node[node]), where))
+    return rows
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Numbers in their order, ascending runs as ranges: `0-3 8 10-12`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
