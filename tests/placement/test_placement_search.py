@@ -117,7 +117,9 @@ def test_pairs_sum_both_directions_and_keep_the_interfaces_apart():
     assert costs.nic_in.tolist() == pytest.approx([100 / 2e8, 10 / 2e8])
 
 
-def test_partners_four_apart_are_put_together():
+def test_partners_four_apart_are_put_together(monkeypatch):
+    # Partners on one package save 0.08 % of cyclic's time, which alone is not worth a change.
+    monkeypatch.setattr("rankwise.placement.search.WORTH_A_CHANGE", 0.0)
     # GIVEN ranks r and r + 4 that exchange large messages: blocked sends all over the network
     messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
     search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
