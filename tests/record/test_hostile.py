@@ -79,8 +79,8 @@ def test_a_hostile_program_runs_as_ever_and_is_counted_exactly(
     mpi, compiled, record, tmp_path_factory, name, ranks
 ):
     if name == "2200 communicators" and mpi.family == "mpich" and mpi.version < (4, 1):
-        # Its ranks spin while they wait: 16 of them on two processors did not end in ten minutes, 8 not in two.
-        ranks = min(ranks, 5)
+        # Its ranks spin while they wait: on two busy processors 2 of them took 0.2 s, 3 took 38 s, 5 more than 60.
+        ranks = min(ranks, 2)
     # GIVEN a program that does what others stumble over, and writes down what must be recorded of it
     command, environment = command_of(mpi, CASES[name], compiled)
     stated = tmp_path_factory.mktemp("expected")
