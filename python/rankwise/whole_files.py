@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 
@@ -41,14 +44,39 @@ def check_free(
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; what is there in the end becomes `path`, unless something went wrong."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    """A new file beside `path` to write to; it becomes `path` in the end, on the disk, unless something went wrong.
+
+    Its name cannot be guessed, and what is there already under it is not written to.
+    """
+    scratch = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+    os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
     try:
+        with suppress(OSError):
+            os.chmod(scratch, stat.S_IMODE(path.stat().st_mode))
         yield scratch
+        synchronise(scratch)
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
+    with suppress(OSError):
+        synchronise(path.parent)
+
+
+def synchronise(path: Path) -> None:
+    """Wait until a file, or what a directory lists, is on the disk.
+
+    Raises:
+        OSError: It cannot get there.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EROFS):  # what has no disk
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write(path: Path, data: bytes, hint: str = "choose another file with `-o`") -> None:
