@@ -27,15 +27,15 @@ def status_of(error: BaseException, verb: str | None) -> int:
 
 def show(error: RankwiseError, argv: Sequence[str]) -> None:
     """Print `error:`, `cause:` lines, a blank line and `hint:`; the traceback too with `-v`."""
-    from rankwise.cli.terminal import painter
+    from rankwise.cli.terminal import painter, printable
 
     paint = painter(sys.stderr, _colour_choice(argv))
     if _verbose(argv):
-        _write(traceback.format_exc())
-    lines = [paint("error", "error:") + f" {error.message}"]
-    lines += [paint("error", "cause:") + f" {cause}" for cause in error.causes]
+        _write(printable(traceback.format_exc()))
+    lines = [paint("error", "error:") + f" {printable(error.message)}"]
+    lines += [paint("error", "cause:") + f" {printable(cause)}" for cause in error.causes]
     if error.hint:
-        lines += ["", paint("hint", "hint:") + f" {error.hint}"]
+        lines += ["", paint("hint", "hint:") + f" {printable(error.hint)}"]
     _write("\n".join(lines) + "\n")
 
 

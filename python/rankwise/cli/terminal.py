@@ -19,6 +19,23 @@ _STYLES = {"error": "1;31", "warning": "1;33", "hint": "1;36", "path": "36", "co
 _BATCH_INTERVAL_S = 30.0
 
 
+# All that a terminal could take for a command, and what turns the direction of text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_PAINTED = re.compile(r"(\033\[(?:0|" + "|".join(map(re.escape, _STYLES.values())) + r")m)")
+
+
+def printable(text: str) -> str:
+    """Text with control characters, which may come from anywhere, written out; lines and tabs stay."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def _shown(text: str, coloured: bool) -> str:
+    """The same for text that a painter may have coloured."""
+    if not coloured:
+        return printable(text)
+    return "".join(part if at % 2 else printable(part) for at, part in enumerate(_PAINTED.split(text)))
+
+
 def wants_colour(stream: TextIO, choice: str) -> bool:
     """Whether to colour a stream, for `--color auto|always|never`."""
     if choice in ("always", "never"):
@@ -30,7 +47,7 @@ def painter(stream: TextIO, choice: str = "auto") -> Callable[[str, str], str]:
     """A function `(style, text) -> text` that colours for this stream, or leaves the text as it is."""
     if not wants_colour(stream, choice):
         return lambda style, text: text
-    return lambda style, text: f"\033[{_STYLES[style]}m{text}\033[0m"
+    return lambda style, text: f"\033[{_STYLES[style]}m{printable(text)}\033[0m"
 
 
 def in_lines(command: str, width: int) -> list[str]:
@@ -66,26 +83,27 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """A line (or several) of the result, on stdout."""
-        print(text)
+        print(_shown(text, wants_colour(sys.stdout, self.color)))
 
     def json(self, document: dict) -> None:
         """The result as one JSON object on stdout; its first key is `schema`."""
         if next(iter(document)) != "schema":
             raise ValueError("the first key of a JSON result is `schema`")
-        print(json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2))
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
+        print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
     def note(self, text: str) -> None:
         """Narration on stderr: silent with `-q` and with `--json`."""
         if not self.quiet and not self.as_json:
-            print(text, file=sys.stderr)
+            print(_shown(text, wants_colour(sys.stderr, self.color)), file=sys.stderr)
 
     def warning(self, message: str, identifier: str, hint: str | None = None) -> None:
         """A warning on stderr, `warning: MESSAGE  [IDENTIFIER]` and a hint; silent only with `-qq`."""
         if self.quiet > 1:
             return
-        print(f"{self.paint('warning', 'warning:')} {message}  [{identifier}]", file=sys.stderr)
+        print(f"{self.paint('warning', 'warning:')} {printable(message)}  [{identifier}]", file=sys.stderr)
         if hint:
-            print(f"\n{self.paint('hint', 'hint:')} {hint}", file=sys.stderr)
+            print(f"\n{self.paint('hint', 'hint:')} {printable(hint)}", file=sys.stderr)
 
     def wrote(self, path: str | os.PathLike) -> None:
         """Name a file that was written."""
@@ -111,17 +129,23 @@ class Terminal:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=title and Text(printable(title)),
+            title_justify="left",
+            show_edge=False,
+            pad_edge=False,
+        )
         for at, column in enumerate(columns):
             table.add_column(
-                Text(column),
+                Text(printable(column)),
                 justify="right" if at else "left",
                 no_wrap=bool(at),
                 overflow="fold",
                 vertical="bottom",
             )
         for row in rows:
-            table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
+            table.add_row(*(Text("-" if cell is None else printable(str(cell))) for cell in row))
         coloured = wants_colour(sys.stdout, self.color)
         console = Console(file=sys.stdout, force_terminal=coloured, no_color=not coloured)
         if not sys.stdout.isatty():
@@ -152,17 +176,19 @@ class Terminal:
                 nonlocal last
                 if time.monotonic() - last >= _BATCH_INTERVAL_S:
                     last = time.monotonic()
-                    print(f"{label}: {done} of {total}{'; ' + best if best else ''}", file=sys.stderr)
+                    said = f"{label}: {done} of {total}{'; ' + best if best else ''}"
+                    print(printable(said), file=sys.stderr)
 
             yield update
 
     def _bar(self, label: str, total: int) -> Iterator[Callable[..., None]]:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(file=sys.stderr, no_color=not wants_colour(sys.stderr, self.color))
         columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %")]
         columns += [TimeRemainingColumn(), TextColumn("{task.fields[best]}")]
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(label, total=total, best="")
-            yield lambda done, best="": bar.update(task, completed=done, best=best)
+            task = bar.add_task(escape(printable(label)), total=total, best="")
+            yield lambda done, best="": bar.update(task, completed=done, best=escape(printable(best)))
