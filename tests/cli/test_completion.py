@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from rankwise.cli import COMMANDS
+
 
 @pytest.fixture(scope="module")
 def script():
@@ -59,8 +61,11 @@ def test_what_follows_the_dashes_is_a_command_line_of_its_own(complete):
     assert asked == ["from:3"]
 
 
-def test_completion_is_left_out_of_the_short_list():
+def test_every_command_is_in_the_list_of_commands():
     done = subprocess.run(
         [sys.executable, "-m", "rankwise", "--help"], capture_output=True, text=True, check=True
     )
-    assert "completion" not in done.stdout
+    listed = [
+        line.split()[0] for line in done.stdout.splitlines() if line.startswith("    ") and line[4] != " "
+    ]
+    assert listed == list(COMMANDS)

@@ -7,7 +7,6 @@ A command may also define
   in `args.command` (`None` without `--`).
 * `FAILURE_STATUS`: the exit status of every failure of Rankwise itself, for commands that pass on the status
   of a program.
-* `HIDDEN`: true for a command that the short list of `rankwise --help` leaves out.
 
 Everything heavy (numpy, polars, rich, ...) is imported inside `run`, so that `--help` stays quick on parallel
 file systems.

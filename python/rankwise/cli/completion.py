@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator
 
 HELP = "print the script that completes rankwise's command lines"
-HIDDEN = True
 
 # What follows `--` is completed as that command's own line where the bash-completion package is there.
 _SCRIPT = """\

@@ -77,8 +77,7 @@ def build_parser(commands: Sequence[str]) -> Parser:
     verbs = parser.add_subparsers(metavar="COMMAND", dest="verb", title="commands")
     for name in commands:
         module = importlib.import_module(f"rankwise.cli.{name}")
-        shown = {} if getattr(module, "HIDDEN", False) else {"help": module.HELP}
-        command = verbs.add_parser(name, description=_lines(_sentence(module.HELP)), **shown)
+        command = verbs.add_parser(name, description=_lines(_sentence(module.HELP)), help=module.HELP)
         module.add_arguments(command)
         command.set_defaults(run=module.run, takes_command=getattr(module, "COMMAND", None))
         if getattr(module, "COMMAND", None) and not command.usage:

@@ -11,7 +11,6 @@ from rankwise.errors import RankwiseError
 HELP = "start a rank's program on its cores (written by you behind a launcher, before the program)"
 COMMAND = "./app args"
 FAILURE_STATUS = 125
-HIDDEN = True
 # The rank as launchers tell it, the narrowest first: mpiexec may run inside a step of srun.
 _VARIABLES = (
     "OMPI_COMM_WORLD_RANK",
