@@ -182,7 +182,7 @@ def test_force_replaces_a_recording_but_not_what_else_lies_in_it(record, tmp_pat
     left = sorted(
         str(p.relative_to(tmp_path / "old.rw")) for p in (tmp_path / "old.rw").rglob("*") if p.is_file()
     )
-    assert left == ["notes.txt", "raw/host.rwn", "recording.json"]
+    assert left == ["lock", "notes.txt", "raw/host.rwn", "recording.json"]
 
 
 def test_a_directory_that_cannot_be_made_is_said(record, tmp_path, script):

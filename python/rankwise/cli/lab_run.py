@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
-from rankwise.whole_files import check_free
+from rankwise.whole_files import check_free, replacing
 
 if TYPE_CHECKING:
     from rankwise.lab.run import LabRun, RunResult
@@ -21,7 +20,7 @@ _NODES_SHOWN = 8
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
-    from rankwise.cli.record_end import tell
+    from rankwise.cli.record_end import say, tell
     from rankwise.cli.verified import RENUMBERED, verified
     from rankwise.lab import state
     from rankwise.lab.recorded import run_recorded
@@ -44,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     checked = verified(result.verification, where, result.ended, args.quiet)
     if prepared.becomes is not None:
         lines.insert(0, RENUMBERED)
-    for line in checked + ([] if args.quiet else lines):
-        print(f"rankwise: {line}", file=sys.stderr)
+    say(lambda: checked + ([] if args.quiet else lines), most=None)
     return pass_on(result.ended)
 
 
@@ -108,13 +106,15 @@ def _traffic(result: RunResult) -> list[str]:
 def _write(path: str, prepared: LabRun, result: RunResult) -> None:
     import msgspec
 
+    from rankwise.cli.record_end import say
+    from rankwise.launchers.secrets import masked
     from rankwise.placement.file import to_dict
 
     ended, launcher = result.ended, prepared.launcher
     document = {
         "schema": SCHEMA,
         "lab": msgspec.to_builtins(prepared.lab),
-        "command": prepared.words,
+        "command": masked(prepared.words),
         "launcher": {"vendor": launcher.vendor, "version": launcher.version, "path": launcher.path},
         "exit_status": ended.status,
         "start_s": ended.start_s,
@@ -123,7 +123,8 @@ def _write(path: str, prepared: LabRun, result: RunResult) -> None:
         "interfaces": msgspec.to_builtins(result.counters),
     }
     try:
-        Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        with replacing(Path(path)) as scratch:
+            scratch.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        print(f"rankwise: `{path}` cannot be written: {reason}", file=sys.stderr)
+        say(lambda: [f"`{path}` cannot be written: {reason}"])

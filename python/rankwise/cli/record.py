@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_what(parser)
     parser.add_argument(
+        "--keep-arguments",
+        action="store_true",
+        help="keep the command whole; by default `***` stands for the values of passwords, tokens and keys",
+    )
+    parser.add_argument(
         "--link",
         action="store_true",
         help="print what a program that MPI is linked into is linked with, and stop",
@@ -58,7 +63,7 @@ def add_what(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record; returns the program's own exit status."""
-    from rankwise.cli.record_end import tell
+    from rankwise.cli.record_end import say, tell
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session
 
@@ -67,14 +72,15 @@ def run(args: argparse.Namespace) -> int:
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
-    recording = session.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
+    recording = session.prepare(
+        args.command, args.output, args.force, what_of(args), args.mpi, keep_arguments=args.keep_arguments
+    )
     try:
         ended = execute(recording.launch)
     except RankwiseError:
         session.abandon(recording)
         raise
-    for line in tell(recording, ended, args.quiet):
-        print(f"rankwise: {line}", file=sys.stderr)
+    say(lambda: tell(recording, ended, args.quiet))
     return pass_on(ended)
 
 

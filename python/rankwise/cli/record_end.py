@@ -3,32 +3,69 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shlex
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
+from rankwise.cli.terminal import printable
 from rankwise.launchers import LaunchLine
 from rankwise.launchers.detect import NAMES
 from rankwise.launchers.execute import Ended
 from rankwise.record import session as recorder
+from rankwise.record.apart import do_apart
 from rankwise.record.session import Session
+
+# Of all that Rankwise says while a program runs.
+MOST_LINES = 3
+
+
+def say(lines: Callable[[], list[str]], most: int | None = MOST_LINES) -> None:
+    """Say what there is to say after a program has ended, whose status comes first: nothing that fails here counts."""
+    try:
+        for line in lines()[:most]:
+            print(f"rankwise: {printable(line)}", file=sys.stderr)
+        sys.stderr.flush()
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            os.write(
+                2,
+                b"rankwise: what came of the run could not be said: " + type(error).__name__.encode() + b"\n",
+            )
 
 
 def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
     """Finish the recording, collect it, and say what there is; whatever fails here is said, never raised."""
     try:
         recorded = recorder.finish(session, ended)
-    except OSError as error:
-        return [f"`{session.path}` could not be completed: {error}"]
+    except (OSError, MemoryError) as error:
+        return [f"`{session.path}` could not be completed: {_reason(error)}"]
     if not recorded:
         return _nothing(session, ended)
     try:
-        lines = _collected(session)
+        lines = do_apart(lambda: _collected(session))
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        lines = [f"wrote {session.path}, not yet collected: {reason}"]
+        lines = [f"wrote {session.path}, not collected yet: {_reason(error)}; the next command collects it"]
+    lines = lines[: MOST_LINES - 1]
+    kept = session.claim and session.claim.kept
+    if kept:
+        lines[1:] = [
+            f"ranks of an earlier run may still write to the recording that was here: it is now {kept}"
+        ]
     lines.append(f"next: rankwise report {quote(str(session.path))}")
     return [] if quiet else lines
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "memory was short"
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _nothing(session: Session, ended: Ended) -> list[str]:
@@ -61,8 +98,17 @@ def _collected(session: Session) -> list[str]:
     size_bytes = sum(file.stat().st_size for file in session.path.rglob("*") if file.is_file())
     calls = int(recording.calls["count"].sum())
     lines = [summary(session.path, recording.world_size, calls, size_bytes)]
+    if recording.world_size == 1 and session.line.launcher.kind == "none":
+        lines += _no_launcher(session)
     lines += contradiction(session, recording.context)
     return lines + flaws(recording.context, session.line)[: 2 - len(lines)]
+
+
+def _no_launcher(session: Session) -> list[str]:
+    words = " ".join(shlex.quote(word) for word in session.manifest.command)
+    return [
+        f"one process was recorded, without a launcher; for several: rankwise record -- mpiexec -n 4 {words}"
+    ]
 
 
 def contradiction(session: Session, context: dict) -> list[str]:

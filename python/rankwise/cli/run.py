@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
@@ -17,8 +16,6 @@ HELP = "run a program with its ranks where a placement says"
 COMMAND = "mpiexec -n 16 ./app args"
 FAILURE_STATUS = 125
 _EXAMPLE = "`rankwise run --placement P.placement.json -- mpiexec -n 16 ./app`"
-# Of all that Rankwise says while a program runs.
-_MOST_LINES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
+    from rankwise.cli.record_end import say
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session as recorder
     from rankwise.run.session import Recorded, prepare
@@ -77,8 +75,7 @@ def run(args: argparse.Namespace) -> int:
             if session.recording is not None:
                 recorder.abandon(session.recording)
             raise
-        for line in _lines(session, ended, args)[:_MOST_LINES]:
-            print(f"rankwise: {line}", file=sys.stderr)
+        say(lambda: _lines(session, ended, args))
     finally:
         session.close()
     return pass_on(ended)

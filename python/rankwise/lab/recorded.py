@@ -14,10 +14,11 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.lab.run import LabRun, RunResult, run
 from rankwise.launchers.line import Launch, LaunchLine, Segment
+from rankwise.launchers.secrets import masked
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
-from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
-from rankwise.record.session import Session, abandon
+from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound
+from rankwise.record.session import Session, abandon, write_first
 
 
 def run_recorded(
@@ -53,16 +54,17 @@ def begin(
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)
     line = LaunchLine(launcher, (segment,))
-    variables = library.variables(path, what, prepared.mpi_library)
+    identity = directory.new_run()
+    variables = library.variables(path, what, prepared.mpi_library, run=identity)
     try:
-        directory.create(path, force)
+        claim = directory.create(path, force, identity)
     except RankwiseError as error:
         # `-o` of `rankwise lab run` is another file.
         error.hint = error.hint and error.hint.replace("`-o DIR`", "`--record DIR`")
         raise
     manifest = Manifest(
         rankwise=rankwise.__version__,
-        command=["rankwise", "lab", "run", "--name", lab.name, *options, "--", *prepared.words],
+        command=["rankwise", "lab", "run", "--name", lab.name, *options, "--", *masked(prepared.words)],
         directory=os.getcwd(),
         host=lab.front.host,
         ranks=prepared.placement.ranks,
@@ -74,6 +76,8 @@ def begin(
         start_s=time.time(),
         lab=msgspec.to_builtins(lab),
         placement=to_dict(prepared.placement),
+        run=identity,
+        locked=claim.lock is not None,
     )
-    write(manifest, path)
-    return Session(line, mpi, Launch(prepared.words), path, manifest), variables
+    write_first(manifest, path)
+    return Session(line, mpi, Launch(prepared.words), path, manifest, claim=claim), variables

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import Launch
+from rankwise.launchers.start import start
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+# What is held back once the launcher has ended.
+LATE = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _TELLING = (signal.SIGUSR1, signal.SIGUSR2)
 # siginfo si_code of what the terminal sends; it sends that to the launcher as well.
 _FROM_KERNEL = 0x80
@@ -38,6 +41,9 @@ class Ended:
 def execute(launch: Launch) -> Ended:
     """Run a launch with the caller's stdin, stdout and stderr, and pass on the signals that come meanwhile.
 
+    When this process is killed, the launcher is told to end. Once it has ended, its status is all that counts: of the
+    signals that would end us only SIGQUIT still does, until `pass_on`.
+
     Raises:
         RankwiseError: It could not be started: not found (status 127), or not executable (126).
     """
@@ -45,26 +51,22 @@ def execute(launch: Launch) -> Ended:
     watched = {signal.SIGCHLD, *_ENDING, *_TELLING}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    after = before
     try:
         start_s = time.time()
         pid = _spawn(launch, before)
-        wait_status, interrupted = _wait(pid, watched)
+        status, number, interrupted = _wait(pid, watched)
+        after = before | LATE
+        with contextlib.suppress(OSError):
+            os.waitpid(pid, 0)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    code = os.waitstatus_to_exitcode(wait_status)
-    if code < 0:
-        return Ended(128 - code, -code, interrupted, start_s, time.time())
-    return Ended(code, None, interrupted, start_s, time.time())
+        signal.pthread_sigmask(signal.SIG_SETMASK, after)
+    return Ended(status, number, interrupted, start_s, time.time())
 
 
 def _spawn(launch: Launch, mask: set[signal.Signals]) -> int:
-    environment = launch.environment_of_first(os.environ)
     try:
-        # Python ignores these two, the program must not.
-        defaults = (signal.SIGPIPE, signal.SIGXFSZ)
-        return os.posix_spawnp(
-            launch.words[0], launch.words, environment, setsigmask=mask, setsigdef=defaults
-        )
+        return start(launch.words, launch.environment_of_first(os.environ), mask)
     except OSError as error:
         hint = "check that it is a program for this machine; a script needs a first line such as `#!/bin/sh`"
         message = f"`{launch.words[0]}` cannot be started: {os.strerror(error.errno or 0).lower()}"
@@ -72,25 +74,32 @@ def _spawn(launch: Launch, mask: set[signal.Signals]) -> int:
         raise RankwiseError(message, hint=hint, status=status) from error
 
 
-def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, bool]:
+def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, bool]:
+    """Exit status, signal that ended it, and whether SIGINT came meanwhile."""
     interrupted = False
     pending: list[tuple[float, int]] = []
     while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return status, interrupted
-        now = time.monotonic()
-        for _, number in [each for each in pending if each[0] <= now]:
-            _send(pid, number)
-        pending = [each for each in pending if each[0] > now]
-        info = signal.sigtimedwait(watched, min([1.0, *(at - now for at, _ in pending)]))
-        if info is None or info.si_signo == signal.SIGCHLD:
+        # Left for who asks again: nothing is lost where there is no memory for the answer.
+        try:
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None:
+                if ended.si_code == os.CLD_EXITED:
+                    return ended.si_status, None, interrupted
+                return 128 + ended.si_status, ended.si_status, interrupted
+            now = time.monotonic()
+            for _, number in [each for each in pending if each[0] <= now]:
+                _send(pid, number)
+            pending = [each for each in pending if each[0] > now]
+            info = signal.sigtimedwait(watched, min([1.0, *(at - now for at, _ in pending)]))
+            if info is None or info.si_signo == signal.SIGCHLD:
+                continue
+            interrupted = interrupted or info.si_signo == signal.SIGINT
+            if info.si_signo in _TELLING:
+                _send(pid, info.si_signo)
+            elif info.si_code != _FROM_KERNEL:
+                pending.append((now + _GRACE_S, info.si_signo))
+        except MemoryError:
             continue
-        interrupted = interrupted or info.si_signo == signal.SIGINT
-        if info.si_signo in _TELLING:
-            _send(pid, info.si_signo)
-        elif info.si_code != _FROM_KERNEL:
-            pending.append((now + _GRACE_S, info.si_signo))
 
 
 def _send(pid: int, number: int) -> None:
@@ -107,6 +116,7 @@ def pass_on(ended: Ended) -> int:
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
         if ended.signal != signal.SIGKILL:
             signal.signal(ended.signal, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {ended.signal})
         os.kill(os.getpid(), ended.signal)
     if ended.interrupted and ended.status != 0:
         return 128 + signal.SIGINT

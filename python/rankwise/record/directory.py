@@ -1,20 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The directory of a recording: its default name, making it, replacing an old one."""
+"""The directory of a recording: its default name, making it, replacing an old one, and who is using it."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import secrets
 import shlex
 import shutil
+import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import LaunchLine
 from rankwise.record.manifest import FILE_NAME
+from rankwise.whole_files import synchronise
 
 # What Rankwise writes into a recording; nothing else is ever removed from one.
-OWN_ENTRIES = (FILE_NAME, "raw", "context.json", "tables")
+OWN_ENTRIES = (FILE_NAME, "raw", "context.json", "tables", "lock")
+# What file systems without locks say (NFS has emulated flock with locks of ranges since Linux 2.6.12).
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF)
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Use:
+    """Who is using a recording's directory: `holder` names it; `ranks` if they are all that is left of the run."""
+
+    holder: str
+    ranks: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A directory that this process records into, until it closes `lock` or ends.
+
+    Attributes:
+        lock: Descriptor of the locked file, `None` where the file system has no locks.
+        kept: Where the recording that was there is, if ranks may still write to it.
+    """
+
+    lock: int | None
+    kept: Path | None
 
 
 def default_name(line: LaunchLine) -> str:
@@ -38,24 +68,92 @@ def is_recording(path: Path) -> bool:
     return (path / FILE_NAME).is_file() or any((path / "raw").glob("*.rwn"))
 
 
-def create(path: Path, replace: bool) -> None:
-    """Make an empty recording directory.
+def new_run() -> str:
+    """An identity for a run."""
+    return secrets.token_hex(16)
+
+
+def create(path: Path, replace: bool, run: str) -> Claim:
+    """Make an empty recording directory, and keep others from doing the same.
 
     Args:
         path: Where.
         replace: Take the place of a recording that is there; of nothing else.
+        run: The identity of the run.
 
     Raises:
-        RankwiseError: Something is there, or the directory cannot be made.
+        RankwiseError: Something is there or in use, or the directory cannot be made.
     """
-    if os.path.lexists(path):
-        _clear(path, replace)
+    if path.is_symlink():
+        path = path.resolve()
+    old = _set_aside(path, replace) if os.path.lexists(path) else None
     try:
         if not path.is_dir():
             path.mkdir()
         (path / "raw").mkdir()
+        lock = _claim(path, run)
     except OSError as error:
         raise _cannot(path, error) from error
+    return Claim(lock, old and _remove_unused(old, path))
+
+
+def in_use(path: Path) -> Use | None:
+    """Who records into a directory; `None` if nobody does, or if its file system has no locks."""
+    for name in ("lock", *sorted(file.name for file in (path / "raw").glob("*.rwn"))):
+        file = path / name if name == "lock" else path / "raw" / name
+        if _is_held(file):
+            return _holder(path) if name == "lock" else Use(f"ranks on `{file.stem}`", ranks=True)
+    return None
+
+
+def _claim(path: Path, run: str) -> int | None:
+    """Lock the directory: by a file of its own, as NFS gives an exclusive lock only on what is open for writing."""
+    lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    for _ in range(_ATTEMPTS):  # who asks whether it is held holds it for a moment
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            time.sleep(0.1)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            os.close(lock)
+            return None
+    else:
+        os.close(lock)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()} {socket.gethostname()} {run}\n".encode())
+    return lock
+
+
+def _is_held(file: Path) -> bool:
+    flags = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        descriptor = os.open(file, os.O_RDWR | flags)
+    except OSError:
+        try:
+            descriptor = os.open(file, os.O_RDONLY | flags)
+        except OSError:
+            return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _holder(path: Path) -> Use:
+    try:
+        pid, host, _ = (path / "lock").read_text(encoding="utf-8").split()
+    except (OSError, ValueError):
+        return Use("another `rankwise record`", ranks=False)
+    return Use(f"process {pid} on `{host}`", ranks=False)
 
 
 def _cannot(path: Path, error: OSError) -> RankwiseError:
@@ -66,27 +164,64 @@ def _cannot(path: Path, error: OSError) -> RankwiseError:
     return RankwiseError(f"the recording `{path}` cannot be created: {reason}", hint=hint, status=125)
 
 
-def _clear(path: Path, replace: bool) -> None:
+def _set_aside(path: Path, replace: bool) -> Path | None:
+    """Rename a recording that is there; returns its new name."""
     if not path.is_dir():
         hint = "choose another name with `-o DIR`"
         raise RankwiseError(f"`{path}` exists and is not a recording", hint=hint, status=125)
     if not any(path.iterdir()):
-        return
-    if not is_recording(path):
+        return None
+    if not is_recording(path) and not (path / "lock").exists():
         hint = "choose another name with `-o DIR`; `--force` replaces recordings only"
         raise RankwiseError(f"`{path}` exists and is not a recording", hint=hint, status=125)
+    use = in_use(path)
+    if use and not use.ranks:
+        raise RankwiseError(
+            f"`{path}` is still being recorded by {use.holder}",
+            hint="choose another name with `-o DIR`, or end that run first",
+            status=125,
+        )
     if not replace:
         hint = "add `--force` to replace it, or choose another name with `-o DIR`"
         raise RankwiseError(f"the recording `{path}` exists", hint=hint, status=125)
-    for name in OWN_ENTRIES:
-        entry = path / name
-        try:
+    old, number = path.with_name(f"{path.name}.old"), 1
+    while os.path.lexists(old):
+        number += 1
+        old = path.with_name(f"{path.name}.old.{number}")
+    try:
+        os.rename(path, old)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    return old
+
+
+def _remove_unused(old: Path, path: Path) -> Path | None:
+    """Remove a recording that was replaced, unless ranks still write to it; files of others come to the new one.
+
+    Returns:
+        Where it is, if it was kept.
+    """
+    if in_use(old):
+        return old
+    try:
+        for name in OWN_ENTRIES:
+            entry = old / name
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
             else:
                 entry.unlink(missing_ok=True)
-        except OSError as error:
-            raise _cannot(path, error) from error
+        for entry in old.iterdir():
+            os.rename(entry, path / entry.name)
+        old.rmdir()
+    except OSError:
+        return old
+    return None
+
+
+def synchronise_raw(path: Path) -> None:
+    """Wait until what the ranks wrote is on the disk, as far as this host has it."""
+    for file in (*(path / "raw").iterdir(), path / "raw"):
+        synchronise(file)
 
 
 def remove_if_empty(path: Path) -> bool:

@@ -52,7 +52,7 @@ class What:
 
 
 def variables(
-    directory: Path, what: What, mpi_library: str | None, flavour: str | None = None
+    directory: Path, what: What, mpi_library: str | None, flavour: str | None = None, run: str | None = None
 ) -> dict[str, str]:
     """Environment variables that make a rank record.
 
@@ -62,6 +62,7 @@ def variables(
         mpi_library: File of the MPI library that the program will use, as far as known. Without it nothing is
             recorded of a program that loads MPI after it has started.
         flavour: The MPI where the user says it; it counts where the library does not say itself what it is.
+        run: The identity of the run.
     """
     chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_DIR": str(directory.resolve())}
     if what.trace:
@@ -76,4 +77,6 @@ def variables(
         chosen["RANKWISE_MPI"] = mpi_library
     if flavour:
         chosen["RANKWISE_FLAVOUR"] = flavour
+    if run:
+        chosen["RANKWISE_RUN"] = run
     return chosen

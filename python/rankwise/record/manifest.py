@@ -53,6 +53,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         signal: Number of that signal.
         lab: The emulated cluster it ran in (`rankwise.lab.state.Lab`), null outside a lab.
         placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
+        run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
+        locked: Whether others are kept from recording into the directory; false where its file system has no locks.
     """
 
     schema: Literal["rankwise.recording/1"] = "rankwise.recording/1"
@@ -72,6 +74,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     signal: int | None = None
     lab: dict[str, Any] | None = None
     placement: dict[str, Any] | None = None
+    run: str | None = None
+    locked: bool = True
 
 
 def write(manifest: Manifest, directory: Path) -> None:

@@ -18,13 +18,17 @@ from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, e
 from rankwise.launchers.detect import find_program
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.library import expected_library
+from rankwise.launchers.secrets import masked
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 
 
 @dataclass(frozen=True)
 class Session:
-    """A recording about to be made, or being made; `flavour` is what the user said with `--mpi`."""
+    """A recording about to be made, or being made; `flavour` is what the user said with `--mpi`.
+
+    `claim` keeps others out of its directory until this process ends.
+    """
 
     line: LaunchLine
     mpi: MpiOfProgram
@@ -32,6 +36,7 @@ class Session:
     path: Path
     manifest: Manifest
     flavour: str | None = None
+    claim: directory.Claim | None = None
 
 
 def prepare(
@@ -41,6 +46,8 @@ def prepare(
     what: library.What,
     flavour: str | None,
     inherited: Mapping[str, str] | None = None,
+    typed: list[str] | None = None,
+    keep_arguments: bool = False,
 ) -> Session:
     """Check everything that can be checked, make the directory, and say what to execute.
 
@@ -51,6 +58,8 @@ def prepare(
         what: What is recorded.
         flavour: The program's MPI where the user says it.
         inherited: The environment the launcher will have; ours by default.
+        typed: The launch line to keep, if other words are executed.
+        keep_arguments: Keep it with what looks like a secret.
 
     Raises:
         RankwiseError: It cannot be recorded; nothing was written or started.
@@ -60,11 +69,12 @@ def prepare(
     mpi = _mpi(line, programs, flavour)
     path = Path(output or directory.default_name(line))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
-    launch = emit_environment(line, library.variables(path, what, mpi_library, flavour), inherited)
-    directory.create(path, force)
+    run = directory.new_run()
+    launch = emit_environment(line, library.variables(path, what, mpi_library, flavour, run), inherited)
+    claim = directory.create(path, force, run)
     manifest = Manifest(
         rankwise=rankwise.__version__,
-        command=words,
+        command=(typed or words) if keep_arguments else masked(typed or words),
         directory=os.getcwd(),
         host=socket.gethostname(),
         ranks=line.ranks,
@@ -74,24 +84,53 @@ def prepare(
         trace=what.trace,
         job=os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID") or os.environ.get("LSB_JOBID"),
         start_s=time.time(),
+        run=run,
+        locked=claim.lock is not None,
     )
-    write(manifest, path)
-    return Session(line, mpi, launch, path, manifest, flavour)
+    write_first(manifest, path)
+    return Session(line, mpi, launch, path, manifest, flavour, claim)
+
+
+def write_first(manifest: Manifest, path: Path) -> None:
+    """Write recording.json into the new directory.
+
+    Raises:
+        RankwiseError: It cannot be written; the directory is gone.
+    """
+    try:
+        write(manifest, path)
+    except OSError as error:
+        directory.remove_if_empty(path)
+        raise RankwiseError(
+            f"the recording `{path}` cannot be written: {os.strerror(error.errno or 0).lower()}",
+            "choose another place with `-o DIR`",
+            status=125,
+        ) from None
 
 
 def finish(session: Session, ended: Ended) -> bool:
     """Note how the launch ended; returns whether anything was recorded, and leaves no empty directory."""
-    if directory.remove_if_empty(session.path):
-        return False
-    known = {"start_s": ended.start_s, "end_s": ended.end_s}
-    known |= {"exit_status": ended.status, "signal": ended.signal}
-    write(msgspec.structs.replace(session.manifest, **known), session.path)
-    return True
+    try:
+        if directory.remove_if_empty(session.path):
+            return False
+        known = {"start_s": ended.start_s, "end_s": ended.end_s}
+        known |= {"exit_status": ended.status, "signal": ended.signal}
+        write(msgspec.structs.replace(session.manifest, **known), session.path)
+        directory.synchronise_raw(session.path)
+        return True
+    finally:
+        _release(session)
 
 
 def abandon(session: Session) -> None:
     """Take back the directory of a launch that did not start."""
     directory.remove_if_empty(session.path)
+    _release(session)
+
+
+def _release(session: Session) -> None:
+    if session.claim is not None and session.claim.lock is not None:
+        os.close(session.claim.lock)
 
 
 def _has_program(line: LaunchLine, at: int) -> bool:

@@ -8,8 +8,6 @@ import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from rankwise.errors import RankwiseError
 from rankwise.launchers import Launch, LaunchLine, emit_environment, emit_placement, mpi_of, parse
 from rankwise.launchers.detect import find_program
@@ -132,9 +130,10 @@ def prepare(
         recording = None
         if recorded is not None:
             # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
+            # The line is kept as typed: files on the emitted one are gone afterwards.
             recording = recorder.prepare(
                 launch.words, recorded.output, recorded.force, What(trace=recorded.trace), flavour=None,
-                inherited=launch.environment_of_first(os.environ),
+                inherited=launch.environment_of_first(os.environ), typed=words,
             )  # fmt: skip
             launch = Launch(
                 recording.launch.words,
@@ -142,9 +141,7 @@ def prepare(
                 (*launch.without, *recording.launch.without),
             )
         if recording is not None:
-            # The files on the emitted line are gone afterwards.
-            typed = msgspec.structs.replace(recording.manifest, command=words)
-            recording = replace(recording, launch=launch, manifest=typed)
+            recording = replace(recording, launch=launch)
     except BaseException:
         remove_scratch(scratch)
         raise

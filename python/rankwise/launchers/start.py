@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starting a launcher so that the kernel ends it when this process is killed, as nothing else could."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+
+_PR_SET_PDEATHSIG = 1
+# Python ignores these two, the program must not.
+_DEFAULTS = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def ending_with_us(number: int = signal.SIGTERM) -> Callable[[], None]:
+    """What a child calls before it becomes another program, to get a signal when the thread that made it ends.
+
+    Launchers end their ranks when they get SIGTERM; SIGKILL would leave that to what remains of them.
+    """
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before it was asked to tell
+            os._exit(128 + number)
+
+    return ask
+
+
+def start(words: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals]) -> int:
+    """Start a program found by PATH, with this signal mask and the default actions; returns its process number.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    ask = ending_with_us()
+    said, saying = os.pipe()
+    try:
+        pid = os.fork()
+    except (
+        OSError
+    ):  # memory is short: without a copy of this process it starts still, but outlives us if we are killed
+        os.close(said)
+        os.close(saying)
+        return os.posix_spawnp(words[0], words, environment, setsigmask=mask, setsigdef=_DEFAULTS)
+    if pid == 0:
+        _become(words, environment, mask, ask, saying)
+    os.close(saying)
+    with open(said, "rb") as reading:
+        failure = reading.read()
+    if failure:
+        os.waitpid(pid, 0)
+        raise OSError(int(failure), os.strerror(int(failure)))
+    return pid
+
+
+def _become(words, environment, mask, ask, saying) -> None:
+    try:
+        ask()
+        for number in _DEFAULTS:
+            signal.signal(number, signal.SIG_DFL)
+        if callable(signal.getsignal(signal.SIGINT)):
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.execvpe(words[0], words, environment)
+    except OSError as error:
+        os.write(saying, str(error.errno).encode())
+    finally:
+        os._exit(127)
