@@ -64,7 +64,12 @@ def test_no_temporary_files_stay(recorded):
 def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
     assert Recording.open(recorded).context["run"] is None
     (recorded / "recording.json").write_text(json.dumps(MANIFEST))
-    assert Recording.open(recorded).context["run"] == MANIFEST | {"lab": None, "placement": None}
+    assert Recording.open(recorded).context["run"] == MANIFEST | {
+        "lab": None,
+        "placement": None,
+        "run": None,
+        "locked": True,
+    }
     # AND one that is no such file is said to be none
     (recorded / "recording.json").write_text(json.dumps({"command": ["mpiexec", "./app"]}))
     context = Recording.open(recorded).context

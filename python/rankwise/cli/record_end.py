@@ -98,7 +98,7 @@ def _collected(session: Session) -> list[str]:
     size_bytes = sum(file.stat().st_size for file in session.path.rglob("*") if file.is_file())
     calls = int(recording.calls["count"].sum())
     lines = [summary(session.path, recording.world_size, calls, size_bytes)]
-    if recording.world_size == 1 and session.line.launcher.kind == "none":
+    if recording.world_size == 1 and session.manifest.launcher.kind == "none":
         lines += _no_launcher(session)
     lines += contradiction(session, recording.context)
     return lines + flaws(recording.context, session.line)[: 2 - len(lines)]
@@ -158,7 +158,9 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
     if missing:
         found.append(f"partial: {missing} of {world_size} ranks left nothing")
     reasons = Counter(entry["why"] for entry in context["partial_ranks"])
-    if reasons:
+    if context.get("ending"):
+        found.append(f"partial: {context['ending']['text']}")
+    elif reasons:
         why, count = reasons.most_common(1)[0]
         found.append(f"partial: on {count} of {world_size} ranks {why}")
     return found

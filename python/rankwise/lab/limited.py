@@ -10,6 +10,7 @@ import subprocess
 from typing import IO
 
 from rankwise.launchers.line import Launch
+from rankwise.launchers.start import ending_with_us
 
 _PATIENCE_AFTER_SIGNAL_S = 5.0
 
@@ -35,6 +36,7 @@ def run_limited(launch: Launch, limit_s: float, output: IO) -> int:
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,  # Ctrl-C reaches us first
+        preexec_fn=ending_with_us(),
     )
     try:
         return process.wait(limit_s)

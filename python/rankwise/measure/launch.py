@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
 from rankwise.launchers.detect import find_program
+from rankwise.launchers.start import ending_with_us
 from rankwise.measure.samples import Launch
 
 PROGRAM = "rankwise-measure"
@@ -102,6 +103,7 @@ def run(
                 errors="replace",
                 env=environment,
                 start_new_session=True,  # Ctrl-C reaches us first; the launcher is then told to end
+                preexec_fn=ending_with_us(),
             )
         except OSError as error:
             raise RankwiseError(

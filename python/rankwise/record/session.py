@@ -19,6 +19,7 @@ from rankwise.launchers.detect import find_program
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.secrets import masked
+from rankwise.launchers.wrappers import behind_wrappers
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 
@@ -67,7 +68,8 @@ def prepare(
     line = parse(words)
     programs = [_find(line, at) for at in range(len(line.segments)) if _has_program(line, at)]
     mpi = _mpi(line, programs, flavour)
-    path = Path(output or directory.default_name(line))
+    inner, started = _started(line, programs)
+    path = Path(output or directory.default_name(inner))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
     run = directory.new_run()
     launch = emit_environment(line, library.variables(path, what, mpi_library, flavour, run), inherited)
@@ -77,9 +79,9 @@ def prepare(
         command=(typed or words) if keep_arguments else masked(typed or words),
         directory=os.getcwd(),
         host=socket.gethostname(),
-        ranks=line.ranks,
-        programs=programs,
-        launcher=_launcher(line),
+        ranks=inner.ranks,
+        programs=started,
+        launcher=_launcher(inner),
         mpi=MpiFound(mpi.flavour, mpi.library, mpi.path, mpi.reason),
         trace=what.trace,
         job=os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID") or os.environ.get("LSB_JOBID"),
@@ -143,6 +145,17 @@ def _has_program(line: LaunchLine, at: int) -> bool:
     words = " ".join(line.words())
     hint = f"put it behind the launcher's options, for example `rankwise record -- {words} ./app`"
     raise RankwiseError(f"no program in the launch line `{words}`", hint=hint, status=125)
+
+
+def _started(line: LaunchLine, programs: list[str]) -> tuple[LaunchLine, list[str]]:
+    """What a wrapper such as `timeout` starts, as far as it is found."""
+    inner = behind_wrappers(line)
+    if inner is line:
+        return line, programs
+    try:
+        return inner, [find_program(each.program) for each in inner.segments if each.program is not None]
+    except RankwiseError:
+        return line, programs
 
 
 def _find(line: LaunchLine, at: int) -> str:

@@ -13,6 +13,7 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.record import manifest
 from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
+from rankwise.recording.ending import ending
 from rankwise.recording.expansion import Expansion, library_of
 from rankwise.recording.job import Job
 from rankwise.recording.raw import (
@@ -55,6 +56,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
         "hosts": hosts,
         "bindings": emulated_bindings(_bindings(job, hosts), run),
         "missing_ranks": job.missing_ranks,
+        "ending": ending(job, run),
         "partial_ranks": _partial(job),
         "not_recorded": _not_recorded(job, expansion),
         "passed_through": _passed_through(job),

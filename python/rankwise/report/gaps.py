@@ -15,7 +15,7 @@ _MOST_RANKS_NAMED = 6
 def gaps(recording: Recording) -> list[Gap]:
     """What is missing, and why, in sentences without a full stop."""
     context = recording.context
-    found = []
+    found = [Gap("how it ended", context["ending"]["text"])] if context.get("ending") else []
     if missing := context["missing_ranks"]:
         found.append(Gap(f"{ranks_text(missing)} of {recording.world_size}", "left nothing behind"))
     by_reason: dict[str, list[dict]] = {}
