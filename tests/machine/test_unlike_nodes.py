@@ -128,7 +128,17 @@ def test_a_prediction_takes_the_channels_of_the_node_that_ranks_are_on(machine, 
 
 
 def test_allocations_pass_over_full_nodes_and_a_run_takes_each_nodes_own_description(machine, goal, capsys):
-    words = ["--machine", str(machine), "--json", "--allocation", "blocked", "--allocation", "cyclic"]
+    words = [
+        "--machine",
+        str(machine),
+        "--nodes",
+        "3",
+        "--json",
+        "--allocation",
+        "blocked",
+        "--allocation",
+        "cyclic",
+    ]
     assert main(["predict", str(goal), *words]) == 0
     both = json.loads(capsys.readouterr().out)["placements"]
     assert {each["name"] for each in both} == {"blocked on 3 nodes", "cyclic on 3 nodes"}
