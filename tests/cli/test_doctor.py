@@ -33,9 +33,10 @@ def lines_of(captured, name):
 
 
 def test_each_recorder_and_launcher_is_named(doctor, tmp_path):
-    # GIVEN an MPICH launcher, under two names
+    # GIVEN an MPICH launcher, under three names, one of them a copy
     fake_launcher(tmp_path / "bin", "mpiexec", "hydra")
     (tmp_path / "bin" / "mpirun").symlink_to("mpiexec")
+    fake_launcher(tmp_path / "bin", "mpiexec.hydra", "hydra")
     # WHEN the doctor looks
     status, captured = doctor()
     # THEN it is found once, and recording works, though not for the third ABI

@@ -62,7 +62,7 @@ def _recorder() -> Iterator[Check]:
 def _launchers() -> Iterator[Check]:
     from rankwise.launchers.identify import identify
 
-    seen = set()
+    seen: set[str | tuple[str, str | None, str]] = set()
     for word in ("mpiexec", "mpirun", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "srun"):
         path = shutil.which(word)
         if path is None or os.path.realpath(path) in seen:
@@ -72,7 +72,11 @@ def _launchers() -> Iterator[Check]:
         if launcher is None:
             hint = "start programs with MPICH's, Intel's or Open MPI's mpiexec, or with srun"
             yield Check("launcher", False, "record, run", f"`{path}` does not say whose it is", hint)
-        else:
+            continue
+        # One installation has its launcher under several names, in wheels as copies.
+        installed = (launcher.vendor, launcher.version, os.path.dirname(os.path.realpath(path)))
+        if installed not in seen:
+            seen.add(installed)
             version = launcher.version or "of unknown version"
             yield Check("launcher", True, "record, run", f"{launcher.vendor} {version}: `{path}`")
     if not seen:
