@@ -27,9 +27,14 @@ int workload_accepts(const struct workload *w, char problem_class, int ranks, ch
         return 0;
     }
     int most = w->most_ranks(problem_class);
-    if (!is_power_of_two(ranks) || ranks > most) {
-        snprintf(why, why_bytes, "%s of class %c runs on 1, 2, 4, 8, ... or %d ranks, not on `%d`", w->name,
-                 problem_class, most, ranks);
+    if (ranks < 1 || ranks > most) {
+        snprintf(why, why_bytes, "%s of class %c runs on 1 to %d ranks, not on `%d`", w->name, problem_class, most, ranks);
+        return 0;
+    }
+    if (!is_power_of_two(ranks)) {
+        int below = 1 << log2_floor(ranks);
+        snprintf(why, why_bytes, "%s of class %c runs on a power of two of ranks, as %d or %d, not on `%d`", w->name,
+                 problem_class, below, 2 * below, ranks);
         return 0;
     }
     return 1;
