@@ -31,6 +31,10 @@ def check_free(
         RankwiseError: It is there already, it is a directory, or there is no directory for it.
     """
     path = Path(path)
+    if str(path) == "-":
+        raise RankwiseError(
+            "`-o -` names no file", "leave `-o` out: results go to stdout; or name a file with `-o FILE`"
+        )
     if os.path.lexists(path) and not force:
         raise RankwiseError(f"`{path}` is there already", hint)
     if path.is_dir():

@@ -38,3 +38,9 @@ def test_json_with_control_characters_is_still_json_and_has_none(terminal, capsy
     said = capsys.readouterr().out
     assert json.loads(said)["name"] == HOSTILE
     assert not [each for each in ("\033", "\x9b", "\u202e") if each in said]
+
+
+def test_colours_of_a_result_stay(capsys):
+    args = argparse.Namespace(quiet=0, verbose=0, color="always", no_progress=False, json=False)
+    Terminal(args).result("\033[1mbold\033[0m \033[2J")
+    assert capsys.readouterr().out == "\033[1mbold\033[0m \\x1b[2J\n"

@@ -386,6 +386,17 @@ def test_a_launch_line_without_the_dashes_is_given_back_with_them(record, typed,
     assert record(*typed) == refused(125, message, f"`{meant}`")
 
 
+def test_a_launcher_before_the_dashes_is_given_back_behind_them(record):
+    message = "`mpiexec` belongs behind `--`, with the program it starts"
+    typed = ["mpiexec", "-n", "4", "-o", "x.rw", "--", "./app", "-v"]
+    assert record(*typed) == refused(125, message, "`rankwise record -o x.rw -- mpiexec -n 4 ./app -v`")
+
+
+def test_a_dash_is_no_directory(record, script):
+    status, _, err = record("-o", "-", "--", script("exit 0"))
+    assert (status, err.partition("\n")[0]) == (125, "error: `-o -` names no directory")
+
+
 def test_a_static_program_without_mpi_is_125_and_is_not_run(record, tmp_path):
     compile_program(tmp_path, '#include <stdio.h>\nint main(void) { puts("ran"); return 0; }', "-static")
     status, out, err = record("--", "./rank")

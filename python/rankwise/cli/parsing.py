@@ -96,6 +96,8 @@ def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
     used: argparse.ArgumentParser = args.parser
     if unknown and cut == len(argv) and getattr(args, "takes_command", None):
         _fail_without_dashes(used, argv, unknown)
+    if unknown and cut < len(argv) and getattr(args, "takes_command", None):
+        _fail_launcher_before_dashes(used, argv[:cut], unknown, argv[cut + 1 :])
     for word in unknown:
         if word.startswith("-") and word != "-":
             option = word.partition("=")[0]
@@ -136,6 +138,25 @@ def _fail_without_dashes(used: argparse.ArgumentParser, argv: list[str], unknown
     )
 
 
+def _fail_launcher_before_dashes(
+    used: argparse.ArgumentParser, before: list[str], unknown: list[str], behind: list[str]
+) -> None:
+    """Raise a usage error with the whole line as a hint, where a launcher stands before `--`."""
+    if not _LAUNCHER.match(os.path.basename(unknown[0])):
+        return
+    ours, launcher = [], list(unknown)
+    for word in before:
+        if launcher and word == launcher[0]:
+            launcher.pop(0)
+        else:
+            ours.append(word)
+    hint = f"`{shlex.join(['rankwise', *ours, '--', *unknown, *behind])}`"
+    raise RankwiseError(
+        f"`{unknown[0]}` belongs behind `--`, with the program it starts", hint=hint, status=USAGE_STATUS
+    )
+
+
+_LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
 _COMMON_DEFAULTS = {"quiet": 0, "verbose": 0, "color": "auto", "no_progress": False}
 
 

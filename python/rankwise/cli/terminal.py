@@ -21,7 +21,7 @@ _BATCH_INTERVAL_S = 30.0
 
 # All that a terminal could take for a command, and what turns the direction of text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_PAINTED = re.compile(r"(\033\[(?:0|" + "|".join(map(re.escape, _STYLES.values())) + r")m)")
+_PAINTED = re.compile(r"(\033\[[0-9;]*m)")
 
 
 def printable(text: str) -> str:
@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 
 
 def _shown(text: str, coloured: bool) -> str:
-    """The same for text that a painter may have coloured."""
+    """The same for text that may be coloured: colours stay."""
     if not coloured:
         return printable(text)
     return "".join(part if at % 2 else printable(part) for at, part in enumerate(_PAINTED.split(text)))

@@ -84,6 +84,10 @@ def create(path: Path, replace: bool, run: str) -> Claim:
     Raises:
         RankwiseError: Something is there or in use, or the directory cannot be made.
     """
+    if str(path) == "-":
+        raise RankwiseError(
+            "`-o -` names no directory", hint="leave `-o` out for a name by program and time", status=125
+        )
     if path.is_symlink():
         path = path.resolve()
     old = _set_aside(path, replace) if os.path.lexists(path) else None

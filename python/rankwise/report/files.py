@@ -32,6 +32,11 @@ def check(path: Path, force: bool) -> None:
     Raises:
         RankwiseError: It may not.
     """
+    if str(path) == "-":
+        raise RankwiseError(
+            "`-o -` names no file",
+            "leave `-o` out: text and `--json` go to stdout; `-o FILE` is the HTML report",
+        )
     if path.is_dir():
         raise RankwiseError(f"`{path}` is a directory", f"name a file in it: `-o {path / 'report.html'}`")
     if path.exists():

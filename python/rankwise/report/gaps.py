@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rankwise.quantities import seconds_text
+from rankwise.record.directory import in_use
 from rankwise.recording import Recording
 from rankwise.report.data import Gap
 
@@ -16,6 +17,8 @@ def gaps(recording: Recording) -> list[Gap]:
     """What is missing, and why, in sentences without a full stop."""
     context = recording.context
     found = [Gap("how it ended", context["ending"]["text"])] if context.get("ending") else []
+    if use := in_use(recording.path):
+        found = [Gap("the rest of the run", f"it is still being recorded by {use.holder}")]
     if missing := context["missing_ranks"]:
         found.append(Gap(f"{ranks_text(missing)} of {recording.world_size}", "left nothing behind"))
     by_reason: dict[str, list[dict]] = {}

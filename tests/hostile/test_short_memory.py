@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program's exit status comes through, whatever memory is left for collecting."""
+
+import os
+import resource
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.recording import Recording
+
+pytestmark = [pytest.mark.slow, pytest.mark.mpi]
+
+STATUS = 3
+PROGRAM = """
+#include <mpi.h>
+int main(int count, char** words) {
+    MPI_Init(&count, &words);
+    for (int i = 0; i < 100; i++) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 3;
+}
+"""
+SIZES_MB = (180, 220, 260, 300, 350, 400, 500, 600, 800, 1200)
+GROUPS = Path("/sys/fs/cgroup")
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    """A launch line of two ranks that return 3."""
+    here = tmp_path_factory.mktemp("program")
+    mpi = mpis.first("mpich")
+    (here / "returns.c").write_text(PROGRAM)
+    program = mpi.compile(here / "returns.c", here / "returns")
+    return mpi, [*mpi.launch(2), str(program)]
+
+
+def recorded(line, path, limit) -> subprocess.CompletedProcess:
+    mpi, words = line
+    command = [sys.executable, "-m", "rankwise", "record", "-o", str(path), "--", *words]
+    return subprocess.run(
+        command,
+        env=mpi.environment(),
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+def is_right(done, path) -> None:
+    assert done.returncode == STATUS
+    said = [each for each in done.stderr.splitlines() if each.startswith("rankwise: ")]
+    assert 1 <= len(said) <= 3
+    assert said[0].startswith(f"rankwise: wrote {path}")
+    opened = Recording.open(path)
+    assert (opened.context["run"]["exit_status"], opened.world_size) == (STATUS, 2)
+
+
+@pytest.mark.parametrize("size_mb", SIZES_MB)
+def test_the_status_is_the_programs_under_a_limit_of_address_space(line, tmp_path, size_mb):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (size_mb << 20, size_mb << 20))
+
+    is_right(recorded(line, tmp_path / "a.rw", limit), tmp_path / "a.rw")
+
+
+@pytest.fixture
+def group():
+    """A memory control group of our own, of version 1 or 2."""
+    root = GROUPS / "memory" if (GROUPS / "memory").is_dir() else GROUPS
+    made = root / f"rankwise-{uuid.uuid4().hex[:8]}"
+    try:
+        made.mkdir()
+        limit = next(
+            (made / name for name in ("memory.max", "memory.limit_in_bytes") if (made / name).exists()), None
+        )
+    except OSError:
+        pytest.skip("no memory control groups here")
+    if limit is None:
+        made.rmdir()
+        pytest.skip("no memory controller here")
+    yield made, limit
+    made.rmdir()
+
+
+@pytest.mark.parametrize("size_mb", (90, 100, 110, 120, 140, 160, 180, 200, 250, 300))
+def test_the_status_is_the_programs_in_a_small_memory_group(line, tmp_path, group, size_mb):
+    made, limit = group
+    limit.write_text(str(size_mb << 20))
+
+    def join():
+        (made / "cgroup.procs").write_text(str(os.getpid()))
+
+    is_right(recorded(line, tmp_path / "a.rw", join), tmp_path / "a.rw")
