@@ -42,6 +42,7 @@ def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     assert document["input"] | {"path": ""} == {
         "path": "", "kind": "goal", "ranks": 4, "operations": 12, "messages": 4, "bytes": 400000,
         "collective_algorithms": None, "omitted": [], "in_windows": False,
+        "missing": [],
     }  # fmt: skip
     (machine,) = document["machines"]
     assert len(machine["sha256"]) == 64

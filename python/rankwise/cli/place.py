@@ -207,7 +207,7 @@ def _run(args: argparse.Namespace) -> int:
     if terminal.as_json:
         paths = (args.input, args.machine, str(output))
         why = compared(candidates, topology, machine, doubtful)
-        terminal.json(document(paths, candidates, topology, machine, why, screening, words))
+        terminal.json(document(paths, candidates, topology, machine, why, screening, words, source.missing))
     else:
         show(terminal, candidates, topology, machine, doubtful)
         show_screening(terminal, screening)
@@ -221,7 +221,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _source(args: argparse.Namespace, terminal: Terminal) -> Source:
-    """The recording, and a warning of what is not replayed of it."""
+    """The recording, and a warning of what is not in it, or not replayed of it."""
+    from rankwise.cli.predict_checks import say_partial
     from rankwise.replay.source import MEMORY_BYTES
     from rankwise.replay.source import load as load_source
 
@@ -238,6 +239,7 @@ def _source(args: argparse.Namespace, terminal: Terminal) -> Source:
             "record the program: `rankwise record --trace -- ...`; "
             "`rankwise predict` compares placements of a trace",
         )
+    say_partial(terminal, source)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     return source

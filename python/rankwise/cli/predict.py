@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankwise.cli.predict_cases import Case, label, make_case, named_machines, used
-from rankwise.cli.predict_checks import FAR_OFF, check, counts_only, in_windows, say_unused
+from rankwise.cli.predict_checks import FAR_OFF, check, counts_only, in_windows, say_partial, say_unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
     check(args)
     memory_bytes = MEMORY_BYTES if args.memory is None else args.memory
     source = load(args.input, args.library, args.flops, counts_suffice=True, memory_bytes=memory_bytes)
+    say_partial(terminal, source)
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     say_unused(args, terminal, source.kind)

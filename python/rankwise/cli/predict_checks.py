@@ -69,6 +69,12 @@ def check(args: argparse.Namespace) -> None:
         predict_plot.check(args.plot)
 
 
+def say_partial(terminal: Terminal, source: Source) -> None:
+    """First of all, that only a part of the run was recorded, and why."""
+    for gap in source.missing:
+        terminal.warning(f"partial, what was recorded is replayed: {gap.what}: {gap.why}", "partial")
+
+
 def say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None:
     """Options that change nothing for what was read, each with the reason."""
     goal, no_trace = (

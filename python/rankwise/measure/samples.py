@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -156,9 +157,16 @@ def concatenate(launches: Iterable[Launch]) -> pl.DataFrame:
 
 
 def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write samples as Parquet, by rename."""
+    """Write samples as Parquet, by rename.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    # In memory first: polars tells a full disk by an exception of its own.
+    content = BytesIO()
+    samples.write_parquet(content)
     with replacing(Path(path)) as scratch:
-        samples.write_parquet(scratch)
+        scratch.write_bytes(content.getvalue())
 
 
 def undisturbed(samples: pl.DataFrame, least: int = 3, least_share: float = 0.2) -> pl.DataFrame:

@@ -15,9 +15,10 @@ from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
 from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
-from rankwise.replay.document import IntervalEntry
+from rankwise.replay.document import IntervalEntry, Missing
 
 if TYPE_CHECKING:
+    from rankwise.recording.completeness import Gap
     from rankwise.replay.decision import ScreenError
 
 SCHEMA = "rankwise.place/1"
@@ -75,7 +76,8 @@ class ScreeningEntry(msgspec.Struct):
 class Document(msgspec.Struct):
     """The whole result; the last of `placements` is the one that was chosen and written to `output`.
 
-    `screening` is null where all times were replayed, `launch` (the launcher's words) without `--format`.
+    `screening` is null where all times were replayed, `launch` (the launcher's words) without `--format`. Where
+    something of the recorded run is `missing`, the placement is for a part of it.
     """
 
     schema: Literal["rankwise.place/1"]
@@ -87,6 +89,7 @@ class Document(msgspec.Struct):
     reasons: list[str]
     screening: ScreeningEntry | None
     launch: str | None
+    missing: list[Missing] = []
 
 
 def document(
@@ -97,6 +100,7 @@ def document(
     compared: tuple[str, list[str]],
     screening: ScreenError | None,
     launch: str | None,
+    missing: Sequence[Gap] = (),
 ) -> dict:
     """The JSON-able result of `rankwise place`.
 
@@ -108,6 +112,7 @@ def document(
         compared: What the best is compared with, and sentences on what it saves and costs.
         screening: How far the search's times are from replayed ones, if that was found out.
         launch: What the launcher wants to be told, if it was asked for.
+        missing: What of the run was not recorded.
     """
     reference, sentences = compared
     return {
@@ -134,6 +139,7 @@ def document(
         "reasons": sentences,
         "screening": asdict(screening) if screening else None,
         "launch": launch,
+        "missing": [{"what": gap.what, "why": gap.why} for gap in missing],
     }
 
 

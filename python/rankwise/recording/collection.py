@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 TABLES = ("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites")
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 4
+TABLES_VERSION = 5
 
 
 @dataclass
@@ -46,24 +47,45 @@ def collect(path: str | os.PathLike[str], force: bool = False) -> Path:
         OSError: The directory cannot be written to.
     """
     directory = Path(path)
-    if force or not is_current(directory):
+    if force or current(directory) is None:
         save(directory, make(directory))
     return directory
 
 
-def is_current(directory: Path) -> bool:
-    """Whether tables and context.json belong to the raw files as they are now."""
+def current(directory: Path) -> dict | None:
+    """What context.json says, if it and the tables are as written and belong to the raw files as they are now.
+
+    Raises:
+        RankwiseError: Not a recording directory.
+    """
     try:
-        content = json.loads((directory / "context.json").read_text())
-    except (OSError, ValueError):
+        content = json.loads((directory / "context.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
         raw_files(directory)
-        return False
-    return (
-        isinstance(content, dict)
-        and content.get("tables_version") == TABLES_VERSION
+        return None
+    if not isinstance(content, dict) or content.pop("sha256", None) != _digest(_text(content)):
+        return None
+    is_as_written = (
+        content.get("tables_version") == TABLES_VERSION
         and content.get("raw_files") == _fingerprint(directory)
         and content.get("table_bytes") == _table_bytes(directory)
     )
+    return content if is_as_written else None
+
+
+def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None:
+    """A table that was collected; `None` if it is not as it was written."""
+    from io import BytesIO
+
+    import polars as pl
+
+    try:
+        content = (directory / "tables" / f"{name}.parquet").read_bytes()
+    except OSError:
+        return None
+    if _digest(content) != context["table_sha256"][name]:
+        return None
+    return pl.read_parquet(BytesIO(content))
 
 
 def make(directory: Path, job_wanted: str | None = None) -> Collected:
@@ -98,14 +120,38 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
 
 
 def save(directory: Path, collected: Collected) -> None:
-    """Write all files, each by rename."""
+    """Write all files, each by rename, and what they are known by into the last of them.
+
+    Raises:
+        OSError: The directory cannot be written to, or is on a full disk.
+    """
     (directory / "tables").mkdir(exist_ok=True)
+    digests = {}
     for name, frame in collected.tables.items():
+        content = parquet(frame)
+        digests[name] = _digest(content)
         with replacing(directory / "tables" / f"{name}.parquet") as partial:
-            frame.write_parquet(partial)
-    content = collected.context | {"table_bytes": _table_bytes(directory)}
+            partial.write_bytes(content)
+    content = collected.context | {"table_bytes": _table_bytes(directory), "table_sha256": digests}
     with replacing(directory / "context.json") as partial:
-        partial.write_text(json.dumps(content, indent=1) + "\n")
+        partial.write_bytes(_text(content | {"sha256": _digest(_text(content))}))
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """A table as Parquet; in memory, as polars tells a full disk by an exception of its own."""
+    from io import BytesIO
+
+    content = BytesIO()
+    frame.write_parquet(content)
+    return content.getvalue()
+
+
+def _text(content: dict) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _table_bytes(directory: Path) -> dict[str, int]:

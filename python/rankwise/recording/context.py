@@ -69,8 +69,11 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
             *_ended_in_finalize(job),
             *placement_problems(job, run),
         ],
+        # Files of other runs are none of this one's.
+        "damage": [problem for problem in file_problems if "another run" not in problem],
         "recorder": _recorder(job),
         "trace": {
+            "empty_ranks": _without_trace(job),
             "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
             "bytes": sum(thread.record.trace_bytes for thread in job.threads),
         },
@@ -165,10 +168,27 @@ def _partial(job: Job) -> list[dict]:
         reasons += thread.record.problems
         if reasons:
             entry = {"rank": thread.rank["world_rank"], "why": "; ".join(reasons)}
+            if thread.record.problems:
+                entry["damaged"] = True
             if thread.in_call:
                 entry |= {"in_call": thread.in_call, "since_s": thread.in_call_since_s}
             found.append(entry)
     return found
+
+
+def _without_trace(job: Job) -> list[int]:
+    """Ranks whose messages were counted, and that have no trace although they were to be traced from begin to end."""
+    sending = np.isin(
+        CALL_CLASSES, ["send", "recv", "sendrecv", "isend", "irecv", "collective", "icollective"]
+    )
+    return [
+        thread.rank["world_rank"]
+        for thread in job.first_threads
+        if thread.has(TRACED)
+        and not thread.has(TRACE_CUT)
+        and not thread.record.trace_bytes
+        and thread.calls["count"][sending].any()
+    ]
 
 
 def _ended_in_finalize(job: Job) -> list[str]:
@@ -209,7 +229,12 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
         if flag == UNCLASSIFIED and job.left_out:
             why = "processes of another MPI job, or of an unknown handle; those messages have no destination"
         if flag == TRACE_CUT and not any(thread.record.trace_bytes for thread in flagged):
-            why = "the calls or the phase asked for did not occur: it is empty"
+            full = any(thread.has(STORAGE_FULL) for thread in flagged)
+            why = (
+                "the file system had no space: it is empty"
+                if full
+                else "the calls or the phase asked for did not occur: it is empty"
+            )
         if ranks:
             missing.append({"what": what, "count": None, "why": f"{why} (on {ranks} ranks)"})
     notes = Counter(thread.rank["note"] for thread in job.threads if thread.rank["note"])

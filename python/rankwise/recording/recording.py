@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ class Recording:
     def open(cls, path: str | os.PathLike[str], job: str | None = None) -> Recording:
         """Open a recording, collecting it first if that was not done since its raw files changed.
 
-        A recording that cannot be written to is collected in memory.
+        A recording that cannot be written to, or has no space, is collected in memory.
 
         Args:
             path: The recording directory.
@@ -55,24 +55,19 @@ class Recording:
         if job is not None:
             collected = collection.make(directory, job)
             return cls(directory, collected.context, collected.tables, job)
-        if not collection.is_current(directory):
-            collected = collection.make(directory)
-            try:
-                collection.save(directory, collected)
-            except OSError:
-                return cls(directory, collected.context, collected.tables)
-        return cls(directory, json.loads((directory / "context.json").read_text()))
+        if (context := collection.current(directory)) is not None:
+            return cls(directory, context)
+        collected = collection.make(directory)
+        with suppress(OSError):
+            collection.save(directory, collected)
+        return cls(directory, collected.context, collected.tables)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its file name without `.parquet`."""
         if name not in self._tables:
-            import polars as pl
-
-            try:
-                self._tables[name] = pl.read_parquet(self.path / "tables" / f"{name}.parquet")
-            except (OSError, pl.exceptions.PolarsError):
-                # The tables are a cache: what cannot be read is made again.
-                self._tables |= collection.make(self.path).tables
+            found = collection.read_table(self.path, self.context, name)
+            # The tables are a cache: what cannot be read is made again.
+            self._tables |= collection.make(self.path).tables if found is None else {name: found}
         return self._tables[name]
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,9 @@ from rankwise.replay.predict import Prediction, check_ranks, look_s, resources, 
 from rankwise.replay.sharing import is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval
+
+if TYPE_CHECKING:
+    from rankwise.recording.completeness import Gap
 
 _WORTH_SAYING = 1.02
 
@@ -242,17 +246,17 @@ def _costs(link: LinkClass, size: np.ndarray, noticed_s: float) -> tuple[np.ndar
     return send + behind * each, receive + behind * each, latency + behind * gap
 
 
-def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int]]:
-    """Counts of a recording, where its ranks ran, and what is left out of it.
+def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int], list[Gap]]:
+    """Counts of a recording, where its ranks ran, what is left out of it, and what of the run is missing.
 
     Raises:
         RankwiseError: It cannot be read, ranks are missing, or their calls were only counted.
     """
+    from rankwise.recording.completeness import check_usable
     from rankwise.recording.recording import Recording
-    from rankwise.replay.source import check_complete
 
     recording = Recording.open(path)
-    check_complete(path, recording.context["missing_ranks"], recording.context["problems"])
+    missing = check_usable(path, recording.context)
     ranks = recording.ranks
     if ranks["compute_s"].has_nulls():
         raise RankwiseError(
@@ -262,4 +266,4 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int]]:
     messages = recording.messages
     outside = messages.filter(pl.col("source").is_null() | pl.col("destination").is_null())["messages"].sum()
     omitted = {"messages to processes that the program started or joined": outside} if outside else {}
-    return Counts.of(messages, ranks), recording.placement, omitted
+    return Counts.of(messages, ranks), recording.placement, omitted, missing

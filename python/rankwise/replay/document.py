@@ -32,12 +32,20 @@ class Omitted(msgspec.Struct):
     count: int
 
 
+class Missing(msgspec.Struct):
+    """Something of the recorded run that is not in the recording, and why."""
+
+    what: str
+    why: str
+
+
 class Input(msgspec.Struct):
     """What was replayed; `collective_algorithms` is null for GOAL, where collectives are messages already.
 
     Of kind `counts` is a recording without trace: a coarse estimate from its counts of messages, in which no rank waits
     for another; it has no operations. `in_windows`: the schedule is so large that it was replayed from the traces, a
-    window at a time; the numbers are the same, but there is neither timeline nor critical path.
+    window at a time; the numbers are the same, but there is neither timeline nor critical path. Where something is
+    `missing`, it is a part of the run that is predicted.
     """
 
     path: str
@@ -49,6 +57,7 @@ class Input(msgspec.Struct):
     collective_algorithms: str | None
     omitted: list[Omitted]
     in_windows: bool = False
+    missing: list[Missing] = []
 
 
 class RunEntry(msgspec.Struct):
@@ -274,6 +283,7 @@ def document(
         source.library,
         omitted,
         source.in_windows,
+        [Missing(gap.what, gap.why) for gap in source.missing],
     )
     swept = None
     if sweep:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankwise.placement.placement import Placement
+    from rankwise.recording.completeness import Gap
     from rankwise.recording.span import Span
     from rankwise.replay.counts import Counts
 
@@ -59,6 +60,7 @@ class Source:
             rank has a node of its own.
         not_modelled: Calls of which the model has no more than how long they took, or not even that: part of the
             ranks' time.
+        missing: What of the run was not recorded, so that it is a part that is replayed.
     """
 
     schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
@@ -69,6 +71,7 @@ class Source:
     span: Span | None = None
     expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
     not_modelled: dict[str, float] = field(default_factory=dict)
+    missing: list[Gap] = field(default_factory=list)
 
     @property
     def in_windows(self) -> bool:
@@ -133,8 +136,8 @@ def load(
         if counts_suffice and not _has_trace(path):
             from rankwise.replay.counts import of_recording
 
-            counts, recorded, omitted = of_recording(path)
-            return Source(counts, "counts", omitted, recorded=recorded)
+            counts, recorded, omitted, missing = of_recording(path)
+            return Source(counts, "counts", omitted, recorded=recorded, missing=missing)
         return _from_recording(path, library, memory_bytes)
     with named(path):
         if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
@@ -288,31 +291,17 @@ def _has_trace(path: Path) -> bool:
     return Recording.open(path).context["trace"]["ranks"] > 0
 
 
-def check_complete(path: Path, missing_ranks: list[int], problems: list[str]) -> None:
-    """Check that every rank of a recording is there.
-
-    Raises:
-        RankwiseError: Some are missing; `problems` of its files are told as causes.
-    """
-    if missing_ranks:
-        more = f" and {len(missing_ranks) - 1} more" if len(missing_ranks) > 1 else ""
-        raise RankwiseError(
-            f"the recording `{path}` lacks rank `{missing_ranks[0]}`{more}",
-            "record it again, with every node writing to the recording directory",
-            causes=tuple(problems[:3]),
-        )
-
-
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
+    from rankwise.recording.completeness import check_usable
     from rankwise.recording.expansion import algorithms_of
     from rankwise.recording.job import choose_job
     from rankwise.recording.raw import TRACE_CUT, read
     from rankwise.recording.recording import Recording
     from rankwise.recording.span import span_of
 
-    raw = read(path)
-    job = choose_job(raw)
-    check_complete(path, job.missing_ranks, raw.problems)
+    recording = Recording.open(path)
+    missing = check_usable(path, recording.context)
+    job = choose_job(read(path))
     library = library or algorithms_of(job.threads[0].rank)
     with calls_named(path), named(path):
         run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
@@ -322,6 +311,12 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
         else:
             schedule, omitted = run.schedule()
     omitted = gathered(omitted)
+    cut = [what for what in omitted if what.startswith("traces that are cut short")]
+    if cut and not recording.context["partial_ranks"]:
+        raise RankwiseError(
+            f"the recording `{path}` is damaged: {cut[0]}",
+            f"see what there is with `rankwise report {path}`; record it again",
+        )
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
@@ -331,9 +326,10 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
         with calls_named(path), named(path):
             return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
 
-    recording = Recording.open(path)
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
     span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
     by_nodes = expand if run.goes_by_nodes else None
     calls = not_modelled(recording)
-    return Source(schedule, "recording", omitted, library, recording.placement, span, by_nodes, calls)
+    return Source(
+        schedule, "recording", omitted, library, recording.placement, span, by_nodes, calls, missing
+    )

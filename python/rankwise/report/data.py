@@ -71,10 +71,13 @@ class Gap(msgspec.Struct, frozen=True):
     Attributes:
         what: What is missing.
         why: The reason.
+        severity: `damaged`: nothing is predicted from what is left; `partial`: predictions are of a part of the run;
+            `note`: nothing that predictions need.
     """
 
     what: str
     why: str
+    severity: Literal["damaged", "partial", "note"]
 
 
 class Ranks(msgspec.Struct, frozen=True):

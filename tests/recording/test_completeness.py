@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is missing in a recording is said by all that use it, and what says nothing of the run is refused."""
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+from raw_writer import (
+    CHUNK_BYTES,
+    CUT,
+    FINALIZED,
+    HEADER_BYTES,
+    STORAGE_FULL,
+    TRACED,
+    Rank,
+    u,
+    write_recording,
+    z,
+)
+
+from rankwise.cli import main
+from rankwise.recording import Recording, collection
+from rankwise.recording.completeness import gaps
+
+MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
+
+
+def pair(flags=FINALIZED | TRACED, second=FINALIZED | TRACED):
+    ranks = [Rank(0, 2, flags=flags), Rank(1, 2, flags=second)]
+    ranks[0].send(1, 100)
+    ranks[0].event("MPI_Send", 1000, 100, u(0) + z(1) + z(0) + u(100))
+    ranks[1].recv(0, 100)
+    ranks[1].event("MPI_Recv", 1000, 100, u(0) + z(0) + z(0) + z(0) + z(0) + u(100))
+    return ranks
+
+
+def words(verb, path):
+    more = ["--no-losses"] if verb == "predict" else ["--budget", "0.1s", "-f"]
+    return [verb, str(path), "--machine", MACHINE, *more]
+
+
+def severities(path):
+    return {gap.severity for gap in gaps(path, Recording.open(path).context)}
+
+
+@pytest.mark.parametrize("verb", ["predict", "place"])
+def test_of_a_run_that_crashed_what_was_recorded_is_used_and_said_to_be_a_part(tmp_path, capsys, verb):
+    # GIVEN a run one rank of which never came to MPI_Finalize
+    recording = write_recording(tmp_path / "x.rw", pair(second=TRACED))
+    # WHEN it is used
+    assert main(words(verb, recording)) == 0
+    # THEN the first line says that it is a part, and why
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("warning: partial, what was recorded is replayed:")
+    # AND so does JSON
+    assert main([*words(verb, recording), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    missing = document["input"]["missing"] if verb == "predict" else document["missing"]
+    assert any("MPI_Finalize was not reached" in each["why"] for each in missing)
+
+
+@pytest.mark.parametrize("verb", ["predict", "place"])
+def test_a_whole_run_is_said_to_lack_nothing(tmp_path, capsys, verb):
+    recording = write_recording(tmp_path / "x.rw", pair())
+    assert main([*words(verb, recording), "--json"]) == 0
+    out = capsys.readouterr()
+    document = json.loads(out.out)
+    assert (document["input"] if verb == "predict" else document)["missing"] == []
+    assert "partial" not in out.err
+
+
+@pytest.mark.parametrize("verb", ["predict", "place"])
+@pytest.mark.parametrize("chunks", range(1, 12))
+def test_a_raw_file_that_was_cut_short_is_never_a_prediction(tmp_path, capsys, verb, chunks):
+    # GIVEN the first chunks of a node's file only
+    recording = write_recording(tmp_path / "x.rw", pair())
+    file = recording / "raw" / "n0.rwn"
+    content = file.read_bytes()
+    length = HEADER_BYTES + chunks * CHUNK_BYTES
+    if length >= len(content):
+        pytest.skip("that is all of it")
+    file.write_bytes(content[:length])
+    # THEN nothing is predicted from it, and nothing placed
+    assert main(words(verb, recording)) == 1
+    error = capsys.readouterr().err
+    assert "error:" in error and "hint:" in error
+    assert not (tmp_path / "x.placement.json").exists()
+
+
+def test_a_rank_whose_calls_were_counted_and_whose_trace_is_gone_is_damage(tmp_path, capsys):
+    ranks = pair()
+    ranks[1].trace.clear()
+    recording = write_recording(tmp_path / "x.rw", ranks)
+    assert main(words("predict", recording)) == 1
+    assert "is damaged: the trace of rank 1: their calls were counted" in capsys.readouterr().err
+    assert "damaged" in severities(recording)
+
+
+def test_a_run_that_was_killed_before_anything_was_traced_is_an_error(tmp_path, capsys):
+    recording = write_recording(tmp_path / "x.rw", [Rank(me, 2, flags=TRACED) for me in range(2)])
+    assert main(words("predict", recording)) == 1
+    assert "is empty: it ended before anything was traced" in capsys.readouterr().err
+
+
+def test_an_end_that_a_full_disk_made_is_said_to_be_that(tmp_path):
+    flags = FINALIZED | TRACED | CUT | STORAGE_FULL
+    recording = write_recording(tmp_path / "x.rw", [Rank(me, 2, flags=flags) for me in range(2)])
+    (trace,) = [
+        entry for entry in Recording.open(recording).context["not_recorded"] if entry["what"] == "trace"
+    ]
+    assert "the file system had no space" in trace["why"] and "did not occur" not in trace["why"]
+
+
+def test_a_full_disk_leaves_the_report_in_memory(tmp_path, monkeypatch, capsys):
+    # GIVEN a disk that is full when the tables are written
+    recording = write_recording(tmp_path / "x.rw", pair())
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    # THEN what was recorded is shown all the same
+    assert main(["report", str(recording), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["messages"] == 1
+
+
+@pytest.mark.parametrize("name", ["context.json", *(f"tables/{name}.parquet" for name in collection.TABLES)])
+def test_a_cache_that_was_altered_is_made_again(tmp_path, name):
+    # GIVEN a file that still can be read, of the same length, with another number in it
+    recording = write_recording(tmp_path / "x.rw", pair())
+    messages = Recording.open(recording).messages
+    file = recording / name
+    content = file.read_bytes()
+    if name == "context.json":
+        file.write_bytes(content.replace(b'"world_size": 2', b'"world_size": 3'))
+    else:
+        import polars as pl
+
+        column = next((c for c, t in pl.read_parquet(file).schema.items() if t == pl.Int64), None)
+        if column is None:
+            pytest.skip("no number in it")
+        changed = collection.parquet(pl.read_parquet(file).with_columns(pl.col(column) + 1))
+        file.write_bytes(changed[: len(content)].ljust(len(content), b"\0"))
+    # THEN the numbers are the true ones
+    opened = Recording.open(recording)
+    assert opened.world_size == 2
+    for table in collection.TABLES:
+        assert opened.table(table).width > 0
+    assert opened.messages.equals(messages)
