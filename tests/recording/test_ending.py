@@ -20,6 +20,7 @@ int main(int count, char** words) {
     int rank;
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    usleep(50000); /* clocks are read a second time after it */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1 && count > 1) {
         sleep(1);
@@ -61,12 +62,20 @@ def test_the_rank_that_aborted_is_named(ended):
 
 def test_the_rank_that_crashed_is_named_and_who_waited(ended):
     recording, said = ended("crash")
-    assert (recording.context["ending"]["kind"], recording.context["ending"]["ranks"]) == ("crash", [1])
-    assert re.fullmatch(
-        r"rank 1 ended without MPI_Finalize, in no MPI call \(exit status \d+(: aborted)?\); "
-        r"waiting for others were ranks 0, 2 in MPI_Barrier",
-        said,
-    )
+    found, status = recording.context["ending"], recording.context["run"]["exit_status"]
+    assert found["ranks"] == [1]
+    assert [(call["call"], call["ranks"]) for call in found["waiting"]] == [("MPI_Barrier", [0, 2])]
+    # Hydra 4.3 at times leaves with the signal by which it ended the others: that alone names no crash.
+    if status == 15:
+        assert found["kind"] == "unknown"
+        assert said.endswith("; in no MPI call was rank 1")
+    else:
+        assert found["kind"] == "crash"
+        assert re.fullmatch(
+            r"rank 1 ended without MPI_Finalize, in no MPI call \(exit status \d+(: aborted)?\); "
+            r"waiting for others were ranks 0, 2 in MPI_Barrier",
+            said,
+        )
 
 
 def test_a_hang_that_a_wrapper_ended_says_who_was_where_for_how_long_and_has_the_programs_name(ended):

@@ -11,7 +11,9 @@ from rankwise.recording.raw import ABORTED, FINALIZED, Thread
 
 _MOST_NAMED = 4
 # What `timeout` says, and what launchers say that were told to end.
-_TOLD_TO_END = (124, 128 + signal.SIGINT, 128 + signal.SIGTERM, int(signal.SIGTERM))
+_TOLD_TO_END = (124, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+# Hydra says so when it was told to end, and at times when it ended the others after one rank had crashed.
+_EITHER = int(signal.SIGTERM)
 
 
 def ending(job: Job, run: dict | None) -> dict | None:
@@ -22,9 +24,9 @@ def ending(job: Job, run: dict | None) -> dict | None:
         run: Content of recording.json.
 
     Returns:
-        `kind`: `abort`, `crash`, `stopped` (from outside) or `unknown`; `ranks`: those that ended it, or that others
-        waited for; `waiting`: for each call that did not return its `ranks` and `since_s`; `hung_s`: how long all that
-        waited did so; `text`: the same in words.
+        `kind`: `abort`, `crash`, `stopped` (from outside) or `unknown` (either of these two); `ranks`: those that ended
+        it, or that others waited for; `waiting`: for each call that did not return its `ranks` and `since_s`; `hung_s`:
+        how long all that waited did so; `text`: the same in words.
     """
     open_ended = [thread for thread in job.first_threads if not thread.has(FINALIZED)]
     if not open_ended:
@@ -33,11 +35,17 @@ def ending(job: Job, run: dict | None) -> dict | None:
     waiting = [thread for thread in open_ended if thread.in_call and thread not in aborted]
     elsewhere = [thread for thread in open_ended if not thread.in_call and thread not in aborted]
     told = run is not None and (run["signal"] is not None or run["exit_status"] in _TOLD_TO_END)
+    failed = run is not None and run["exit_status"] not in (0, None, _EITHER)
     if aborted:
         kind, ranks = "abort", aborted
     elif told:
         kind, ranks = "stopped", elsewhere if waiting else []
-    elif run and run["exit_status"] and elsewhere and (waiting or len(job.first_threads) == 1):
+    elif (
+        run
+        and run["exit_status"] not in (0, None, _EITHER)
+        and elsewhere
+        and (waiting or len(job.first_threads) == 1)
+    ):
         kind, ranks = "crash", elsewhere
     else:
         kind, ranks = "unknown", elsewhere if waiting else []
@@ -45,7 +53,7 @@ def ending(job: Job, run: dict | None) -> dict | None:
         {"call": call, "ranks": _ranks(those), "since_s": _first([t.in_call_since_s for t in those])}
         for call, those in _by_call(waiting).items()
     ]
-    hung_s = _hung_s(waiting, run) if kind == "stopped" else None
+    hung_s = _hung_s(waiting, run) if kind in ("stopped", "unknown") else None
     found = {"kind": kind, "ranks": _ranks(ranks), "waiting": calls, "hung_s": hung_s}
     return found | {"text": _text(found, len(open_ended), run)}
 
