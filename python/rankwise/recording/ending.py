@@ -40,12 +40,7 @@ def ending(job: Job, run: dict | None) -> dict | None:
         kind, ranks = "abort", aborted
     elif told:
         kind, ranks = "stopped", elsewhere if waiting else []
-    elif (
-        run
-        and run["exit_status"] not in (0, None, _EITHER)
-        and elsewhere
-        and (waiting or len(job.first_threads) == 1)
-    ):
+    elif failed and elsewhere and (waiting or len(job.first_threads) == 1):
         kind, ranks = "crash", elsewhere
     else:
         kind, ranks = "unknown", elsewhere if waiting else []
