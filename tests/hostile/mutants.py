@@ -136,32 +136,3 @@ def run_cli(args: Sequence[object], seconds: float = 60, **kwargs) -> Answer:
     assert answer.status != 70, f"{told}:\n{err}"
     assert "a bug in rankwise" not in err, f"{told}:\n{err}"
     return answer
-
-
-def in_child(work: Callable[[int], None], count: int, seconds: float = 300) -> None:
-    """`work(seed)` for many seeds in a forked child, as a signal would end the test and not one mutant.
-
-    What `work` may raise it handles itself; anything else, a signal or no end is a failure that names the seed.
-    """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        status = 1
-        try:
-            signal.alarm(int(seconds))
-            for seed in range(count):
-                os.write(writer, f"{seed}\n".encode())
-                work(seed)
-            status = 0
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        last = pipe.read().split()[-1:]
-    _, ended = os.waitpid(child, 0)
-    assert ended == 0, f"seed {last}: {os.waitstatus_to_exitcode(ended)}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes from synthetic descriptions, XML files and saved files, with hand-computed answers."""
 
+import subprocess
 import tarfile
 
 import pytest
@@ -177,3 +178,48 @@ def test_the_library_that_comes_with_the_package_works(monkeypatch):
     # THEN ours reads a node
     assert topology.from_synthetic("package:2 core:2").packages == (0, 0, 1, 1)
     hwloc.library.cache_clear()
+
+
+@pytest.mark.parametrize("index", ["-1", "4294967295"])
+def test_a_number_of_a_pu_that_would_need_a_set_of_billions_is_refused_by_line(tmp_path, index):
+    path = tmp_path / "node.xml"
+    text = hwloc.xml_of_synthetic("package:2 core:2 pu:1")
+    path.write_bytes(text.replace(b'type="PU" os_index="2"', f'type="PU" os_index="{index}"'.encode()))
+    with pytest.raises(RankwiseError, match=f"line [0-9]+ key `os_index`: `{index}` is no number"):
+        topology.from_xml_file(path)
+
+
+def test_an_archive_that_holds_more_than_a_node_is_refused_before_it_is_unpacked(tmp_path):
+    # GIVEN a small file that would become large
+    path = tmp_path / "n0.topology.tar"
+    with tarfile.open(path, "w:gz") as archive:
+        big = tmp_path / "big"
+        with open(big, "wb") as file:
+            file.truncate(300 << 20)
+        archive.add(big, arcname="proc/cpuinfo")
+    assert path.stat().st_size < 1 << 20
+    # THEN it is not unpacked, and the size that is allowed is named
+    with pytest.raises(RankwiseError, match="cannot be read") as caught:
+        topology.from_saved_files(path)
+    assert "it holds more than" in caught.value.causes[0]
+
+
+def test_what_ends_hwloc_does_not_end_us(tmp_path, monkeypatch):
+    # GIVEN a library that ends its process as hwloc's assertions do
+    source, library = tmp_path / "hwloc.c", tmp_path / "libhwloc.so.15"
+    names = ("destroy", "set_flags", "set_synthetic", "set_xml", "load", "export_xmlbuffer")
+    source.write_text(
+        "#include <stdlib.h>\nunsigned hwloc_get_api_version(void) { return 2 << 16; }\n"
+        "int hwloc_topology_init(void **t) { return 0; }\nvoid hwloc_free_xmlbuffer(void *t, void *b) {}\n"
+        + "".join(f"int hwloc_topology_{name}(void *t) {{ abort(); }}\n" for name in names)
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    monkeypatch.setenv("RANKWISE_HWLOC", str(library))
+    hwloc.library.cache_clear()
+    try:
+        # THEN it is an error that says so
+        with pytest.raises(RankwiseError) as caught:
+            topology.from_synthetic("package:7 core:3")
+        assert "SIGABRT" in caught.value.causes[0]
+    finally:
+        hwloc.library.cache_clear()

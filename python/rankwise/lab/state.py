@@ -226,7 +226,7 @@ def find(name: str) -> dict[str, Any]:
             isinstance(n["pid"], int) for n in content["nodes"]
         ):
             return content
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
         pass
     raise DamagedLabError(
         f"`{path}`, which says what lab `{name}` is, is damaged",

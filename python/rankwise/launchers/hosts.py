@@ -8,8 +8,8 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import LaunchLine
 from rankwise.placement.placement import Placement, default_names
@@ -108,7 +108,7 @@ def _numbers(ranges: str) -> list[str]:
 
 def _hosts_in_file(path: str) -> Iterable[str]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = regular_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
         raise RankwiseError(

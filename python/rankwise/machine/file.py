@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 import tomli_w
 
-from rankwise import whole_files
+from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError, schema_words
 from rankwise.machine.allowed import allowed_words
 from rankwise.machine.capabilities import Capabilities
@@ -262,6 +262,10 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         return next((link for link in self.link_classes if link.channel == channel), None)
 
 
+_MOST_BYTES = 64 << 20
+_MOST_PARTS = 100
+_MANY_PARTS = re.compile(rf"(?<![\w.-])(?:[\w\"'-]+\s*\.\s*){{{_MOST_PARTS}}}")
+
 _KEYS = sorted(
     {
         field.name
@@ -279,7 +283,7 @@ def load(path: str | os.PathLike[str]) -> Machine:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = regular_files.read_text(path, "utf-8-sig", _MOST_BYTES)
     except IsADirectoryError:
         raise RankwiseError(
             f"machine file `{path}` cannot be read: it is a directory", "name a file in it"
@@ -302,7 +306,7 @@ def load(path: str | os.PathLike[str]) -> Machine:
 
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
     """What does not fit what is asked of a machine whose file could be read, with the line of the key."""
-    text = Path(path).read_text(encoding="utf-8-sig")
+    text = regular_files.read_text(path, "utf-8-sig", _MOST_BYTES)
     return RankwiseError(_located(str(path), text, key, sentence), hint)
 
 
@@ -312,6 +316,13 @@ def loads(text: str, name: str = "machine file") -> Machine:
         raise RankwiseError(
             f"`{name}` line 1: the file is empty", "measure the machine: `rankwise measure -- mpiexec -n 2`"
         )
+    # Python's reader takes the square of a key's parts.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _MOST_PARTS and _MANY_PARTS.search(line):
+            raise RankwiseError(
+                f"`{name}` line {number}: a key has more than {_MOST_PARTS} parts",
+                "formats/machine.md describes every key",
+            )
     try:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:
@@ -327,6 +338,10 @@ def loads(text: str, name: str = "machine file") -> Machine:
         if wrong and (words := allowed_words(Machine, path)):
             sentence = f"`{wrong[1]}` is not " + " or ".join(f"`{word}`" for word in words)
         raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(sentence, path)) from None
+    except RecursionError:
+        raise RankwiseError(
+            f"`{name}` is nested too deeply for a machine file", "formats/machine.md describes every key"
+        ) from None
     except msgspec.DecodeError as error:
         said = str(error).lower()
         cut = "at end of document" in said
@@ -427,7 +442,7 @@ def json_schema() -> dict:
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a machine file's bytes: what a frozen machine file is known by."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(regular_files.read_bytes(path, _MOST_BYTES)).hexdigest()
 
 
 def _table(table: dict, first: str | None = None) -> str:

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The adapter over libhwloc: whatever describes a node becomes hwloc's XML, the only form read from here on.
-
-Only a few functions of the stable hwloc 2 ABI are called through ctypes; no object is followed by pointer.
-"""
+"""The adapter over libhwloc: whatever describes a node becomes hwloc's XML, the only form read from here on."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import threading
-from collections.abc import Callable
+import re
+import signal
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
+from rankwise.machine import hwloc_calls
 
 _SONAME = "libhwloc.so.15"  # the ABI of all hwloc 2 releases
-_INCLUDE_DISALLOWED = 1  # HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED
-_environment_lock = threading.Lock()
+_LIMIT_S = 60
+_MOST_BYTES = 64 << 20
+_COUNTED = re.compile(rb"""<object\b[^>]*\btype=["'](?:PU|NUMANode|NUMA)["'][^>]*>""")
+_OS_INDEX = re.compile(rb"""\bos_index=["']([^"']*)["']""")
+_MOST_DIGITS = 6
 
 
 @cache
@@ -40,7 +44,7 @@ def library() -> ctypes.CDLL:
         if version >> 16 != 2:
             causes.append(f"{candidate} has the interface of hwloc {version >> 16}, not 2")
             continue
-        _declare(loaded)
+        hwloc_calls.declare(loaded)
         return loaded
     hint = (
         "unset RANKWISE_HWLOC, or set it to a `libhwloc.so.15`" if asked else "set RANKWISE_HWLOC to its path"
@@ -61,26 +65,7 @@ def own_copies() -> list[str]:
     return list(dict.fromkeys(str(path) for path in [beside, *listed] if path.is_file()))
 
 
-def _declare(hwloc: ctypes.CDLL) -> None:
-    topology = ctypes.c_void_p
-    for name, arguments in {
-        "hwloc_topology_init": [ctypes.POINTER(topology)],
-        "hwloc_topology_destroy": [topology],
-        "hwloc_topology_set_flags": [topology, ctypes.c_ulong],
-        "hwloc_topology_set_synthetic": [topology, ctypes.c_char_p],
-        "hwloc_topology_set_xml": [topology, ctypes.c_char_p],
-        "hwloc_topology_load": [topology],
-        "hwloc_topology_export_xmlbuffer": [
-            topology,
-            ctypes.POINTER(ctypes.c_void_p),
-            ctypes.POINTER(ctypes.c_int),
-            ctypes.c_ulong,
-        ],
-        "hwloc_free_xmlbuffer": [topology, ctypes.c_void_p],
-    }.items():
-        getattr(hwloc, name).argtypes = arguments
-
-
+@cache
 def xml_of_synthetic(description: str, typed: str | None = None) -> bytes:
     """XML of a synthetic description such as `package:2 core:2 pu:1`, which must end with its PU level.
 
@@ -88,8 +73,9 @@ def xml_of_synthetic(description: str, typed: str | None = None) -> bytes:
         description: For hwloc.
         typed: What the user wrote, for the error.
     """
-    return _load(
-        lambda hwloc, topology: hwloc.hwloc_topology_set_synthetic(topology, description.encode()),
+    return _apart(
+        "synthetic",
+        description,
         f"`{typed or description}` is not an hwloc synthetic description",
         "see `man hwloc` under synthetic topologies; for example `--node 'package:2 core:4 pu:2'`",
     )
@@ -98,60 +84,66 @@ def xml_of_synthetic(description: str, typed: str | None = None) -> bytes:
 def xml_of_file(path: str | os.PathLike[str]) -> bytes:
     """XML of the topology in an XML file that any version of hwloc wrote."""
     path = Path(path)
-    return _load(
-        lambda hwloc, topology: hwloc.hwloc_topology_set_xml(topology, os.fsencode(path)),
+    _check_numbers(path)
+    return _apart(
+        "xml",
+        os.path.abspath(path),
         f"`{path}` is not a topology that hwloc can read",
         f"write it on the node with `lstopo {path.name if path.suffix == '.xml' else 'node.xml'}`",
     )
 
 
+def _check_numbers(path: Path) -> None:
+    """Refuse numbers of PUs and NUMA nodes for which hwloc would make sets of billions."""
+    try:
+        text = regular_files.read_bytes(path, _MOST_BYTES)
+    except OSError as error:
+        raise RankwiseError(f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+    for element in _COUNTED.finditer(text):
+        number = _OS_INDEX.search(element[0])
+        if number and not (number[1].isdigit() and len(number[1]) <= _MOST_DIGITS):
+            line = text.count(b"\n", 0, element.start()) + 1
+            raise RankwiseError(
+                f"`{path}` line {line} key `os_index`: `{number[1].decode('ascii', 'replace')}` is no number "
+                "of a PU or NUMA node",
+                f"write the file again on the node: `lstopo {path.name}`",
+            )
+
+
 def xml_of_this_machine() -> bytes:
     """XML of the node this process runs on, cores that its cgroup withholds included: all jobs see one node."""
-    return _load(
-        lambda hwloc, topology: hwloc.hwloc_topology_set_flags(topology, _INCLUDE_DISALLOWED),
-        "hwloc cannot discover this machine",
-        None,
-    )
+    try:
+        return hwloc_calls.xml(library(), "this")
+    except hwloc_calls.Failure:
+        raise RankwiseError("hwloc cannot discover this machine", None) from None
 
 
 def xml_of_root(directory: str | os.PathLike[str]) -> bytes:
     """XML of a node whose /proc and /sys were saved below a directory."""
-    wanted = {"HWLOC_FSROOT": str(directory), "HWLOC_COMPONENTS": "linux,stop", "HWLOC_THISSYSTEM": "0"}
-    with _environment_lock:
-        before = {name: os.environ.get(name) for name in wanted}
-        os.environ.update(wanted)
-        try:
-            return _load(
-                lambda hwloc, topology: hwloc.hwloc_topology_set_flags(topology, _INCLUDE_DISALLOWED),
-                f"hwloc cannot read the node saved in `{directory}`",
-                None,
-            )
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+    failure = f"hwloc cannot read the node saved in `{directory}`"
+    return _apart("root", os.path.abspath(directory), failure, None)
 
 
-def _load(prepare: Callable[[ctypes.CDLL, ctypes.c_void_p], int], failure: str, hint: str | None) -> bytes:
-    hwloc = library()
-    topology = ctypes.c_void_p()
-    if hwloc.hwloc_topology_init(ctypes.byref(topology)):
-        raise RankwiseError("hwloc cannot start", None)
+def _apart(kind: str, text: str, failure: str, hint: str | None) -> bytes:
+    """What `hwloc_calls` says of a description, in a process of its own: hwloc ends its process on some."""
+    if "\0" in text:
+        raise RankwiseError(failure, hint)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")}
+    if kind == "root":
+        environment |= {"HWLOC_FSROOT": text, "HWLOC_COMPONENTS": "linux,stop", "HWLOC_THISSYSTEM": "0"}
+    words = [sys.executable, "-I", "-S", hwloc_calls.__file__, library()._name, kind, text]
     try:
-        if prepare(hwloc, topology) or hwloc.hwloc_topology_load(topology):
-            raise RankwiseError(failure, hint)
-        return _export(hwloc, topology)
-    finally:
-        hwloc.hwloc_topology_destroy(topology)
-
-
-def _export(hwloc: ctypes.CDLL, topology: ctypes.c_void_p) -> bytes:
-    buffer, length = ctypes.c_void_p(), ctypes.c_int()
-    if hwloc.hwloc_topology_export_xmlbuffer(topology, ctypes.byref(buffer), ctypes.byref(length), 0):
-        raise RankwiseError("hwloc cannot write a topology as XML", None)
-    try:
-        return ctypes.string_at(buffer, length.value).rstrip(b"\0")
-    finally:
-        hwloc.hwloc_free_xmlbuffer(topology, buffer)
+        ended = subprocess.run(
+            words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LIMIT_S
+        )
+    except (subprocess.TimeoutExpired, OSError) as error:
+        why = f"no answer in {_LIMIT_S} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise RankwiseError(failure, hint, causes=(why,)) from None
+    if ended.returncode == 0 and ended.stdout:
+        return ended.stdout
+    causes = ()
+    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        causes = (f"hwloc came to no end in {hwloc_calls.CPU_S} s of a processor",)
+    elif ended.returncode < 0:
+        causes = (f"hwloc ended itself by {signal.Signals(-ended.returncode).name}: it contradicts itself",)
+    raise RankwiseError(failure, hint, causes=causes)

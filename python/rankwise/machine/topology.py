@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import tarfile
 import tempfile
 import xml.etree.ElementTree as ElementTree
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc, synthetic
+from rankwise.quantities import bytes_text
+
+# Of /proc and /sys as hwloc reads them: a node of 1 000 PUs has about 20 000 files, and 10 MB.
+_MOST_SAVED_BYTES = 256 << 20
+_MOST_SAVED_FILES = 500_000
 
 
 @dataclass(frozen=True)
@@ -150,9 +158,12 @@ def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
         return hwloc.xml_of_root(path)
     with tempfile.TemporaryDirectory(prefix="rankwise-topology-") as scratch:
         try:
-            with tarfile.open(path) as archive:
+            with (
+                os.fdopen(regular_files.open_file(path), "rb") as file,
+                tarfile.open(fileobj=file) as archive,
+            ):
                 _unpack(archive, Path(scratch))
-        except (OSError, tarfile.TarError) as error:
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
             raise RankwiseError(f"the saved topology `{path}` cannot be read", causes=(str(error),)) from None
         return hwloc.xml_of_root(scratch)
 
@@ -166,7 +177,13 @@ def describe(text: str) -> NodeTopology:
 
 def _unpack(archive: tarfile.TarFile, directory: Path) -> None:
     # Only regular files, written by hand: no link or absolute name of a foreign archive can reach outside.
-    for member in archive:
+    left = _MOST_SAVED_BYTES
+    for number, member in enumerate(archive):
+        left -= max(member.size, 0)
+        if left < 0 or number >= _MOST_SAVED_FILES:
+            raise tarfile.TarError(
+                f"it holds more than {bytes_text(_MOST_SAVED_BYTES)} or {_MOST_SAVED_FILES} files, which no node has"
+            )
         target = (directory / member.name.lstrip("/")).resolve()
         content = archive.extractfile(member) if member.isreg() else None
         if content is not None and target.is_relative_to(directory.resolve()):
@@ -183,7 +200,10 @@ def from_xml_text(text: bytes, description: str) -> NodeTopology:
     machine = ElementTree.fromstring(text).find("object")
     reader = _Reader()
     if machine is not None:
-        reader.visit(machine, package=None, caches={})
+        try:
+            reader.visit(machine, package=None, caches={})
+        except RecursionError:
+            raise RankwiseError(f"`{description}` is nested too deeply for a node") from None
     if not reader.pus:
         raise RankwiseError(f"`{description}` has no cores")
     return NodeTopology(

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.measure.samples import COMPLETE, SCHEMA
 
@@ -33,8 +35,8 @@ def load(path: Path) -> pl.DataFrame:
             "leave `--resume` out, or name the file with `-o`",
         )
     try:
-        samples = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
+        samples = pl.read_parquet(BytesIO(regular_files.read_bytes(path)))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {str(error).splitlines()[0]}", "measure anew, with `--force`"
         ) from None

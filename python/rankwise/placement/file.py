@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from rankwise import whole_files
+from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError, schema_words
 from rankwise.placement.placement import Placement
 
 SCHEMA = "rankwise.placement/1"
-_Index = Annotated[int, msgspec.Meta(ge=0)]
+_Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -120,7 +120,7 @@ def loads(text: str | bytes, name: str = "placement") -> Placement:
             f"`{name}`{where}: {sentence}",
             "formats/placement.schema.json describes every key",
         ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         what = f"is not JSON: {str(error).lower()}" if text.strip() else "is empty"
         raise RankwiseError(
             f"`{name}` {what}", "name the file that `rankwise place` wrote, or write it again"
@@ -138,7 +138,7 @@ def loads(text: str | bytes, name: str = "placement") -> Placement:
 def load(path: str | os.PathLike[str]) -> Placement:
     """Read a placement file."""
     try:
-        text = Path(path).read_bytes()
+        text = regular_files.read_bytes(path)
     except OSError as error:
         raise RankwiseError(
             f"placement file `{path}` cannot be read: {(error.strerror or str(error)).lower()}",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise import whole_files
+from rankwise import regular_files, whole_files
 from rankwise._core.placement import Graph, Mapping
 from rankwise.errors import RankwiseError
 
@@ -133,7 +133,7 @@ def load_graph(path: str | os.PathLike[str]) -> Graph:
         RankwiseError: It cannot be read, or a line of it breaks the format.
     """
     try:
-        text = Path(path).read_bytes()
+        text = regular_files.read_bytes(path)
     except OSError as error:
         raise RankwiseError(
             f"graph `{path}` cannot be read: {(error.strerror or str(error)).lower()}",
@@ -201,7 +201,7 @@ def load_cores(path: str | os.PathLike[str], ranks: int, cores: int) -> np.ndarr
             ranks.
     """
     try:
-        words = Path(path).read_text(encoding="utf-8").split("\n")
+        words = regular_files.read_text(path).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise RankwiseError(f"`{path}` cannot be read: {(reason or str(error)).lower()}") from None

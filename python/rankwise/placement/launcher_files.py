@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file
@@ -100,7 +100,7 @@ def load_any(path: str | os.PathLike[str], topology: Topology, hosts: Sequence[s
         RankwiseError: It cannot be read, or it says something that the machine does not have.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = regular_files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is no text"
         raise RankwiseError(f"placement `{path}` cannot be read: {reason}") from None

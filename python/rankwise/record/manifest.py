@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.whole_files import replacing
 
@@ -93,7 +94,7 @@ def read(directory: Path) -> Manifest | None:
     """
     path = directory / FILE_NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        return msgspec.json.decode(regular_files.read_bytes(path), type=Manifest)
     except FileNotFoundError:
         return None
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankwise import regular_files
 from rankwise.recording.raw import raw_files, read
 from rankwise.whole_files import replacing
 
@@ -59,7 +60,7 @@ def current(directory: Path) -> dict | None:
         RankwiseError: Not a recording directory.
     """
     try:
-        content = json.loads((directory / "context.json").read_bytes())
+        content = json.loads(regular_files.read_bytes(directory / "context.json"))
     except (OSError, ValueError, RecursionError):
         raw_files(directory)
         return None
@@ -80,7 +81,7 @@ def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None
     import polars as pl
 
     try:
-        content = (directory / "tables" / f"{name}.parquet").read_bytes()
+        content = regular_files.read_bytes(directory / "tables" / f"{name}.parquet", 1 << 40)
     except OSError:
         return None
     if _digest(content) != context["table_sha256"][name]:

@@ -8,8 +8,11 @@ together. What precedes the end of MPI_Init and follows the begin of MPI_Finaliz
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,7 +54,7 @@ def read(path: Path, library: str) -> tuple[_core.replay.Schedule, dict[str, int
             "`pip install 'rankwise[otf2]'`, or record with `rankwise record --trace`",
         ) from None
     try:
-        with otf2.reader.open(str(path)) as trace:
+        with _quiet(), otf2.reader.open(str(path)) as trace:
             survey = _Survey(otf2, trace.definitions)
             for location, event in trace.events:
                 survey.take(location, event)
@@ -69,6 +72,20 @@ def read(path: Path, library: str) -> tuple[_core.replay.Schedule, dict[str, int
             f"`{path}` has no MPI ranks", "trace the program with `scorep mpicc`, MPI included"
         )
     return _Writer(survey, ticks_per_s, library).write()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the package and the library beneath it print, tracebacks too, before they raise an error."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+            os.dup2(nowhere.fileno(), 2)
+            yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 class _Survey:

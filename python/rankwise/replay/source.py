@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise import _core, whole_files
+from rankwise import _core, regular_files, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
 from rankwise.replay import simgrid
@@ -31,6 +31,9 @@ BYTES_AN_OPERATION = 110
 
 MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
+
+_LARGEST_BYTES = 1 << 40
+"""Of GOAL and SimGrid's traces: whoever has the memory may read them."""
 
 _RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
 _WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
@@ -175,8 +178,11 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
         RankwiseError: It cannot be read.
     """
     try:
-        with open(path, "rb") as file:
-            return file.read(most)
+        return (
+            regular_files.read_bytes(path, _LARGEST_BYTES)
+            if most < 0
+            else regular_files.read_beginning(path, most)
+        )
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
