@@ -107,6 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search, write the best placement, say why it is best."""
     from rankwise.cli import place_graph
+    from rankwise.cli.kinds import check_kinds
 
     if args.graph:
         options = (
@@ -127,6 +128,7 @@ def run(args: argparse.Namespace) -> int:
     for name, option in (("input", "REC"), ("machine", "--machine")):
         if not getattr(args, name):
             raise RankwiseError(f"`rankwise place` needs `{option}`", "see `rankwise place --help`", status=2)
+    check_kinds("place", args.input, [args.machine])
     return _run(args)
 
 
@@ -167,7 +169,6 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.placement.search import PlacementSearch
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
-    from rankwise.replay.predictor_of import predictor_of
 
     terminal = Terminal(args)
     output = _output(args)
@@ -184,7 +185,7 @@ def _run(args: argparse.Namespace) -> int:
             "`--hosts` names the nodes in the files of launchers",
             "name the launcher with `--format`, or such a file with `--current`",
         )
-    predictor = predictor_of(source, machine, every, draws=args.replays, memory_bound=args.memory_bound)
+    predictor = _predictor(args, source, machine, every, terminal)
     search = PlacementSearch(
         Recording.open(args.input).messages,
         ranks,
@@ -334,6 +335,18 @@ def _usable(args: argparse.Namespace, source: Source, topology: Topology) -> tup
             free = [core for core in range(node.cores) if (at, core) not in forbidden]
             forbidden |= {(at, core) for core in free[wanted.ranks_per_node * size :]}
     return usable, replace(constraints, forbidden=frozenset(forbidden))
+
+
+def _predictor(
+    args: argparse.Namespace, source: Source, machine: Machine, topology: Topology, terminal: Terminal
+) -> Predictor:
+    """The predictor, and a warning where it is far from the recorded run."""
+    from rankwise.cli.predict_checks import warn_of_model_error
+    from rankwise.replay.predictor_of import predictor_of
+
+    predictor = predictor_of(source, machine, topology, draws=args.replays, memory_bound=args.memory_bound)
+    warn_of_model_error(terminal, machine.name, predictor.run, source.not_modelled)
+    return predictor
 
 
 def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:

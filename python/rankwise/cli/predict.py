@@ -8,7 +8,14 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankwise.cli.predict_cases import Case, label, make_case, named_machines, used
-from rankwise.cli.predict_checks import FAR_OFF, check, counts_only, in_windows, say_partial, say_unused
+from rankwise.cli.predict_checks import (
+    check,
+    counts_only,
+    in_windows,
+    say_partial,
+    say_unused,
+    warn_of_model_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
 
-_MUCH = 0.05  # of the ranks' time, in calls that are not modelled
 HELP = "predict the time of a program on a machine, for any placement"
 
 
@@ -146,7 +152,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     switches = Switches(**{part.replace("-", "_"): False for part in args.without})
     cases = [make_case(path, name, args, source, switches) for path, name in named_machines(args.machine)]
     for case in cases:
-        _warn_of_model_error(terminal, case, source.not_modelled)
+        warn_of_model_error(terminal, case.name, case.predictor.run, source.not_modelled)
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
     outcomes: list[Outcome] = []
     with terminal.progress("predicting", sum(len(case.placements) for case in cases)) as update:
@@ -205,26 +211,6 @@ def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
 
     if most := max(sends, default=0):
         terminal.warning(let_go_text(most), "let-go")
-
-
-def _warn_of_model_error(terminal: Terminal, case: Case, not_modelled: dict[str, float]) -> None:
-    """Say so where the recorded run is far from what this machine is predicted to need for it."""
-    run = case.predictor.run
-    if run and run.factor > FAR_OFF:
-        than = "as long as" if run.error < 0 else "as fast as"
-        hint = (
-            "was something else running when the machine was measured or the program recorded? "
-            "record the run again, or measure again"
-        )
-        part = sum(not_modelled.values())
-        if part > _MUCH:
-            longest = ", ".join(f"`{call}`" for call in list(not_modelled)[:3])
-            hint = f"calls that are not modelled took {part:.0%} of the ranks' time, most of it {longest}"
-        terminal.warning(
-            f"the recorded run was {run.factor:.1f} times {than} predicted for {case.name}",
-            "model-error",
-            hint,
-        )
 
 
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:

@@ -10,15 +10,20 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
 
+_MUCH = 0.05  # of the ranks' time, in calls that are not modelled
 FAR_OFF = 1.5  # times as long: said of the recorded run, and of computation without a trace
 _EXAMPLE = "`rankwise predict app.rw --machine M.machine.toml`"
 
 
 def check(args: argparse.Namespace) -> None:
     """Refuse what does not go together, before anything is read."""
+    from rankwise.cli.kinds import check_kinds
     from rankwise.whole_files import check_free
+
+    check_kinds("predict", args.input, args.machine, args.placement)
 
     of_machines = (
         "machine",
@@ -39,7 +44,7 @@ def check(args: argparse.Namespace) -> None:
             status=2,
         )
     if not args.machine and not args.loggops and not args.goal:
-        raise RankwiseError("a machine is needed", f"for example {_EXAMPLE}", status=2)
+        raise RankwiseError("a machine is needed", _machines(args.input), status=2)
     if not args.machine and machine_options:
         raise RankwiseError(
             f"`--{machine_options[0]}` needs `--machine`", f"for example {_EXAMPLE}", status=2
@@ -67,6 +72,26 @@ def check(args: argparse.Namespace) -> None:
         from rankwise.cli import predict_plot
 
         predict_plot.check(args.plot)
+
+
+def _machines(read: str) -> str:
+    """How to come by a machine file, with one that ships."""
+    from shlex import quote
+
+    from rankwise.site_build import source_room
+
+    measured = "`rankwise measure -o here.machine.toml -- mpiexec -n 2` measures one"
+    try:
+        shipped = sorted(source_room("machines").glob("*.machine.toml"))
+    except RankwiseError:
+        shipped = []
+    if not shipped:
+        return f"{measured}; then add `--machine here.machine.toml`"
+    example = next((path for path in shipped if path.name.startswith("azure-hbv3")), shipped[0])
+    return (
+        f"{measured}; {len(shipped)} of published machines ship in `{example.parent}`, for example "
+        f"`rankwise predict {quote(read)} --machine {quote(str(example))}`"
+    )
 
 
 def say_partial(terminal: Terminal, source: Source) -> None:
@@ -129,3 +154,24 @@ def in_windows(args: argparse.Namespace, terminal: Terminal, source: Source) -> 
         f"the schedule would take about {bytes_text(source.whole_bytes)}: replayed in windows of the trace, "
         "without timeline and critical path"
     )
+
+
+def warn_of_model_error(
+    terminal: Terminal, machine: str, run: RecordedRun | None, not_modelled: dict[str, float]
+) -> None:
+    """Say so where the recorded run is far from what this machine is predicted to need for it."""
+    if run and run.factor > FAR_OFF:
+        than = "as long as" if run.error < 0 else "as fast as"
+        hint = (
+            "was something else running when the machine was measured or the program recorded? "
+            "record the run again, or measure again"
+        )
+        part = sum(not_modelled.values())
+        if part > _MUCH:
+            longest = ", ".join(f"`{call}`" for call in list(not_modelled)[:3])
+            hint = f"calls that are not modelled took {part:.0%} of the ranks' time, most of it {longest}"
+        terminal.warning(
+            f"the recorded run was {run.factor:.1f} times {than} predicted for {machine}",
+            "model-error",
+            hint,
+        )
