@@ -190,5 +190,13 @@ void bind_trace(nb::module_ &module) {
                          }
                          return list;
                      })
+        .def_prop_ro(
+            "run",
+            [](const trace::NodeFile &file) {
+                const auto [first, last] = file.run();
+                const auto digits = nb::str("{:016x}{:016x}");
+                return digits.attr("format")(first, last);
+            },
+            "RANKWISE_RUN as the ranks had it, 32 hexadecimal digits; all 0 if they had none.")
         .def_prop_ro("problems", [](const trace::NodeFile &file) { return file.problems(); });
 }

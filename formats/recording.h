@@ -2,8 +2,10 @@
 /*
  * The raw recording: what one node's ranks leave behind while the program runs.
  *
- * A recording directory NAME.rw/ holds raw/HOST.NODE.rwn, one file for each node, mapped by every rank of that node. NODE
- * tells nodes of one name apart; readers take any name that ends in .rwn.
+ * A recording directory NAME.rw/ holds raw/HOST.NODE.RUN.rwn, one file for each node, mapped by every rank of that node.
+ * NODE tells nodes of one name apart, RUN (the first 8 digits of RANKWISE_RUN; left out without it) tells runs apart that
+ * write into one directory; readers take any name that ends in .rwn. Each rank holds a shared flock() on the file as long
+ * as it can write to it, where the file system has such locks and the program does not close descriptors it did not open.
  * All integers are little endian, all structs are naturally aligned and have no hidden padding.
  *
  *   offset 0                 RW_FILE_HEADER_BYTES             + n * RW_CHUNK_BYTES
@@ -41,6 +43,7 @@ struct rw_file_header {
     uint32_t calls;     /* length of the MPI call table (formats/mpi_calls.txt) the writer was built with */
     uint64_t calls_crc; /* CRC-32 of that table's text, so that call numbers are never misread */
     uint64_t next_chunk; /* atomic */
+    uint64_t run[2];     /* RANKWISE_RUN, 32 hexadecimal digits; 0 where it was not set, or by recorders made before */
 };
 
 enum rw_chunk_kind {

@@ -53,7 +53,7 @@ void rw_tell_binding(const char *directory, const char *rank, int certainty) {
         return;
     size_t length = (size_t)start + pus;
     line[length++] = '\n';
-    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return;
     /* One write, so that lines of several ranks do not mix. */

@@ -4,25 +4,72 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "calls_generated.h"
+#include "process.h"
 
-static char stem[4096]; /* DIRECTORY/raw/HOST.NODE */
+/* Descriptors from here on are rarely a program's own. */
+#define HIGH_DESCRIPTOR 1000
+
+static char stem[4096]; /* DIRECTORY/raw/HOST.NODE.RUN */
 static struct rw_file_header *file_header;
+static int node_file = -1, lock;
+static dev_t device;
+static ino_t inode;
 
-/*
- * No descriptor is kept: programs close the ones they do not know, and hand their number out again. The path is
- * opened whenever more space is needed, which is rare.
- */
-static int open_file(void) {
+static int open_file(int flags) {
     char path[sizeof stem + 8];
     snprintf(path, sizeof path, "%s.rwn", stem);
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
+}
+
+static int is_ours(int file) {
+    struct stat status;
+    return file >= 0 && fstat(file, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
+/* Keep it where the program's own descriptors are not, and let others see that the file is written to. */
+static void keep(int file) {
+    node_file = fcntl(file, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    if (node_file < 0)
+        node_file = file;
+    else
+        close(file);
+    (void)flock(node_file, LOCK_SH | LOCK_NB);
+}
+
+/*
+ * The node's file, or -1. Programs close descriptors that they do not know and hand their number out again, so it is
+ * looked at before each use. What stands at the path by then may be another run's: it is taken only if it is the same file.
+ */
+static int same_file(void) {
+    if (is_ours(node_file))
+        return node_file;
+    const int file = open_file(0);
+    if (is_ours(file)) {
+        keep(file);
+        return node_file;
+    }
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
+/* RANKWISE_RUN, 32 hexadecimal digits; 0 and 0 without it. */
+static void read_run(uint64_t run[2]) {
+    const char *text = getenv("RANKWISE_RUN");
+    run[0] = run[1] = 0;
+    if (!text || strlen(text) != 32 || strspn(text, "0123456789abcdef") != 32)
+        return;
+    for (unsigned i = 0; i < 32; i++)
+        run[i / 16] = run[i / 16] << 4 | (uint64_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
 }
 
 /*
@@ -69,24 +116,39 @@ const char *rw_storage_open(const char *directory, const char *host) {
     int length = snprintf(stem, sizeof stem, "%s/raw", directory);
     if (directory[0] != '/')
         return "RANKWISE_DIR is not an absolute path";
-    if (length < 0 || (size_t)length + strlen(host) + sizeof "/.12345678" > sizeof stem)
+    if (length < 0 || (size_t)length + strlen(host) + sizeof "/.12345678.12345678" > sizeof stem)
         return "the path in RANKWISE_DIR is too long";
     mkdir(stem, 0777);
-    snprintf(stem + length, sizeof stem - (size_t)length, "/%s.%08x", host, node_number());
-    int file = open_file();
-    if (file < 0)
+    length += snprintf(stem + length, sizeof stem - (size_t)length, "/%s.%08x", host, node_number());
+    uint64_t run[2];
+    read_run(run);
+    if (run[0] | run[1])
+        snprintf(stem + length, sizeof stem - (size_t)length, ".%08x", (unsigned)(run[0] >> 32));
+    struct stat status;
+    int file = open_file(O_CREAT);
+    if (file < 0 || fstat(file, &status) != 0)
         return "the node's file in RANKWISE_DIR/raw cannot be opened";
     struct rw_file_header *header = NULL;
     if (allocate(file, 0, RW_FILE_HEADER_BYTES) == 0)
         header = map(file, 0, RW_FILE_HEADER_BYTES);
-    close(file);
-    if (!header)
+    if (!header) {
+        close(file);
         return "the file system of RANKWISE_DIR has no space, or cannot map files";
+    }
+    if (header->magic == RW_FILE_MAGIC && (header->run[0] != run[0] || header->run[1] != run[1])) {
+        close(file);
+        return "the node's file in RANKWISE_DIR/raw is another run's";
+    }
+    device = status.st_dev;
+    inode = status.st_ino;
+    keep(file);
     /* Every rank stores the same values, so none has to be first; `magic` last. */
     header->version = RW_FORMAT_VERSION;
     header->chunk_bytes = RW_CHUNK_BYTES;
     header->calls = RW_CALL_COUNT;
     header->calls_crc = RW_CALL_LIST_CRC;
+    header->run[0] = run[0];
+    header->run[1] = run[1];
     __atomic_store_n(&header->magic, RW_FILE_MAGIC, __ATOMIC_RELEASE);
     file_header = header;
     return NULL;
@@ -95,15 +157,18 @@ const char *rw_storage_open(const char *directory, const char *host) {
 struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence, uint32_t *first_chunk) {
     if (!file_header)
         return NULL;
-    int file = open_file();
-    if (file < 0)
+    struct rw_chunk_header *run = NULL;
+    rw_lock(&lock);
+    const int file = same_file();
+    if (file < 0) {
+        rw_unlock(&lock);
         return NULL;
+    }
     uint64_t first = __atomic_fetch_add(&file_header->next_chunk, chunks, __ATOMIC_ACQ_REL);
     uint64_t offset = RW_FILE_HEADER_BYTES + first * RW_CHUNK_BYTES, bytes = (uint64_t)chunks * RW_CHUNK_BYTES;
-    struct rw_chunk_header *run = NULL;
     if (first + chunks <= UINT32_MAX && allocate(file, offset, bytes) == 0)
         run = map(file, offset, bytes);
-    close(file);
+    rw_unlock(&lock);
     if (!run)
         return NULL;
     run->kind = kind;
@@ -126,5 +191,5 @@ void rw_storage_release(struct rw_chunk_header *run) {
 int rw_storage_create(const char *suffix) {
     char path[sizeof stem + 64];
     snprintf(path, sizeof path, "%s%s", stem, suffix);
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }

@@ -12,7 +12,7 @@
 #define RW_STORAGE_HIDDEN __attribute__((visibility("hidden")))
 
 /**
- * @brief Create or join DIRECTORY/raw/HOST.NODE.rwn.
+ * @brief Create or join DIRECTORY/raw/HOST.NODE.RUN.rwn, RUN being of RANKWISE_RUN.
  * @return NULL, or why nothing can be stored.
  */
 RW_STORAGE_HIDDEN const char *rw_storage_open(const char *directory, const char *host);
@@ -33,7 +33,7 @@ RW_STORAGE_HIDDEN void rw_storage_publish(struct rw_chunk_header *run);
 RW_STORAGE_HIDDEN void rw_storage_release(struct rw_chunk_header *run);
 
 /**
- * @brief Create DIRECTORY/raw/HOST.NODE + suffix, unless another rank of this node did.
+ * @brief Create DIRECTORY/raw/HOST.NODE.RUN + suffix, unless another rank of this node did.
  * @return a file descriptor, or -1.
  */
 RW_STORAGE_HIDDEN int rw_storage_create(const char *suffix);

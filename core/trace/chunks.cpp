@@ -14,7 +14,7 @@ static_assert(sizeof(rw_chunk_header) == 32 && sizeof(rw_peer_entry) == 24 &&
               sizeof(rw_collective_entry) == 48);
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
 static_assert(sizeof(rw_rank) == 2592 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
-              sizeof(rw_file_header) == 32);
+              sizeof(rw_file_header) == 48);
 
 std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes) {
     if (std::all_of(bytes.begin(),

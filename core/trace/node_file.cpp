@@ -265,6 +265,8 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
     if (version == 0) {
         return;
     }
+    const auto header = read_at<rw_file_header>(bytes, 0);
+    run_ = {header.run[0], header.run[1]};
     const auto runs = find_runs(bytes, problems_);
     // By owner: the runs of each kind.
     std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;

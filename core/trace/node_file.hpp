@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recording.h"
@@ -58,7 +59,7 @@ struct ThreadRecord {
 /// sentence in `problems`.
 class NodeFile {
   public:
-    /// @param[in] path raw/HOST.NODE.rwn
+    /// @param[in] path raw/HOST.NODE.RUN.rwn
     /// @throws Error naming file, byte, and what was expected there
     explicit NodeFile(const std::string &path);
 
@@ -68,8 +69,12 @@ class NodeFile {
     /// @return what is wrong with the file as a whole
     const std::vector<std::string> &problems() const noexcept { return problems_; }
 
+    /// @return what the ranks were given as RANKWISE_RUN, its first and last 16 digits; 0, 0 if nothing
+    std::pair<std::uint64_t, std::uint64_t> run() const noexcept { return run_; }
+
   private:
     MappedFile file_;
+    std::pair<std::uint64_t, std::uint64_t> run_{};
     std::vector<ThreadRecord> threads_;
     std::vector<std::string> problems_;
 };

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -184,8 +185,8 @@ def read(directory: Path) -> RawRecording:
     """
     raw = RawRecording([], [])
     failures: list[RankwiseError] = []
-    files = raw_files(directory)
-    for path in files:
+    by_run: dict[str, list[Thread]] = {}
+    for path in raw_files(directory):
         try:
             node = trace.NodeFile(str(path))
         except RankwiseError as error:
@@ -193,7 +194,13 @@ def read(directory: Path) -> RawRecording:
             raw.problems.append(error.message)
             continue
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
-        raw.threads += [Thread(record.rank | {"node_file": path.stem}, record) for record in node.threads]
+        by_run.setdefault(node.run, []).extend(
+            Thread(record.rank | {"node_file": path.stem}, record) for record in node.threads
+        )
+    run = _run_of(directory, by_run)
+    raw.threads = by_run.pop(run, [])
+    if others := sum(map(len, by_run.values())):
+        raw.problems.append(f"{others} threads of another run left files here; they are left out")
     if not raw.threads:
         if failures:
             raise failures[0]
@@ -204,6 +211,21 @@ def read(directory: Path) -> RawRecording:
         )
     _tell_hosts_apart(raw.threads)
     return raw
+
+
+def _run_of(directory: Path, by_run: dict[str, list[Thread]]) -> str:
+    """The run that recording.json names; else the one that started last."""
+    try:
+        named = json.loads((directory / "recording.json").read_bytes()).get("run")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        named = None
+    if isinstance(named, str):
+        return named
+
+    def start(run: str) -> int:
+        return max((thread.rank["first_realtime_ns"] for thread in by_run[run]), default=0)
+
+    return max(by_run, key=start, default="")
 
 
 def _tell_hosts_apart(threads: list[Thread]) -> None:
