@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of all rooms: the MPI libraries at hand and programs compiled with them."""
 
+import signal
 from pathlib import Path
 
 import mpis
@@ -29,6 +30,8 @@ STARTING_PROCESSES = (
 # Rooms whose tests measure, or bring up nodes: what runs beside them would change what they see.
 ALONE = ("lab", "measure")
 
+_SIGNAL_MASK = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
 
 def takes_its_mpi(item) -> bool:
     """Whether a test is for the MPI that it is to be run with: all its markers `only_mpis` say so."""
@@ -55,6 +58,17 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("alone")
         if starting.intersection(item.path.parents) or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
+
+
+@pytest.fixture(autouse=True)
+def signals_reach_us():
+    """Commands that keep a program's status hold signals back until they exit; called in this process, they never do.
+
+    Launchers that older MPICHs have hand the mask on to their ranks, which SIGTERM then does not end.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, _SIGNAL_MASK)
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, _SIGNAL_MASK)
 
 
 @pytest.fixture(
