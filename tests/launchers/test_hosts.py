@@ -96,3 +96,9 @@ def test_hosts_that_do_not_do_are_refused(hosts, given, sentence):
 def test_a_host_file_that_is_not_there_is_named(hosts):
     with pytest.raises(RankwiseError, match="host file `absent` cannot be read: no such file"):
         hosts(placement(2), options=["-f", "absent"])
+
+
+@pytest.mark.parametrize("nodes", ["n[0-99999999999]", "n[0-99999999]", "n[a-b]", "n[]"])
+def test_node_lists_without_end_or_without_numbers_are_refused(nodes):
+    with pytest.raises(RankwiseError, match="is not a range of hosts"):
+        expand(nodes)

@@ -19,6 +19,9 @@ FILE_OPTIONS = ("f", "hostfile", "machinefile")
 LIST_OPTIONS = ("hosts", "hostlist", "host", "H")
 
 
+_MOST_HOSTS = 1 << 20
+
+
 def on_hosts(
     placement: Placement, line: LaunchLine, given: str | None, environment: Mapping[str, str]
 ) -> Placement:
@@ -100,8 +103,14 @@ def expand(nodes: str) -> list[str]:
 def _numbers(ranges: str) -> list[str]:
     numbers = []
     for part in ranges.split(","):
-        first, dash, last = part.partition("-")
-        end = int(last) if dash else int(first)
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if not match or int(match[2] or match[1]) - int(match[1]) > _MOST_HOSTS:
+            raise RankwiseError(
+                f"`[{ranges}]` is not a range of hosts",
+                "write node lists as Slurm does, for example `n[01-03,7]`",
+            )
+        first = match[1]
+        end = int(match[2] or first)
         numbers += [f"{number:0{len(first)}d}" for number in range(int(first), end + 1)]
     return numbers
 

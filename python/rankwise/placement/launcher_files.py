@@ -24,6 +24,9 @@ _HYDRA = re.compile(r"([^\s:]+)(?::(\d{1,9}))?(?:\s+binding=user:(\S+))?")
 _MACHINE = re.compile(r"([^\s:*]+)(?:[:*](\d{1,9}))?")
 
 
+_MOST_DIGITS = 6
+
+
 class _Reader:
     """Seats of ranks as they are read, with where they stood."""
 
@@ -213,6 +216,8 @@ def _hydra_hosts(reader: _Reader, lines: list[tuple[int, str]]) -> None:
         if match[1] in reader.hosts and not reader.named:
             reader.fail(number, f"host `{match[1]}` is listed twice: Hydra counts its ranks from 0 again")
         node = reader.node(match[1], number)
+        if len(match[2] or "") > _MOST_DIGITS:
+            reader.fail(number, f"`{match[2]}` ranks are more than any node has")
         pus = re.split(",", match[3]) if match[3] else []
         for local in range(int(match[2] or 1)):
             if not pus:

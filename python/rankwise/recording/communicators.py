@@ -72,7 +72,8 @@ def unify(job: Job) -> Communicators:
 
 def _expand(runs: bytes, size: int, world_size: int) -> np.ndarray | None:
     listed = np.frombuffer(runs, RANK_RUN)
-    if not len(listed):
+    # A damaged count would ask for memory without end.
+    if not len(listed) or int(listed["count"].sum(dtype=np.int64)) != size or size > world_size:
         return None
     parts = [
         int(run["first"]) + int(run["stride"]) * np.arange(int(run["count"]), dtype=np.int64)
@@ -80,4 +81,4 @@ def _expand(runs: bytes, size: int, world_size: int) -> np.ndarray | None:
     ]
     ranks = np.concatenate(parts)
     # Members outside this MPI_COMM_WORLD (spawned processes) have no world rank here.
-    return ranks.astype(np.uint32) if len(ranks) == size and ranks.max() < world_size else None
+    return ranks.astype(np.uint32) if ranks.max() < world_size else None

@@ -71,7 +71,14 @@ def read(path: Path, library: str) -> tuple[_core.replay.Schedule, dict[str, int
         raise RankwiseError(
             f"`{path}` has no MPI ranks", "trace the program with `scorep mpicc`, MPI included"
         )
-    return _Writer(survey, ticks_per_s, library).write()
+    try:
+        return _Writer(survey, ticks_per_s, library).write()
+    except (TypeError, OverflowError):
+        # What `ProgramBuilder` does not take: times and sizes of more than 63 bits.
+        raise RankwiseError(
+            f"`{path}` has times, sizes or tags that no run has",
+            "check the trace: `otf2-print --show-global-defs`",
+        ) from None
 
 
 @contextmanager
