@@ -160,3 +160,19 @@ def test_a_schedule_that_is_too_large_is_replayed_in_windows_with_the_same_numbe
     error = capsys.readouterr().err
     assert "`--perfetto` needs the schedule" in error
     assert "--memory 1GiB" in error
+
+
+def test_why_another_placement_than_the_recorded_one_is_predicted_is_said(tmp_path, capsys):
+    # GIVEN a recording of ranks on this machine's topology, which is not that of the machine file
+    recording = write_recording(tmp_path / "x.rw", [Rank(me, 2) for me in range(2)])
+    words = ["predict", str(recording), "--machine", MACHINE]
+    # WHEN no placement is asked for
+    assert main(words) == 0
+    # THEN it says that it is not the recorded one, and why
+    assert "blocked 1x2 and not as recorded: " in capsys.readouterr().err
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["machines"][0]["not_as_recorded"]
+    assert said.startswith("it")
+    # AND where one was asked for, nothing
+    assert main([*words, "--nodes", "2x1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["machines"][0]["not_as_recorded"] is None

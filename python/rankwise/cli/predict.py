@@ -145,7 +145,6 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     from rankwise.cli.predict_show import show, show_sweep
     from rankwise.replay.document import document
     from rankwise.replay.losses import count, losses
-    from rankwise.replay.recorded_run import fits
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
 
@@ -192,17 +191,27 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         show_sweep(terminal, source, *swept, [label(each, cases) for each in outcomes])
     else:
         show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
-    if not_modelled := sorted({name for case in cases for name in case.predictor.not_modelled}):
-        terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
-    for case in cases if source.kind == "recording" else []:
-        if case.predictor.slows_computation and not fits(source.recorded, case.topology):
-            terminal.note(f"not recorded on nodes of `{case.name}`: computation is taken to have been alone")
+    _say_notes(terminal, source, cases)
     words = f"{quote(str(args.input))} --machine {quote(str(args.machine[0]))}"
     if source.kind == "recording":
         terminal.next(f"rankwise place {words}")
     elif len(outcomes) == 1:
         # GOAL text has no messages table to search with.
         terminal.next(f"rankwise predict {words} --allocation blocked --allocation cyclic")
+
+
+def _say_notes(terminal: Terminal, source: Source, cases: list[Case]) -> None:
+    """What the reader should know of the machines, after the results."""
+    from rankwise.replay.recorded_run import fits
+
+    for case in cases:
+        if case.not_as_recorded:
+            terminal.note(f"{', '.join(case.placements)} and not as recorded: {case.not_as_recorded}")
+    if not_modelled := sorted({name for case in cases for name in case.predictor.not_modelled}):
+        terminal.note(f"resources of the machine file that are not modelled: {', '.join(not_modelled)}")
+    for case in cases if source.kind == "recording" else []:
+        if case.predictor.slows_computation and not fits(source.recorded, case.topology):
+            terminal.note(f"not recorded on nodes of `{case.name}`: computation is taken to have been alone")
 
 
 def _say_let_go(terminal: Terminal, sends: list[int]) -> None:

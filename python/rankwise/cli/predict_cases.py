@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A machine with the placements to compare on it."""
+    """A machine with the placements to compare on it.
+
+    `not_as_recorded` says why the recorded placement is not among them, where none was asked for.
+    """
 
     name: str
     machine: Machine
     topology: Topology
     predictor: Predictor
     placements: dict[str, Placement]
+    not_as_recorded: str | None
 
 
 def named_machines(paths: list[str]) -> list[tuple[str, str]]:
@@ -45,6 +49,7 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
     from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.layout import topology_of
     from rankwise.replay.predictor_of import predictor_of
+    from rankwise.replay.recorded_run import misfit
 
     measured = load(path)
     machine = apply(measured, args.set)
@@ -61,7 +66,11 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
             switches=switches,
             measured=measured if args.set else None,
         )
-    return Case(name, machine, topology, predictor, _placements(args, source, path, topology))
+    asked = args.placement or args.nodes or args.allocation
+    # Schedules alone say nothing of where their ranks ran.
+    of_run = source.kind in ("recording", "counts")
+    why = misfit(source.recorded, topology) if of_run and not asked else None
+    return Case(name, machine, topology, predictor, _placements(args, source, path, topology), why)
 
 
 def used(case: Case, path: str, settings: list[str]) -> MachineUsed:
@@ -71,7 +80,9 @@ def used(case: Case, path: str, settings: list[str]) -> MachineUsed:
 
     not_modelled = list(case.predictor.not_modelled)
     run = run_entry(case.predictor.run)
-    return MachineUsed(case.name, path, fingerprint(path), list(settings), not_modelled, run)
+    return MachineUsed(
+        case.name, path, fingerprint(path), list(settings), not_modelled, run, case.not_as_recorded
+    )
 
 
 def label(outcome: Outcome, cases: list[Case]) -> str:

@@ -77,6 +77,7 @@ class MachineUsed(msgspec.Struct):
     """A machine file, its SHA-256, what `--set` changed, and its resources that the replay leaves out.
 
     `recorded_run` is null where the input does not say where it ran and how long it took, or ran on other nodes.
+    `not_as_recorded` says why another placement was predicted than that of the recording, where none was asked for.
     """
 
     name: str
@@ -85,6 +86,7 @@ class MachineUsed(msgspec.Struct):
     settings: list[str]
     resources_not_modelled: list[str]
     recorded_run: RunEntry | None
+    not_as_recorded: str | None = None
 
 
 class OverRanks(msgspec.Struct):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.placement.placement import Placement
+from rankwise.quantities import counted
 
 if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
@@ -48,13 +49,22 @@ class RecordedRun:
         return max(self.predicted_s / self.recorded_s, self.recorded_s / self.predicted_s)
 
 
+def misfit(recorded: Placement | None, topology: Topology) -> str | None:
+    """Why the ranks cannot be put where they were recorded; None if they ran on nodes like these."""
+    if recorded is None:
+        return "it is not known where its ranks ran"
+    ran_on, there = len(recorded.node_names), len(topology.nodes)
+    if ran_on > there:
+        return f"its ranks ran on {counted(ran_on, 'node')}, the machine has {there}"
+    wanted, found = recorded.topology_sha256, [node.sha256 for node in topology.nodes[:ran_on]]
+    if list(wanted) == found:
+        return None
+    return "its ranks ran on nodes with another topology than the machine's"
+
+
 def fits(recorded: Placement | None, topology: Topology) -> bool:
     """Whether the ranks ran on nodes like these."""
-    if recorded is None or len(recorded.node_names) > len(topology.nodes):
-        return False
-    return all(
-        wanted == node.sha256 for wanted, node in zip(recorded.topology_sha256, topology.nodes, strict=False)
-    )
+    return misfit(recorded, topology) is None
 
 
 def recorded_run(source: Source, predictor: Predictor) -> RecordedRun | None:
