@@ -13,12 +13,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
+from rankwise.scratch import scratch
 
 CFLAGS = ("-std=c11", "-O2", "-D_GNU_SOURCE")
 MODULE_HINT = "load your MPI module first, for example `module load openmpi`, or set RANKWISE_MPICC"
@@ -94,7 +94,7 @@ def probe(mpicc: Path) -> Toolchain:
     Raises:
         RankwiseError: The wrapper does not compile, or what it compiled does not start.
     """
-    with tempfile.TemporaryDirectory(prefix="rankwise-") as directory:
+    with scratch("probe") as directory:
         source = Path(directory, "probe.c")
         source.write_text(PROBE)
         program = Path(directory, "probe")
@@ -161,8 +161,8 @@ def build_program(
         return program
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home) as scratch:
-            fresh = Path(scratch, name)
+        with scratch("build", home) as directory:
+            fresh = directory / name
             _compile(toolchain.mpicc, files, fresh, (*flags, *(f"-I{r}" for r in rooms)), ("-lm", "-ldl"))
             os.replace(fresh, program)
     except OSError as error:

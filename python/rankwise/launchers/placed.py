@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.hosts import FILE_OPTIONS, LIST_OPTIONS
 from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
@@ -139,11 +140,7 @@ def with_options(line: LaunchLine, segments: list[Segment], words: list[list[str
 
 def write(path: Path, lines: list[str]) -> None:
     """Write a launcher's file."""
-    try:
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RankwiseError(f"`{path}` cannot be written: {reason}", f"check `{path.parent}`") from None
+    whole_files.write(path, "".join(f"{line}\n" for line in lines).encode(), f"check `{path.parent}`")
 
 
 def _without_hosts(segment: Segment) -> Segment:

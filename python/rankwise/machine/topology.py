@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import tarfile
-import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc, synthetic
 from rankwise.quantities import bytes_text
+from rankwise.scratch import scratch
 
 # Of /proc and /sys as hwloc reads them: a node of 1 000 PUs has about 20 000 files, and 10 MB.
 _MOST_SAVED_BYTES = 256 << 20
@@ -154,16 +154,16 @@ def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
     path = Path(path)
     if path.is_dir():
         return hwloc.xml_of_root(path)
-    with tempfile.TemporaryDirectory(prefix="rankwise-topology-") as scratch:
+    with scratch("topology") as directory:
         try:
             with (
                 os.fdopen(regular_files.open_file(path), "rb") as file,
                 tarfile.open(fileobj=file) as archive,
             ):
-                _unpack(archive, Path(scratch))
+                _unpack(archive, directory)
         except Exception as error:  # the modules beneath raise whatever a damaged number leads to
             raise RankwiseError(f"the saved topology `{path}` cannot be read", causes=(str(error),)) from None
-        return hwloc.xml_of_root(scratch)
+        return hwloc.xml_of_root(directory)
 
 
 def describe(text: str) -> NodeTopology:

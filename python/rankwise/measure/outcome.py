@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import channel_names
 from rankwise.machine.file import Machine, save
@@ -164,7 +165,7 @@ def _node(session: Session, path: Path) -> Node:
             continue
         more = f".{at}" if at else ""
         xml = path.with_name(f"{path.name.removesuffix(SUFFIX)}.topology{more}.xml")
-        xml.write_bytes(session.site.xml(node))
+        whole_files.write(xml, session.site.xml(node))
         described.append({"topology_xml": xml.name})
     others = [
         OtherNodes(nodes=numbers, **words)

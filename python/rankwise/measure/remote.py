@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from rankwise.measure import launch as launching
 from rankwise.measure.samples import Launch
 from rankwise.record import session
 from rankwise.record.library import What
+from rankwise.scratch import scratch
 
 # raw/HOST.NODE.topology.tar
 SUFFIX = re.compile(r"\.[0-9a-f]{8}\.topology\.tar$")
@@ -35,8 +35,8 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
     # Beside the compiled programs, because all nodes must see that file system anyway.
     home = site_build.cache_home()
     home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="census-", dir=home) as scratch:
-        path = Path(scratch, "census.rw")
+    with scratch("census", home) as directory:
+        path = directory / "census.rw"
         try:
             recording = session.prepare([*words, str(program), "census"], str(path), False, What(), None)
             environment = recording.launch.environment_of_first(os.environ)

@@ -11,12 +11,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rankwise import site_build
 from rankwise.errors import RankwiseError
+from rankwise.scratch import scratch
 
 OBJECT = "rankwise_record.o"
 # What finds and stands before a shared library, and what is no recorder.
@@ -42,8 +42,8 @@ def linkable(mpicc: Path) -> Path:
         return target
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home) as scratch:
-            os.replace(_build(mpicc, sources, Path(scratch)), target)
+        with scratch("build", home) as directory:
+            os.replace(_build(mpicc, sources, directory), target)
     except OSError as error:
         raise RankwiseError(
             f"`{home}` cannot be written: {error.strerror or error}",
@@ -52,41 +52,41 @@ def linkable(mpicc: Path) -> Path:
     return target
 
 
-def _build(mpicc: Path, sources: list[Path], scratch: Path) -> Path:
+def _build(mpicc: Path, sources: list[Path], directory: Path) -> Path:
     # formats/ is included as ../formats, and the generated headers are found beside.
     calls = site_build.source_room("formats") / "mpi_calls.txt"
     generator = site_build.source_room("record") / "generate.py"
     made = _run([sys.executable, str(generator), str(calls)], "make the list of MPI functions")
-    (scratch / "calls_generated.h").write_text(made.stdout)
+    (directory / "calls_generated.h").write_text(made.stdout)
     names = [line.split("\t")[0].removeprefix("MPI_") for line in calls.read_text().splitlines()]
-    present = [name for name in names if name not in _missing(mpicc, names, scratch)]
+    present = [name for name in names if name not in _missing(mpicc, names, directory)]
     entries = " ".join(f"X({name})" for name in present)
-    (scratch / "linked_calls.h").write_text(f"#define RW_LINKED_CALLS(X) {entries}\n")
+    (directory / "linked_calls.h").write_text(f"#define RW_LINKED_CALLS(X) {entries}\n")
 
     def compile_one(source: Path) -> str:
-        output = scratch / f"{source.stem}.o"
-        command = [str(mpicc), *_FLAGS, f"-I{scratch}", "-c", str(source), "-o", str(output)]
+        output = directory / f"{source.stem}.o"
+        command = [str(mpicc), *_FLAGS, f"-I{directory}", "-c", str(source), "-o", str(output)]
         _run(command, f"compile `{source.name}`")
         return str(output)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compile_one, sources))
-    joined = scratch / OBJECT
+    joined = directory / OBJECT
     _run(["ld", "-r", *objects, "-o", str(joined)], "join the recorder's objects")
     _run(["objcopy", "--localize-hidden", str(joined)], "hide the recorder's own names")
     return joined
 
 
-def _missing(mpicc: Path, names: list[str], scratch: Path) -> set[str]:
+def _missing(mpicc: Path, names: list[str], directory: Path) -> set[str]:
     """Functions that the library lacks, by what a linker says of a program that names them all."""
-    probe = scratch / "all.c"
+    probe = directory / "all.c"
     declared = "".join(f"void PMPI_{name}(void);\n" for name in names)
     table = ", ".join(f"PMPI_{name}" for name in names)
     probe.write_text(
         f"{declared}void (*all[])(void) = {{{table}}};\nint main(void) {{ return all[0] == 0; }}\n"
     )
     done = subprocess.run(
-        [str(mpicc), "-w", str(probe), "-o", str(scratch / "all")],
+        [str(mpicc), "-w", str(probe), "-o", str(directory / "all")],
         capture_output=True,
         text=True,
         env=os.environ | {"LC_ALL": "C"},

@@ -21,7 +21,8 @@ from rankwise.record import session as recorder
 from rankwise.record.library import What
 from rankwise.run import reorder
 from rankwise.run.binding import Verification, compare, planned, read, variables
-from rankwise.run.scratch import make_scratch, remove_scratch
+from rankwise.run.directory import make_run_directory
+from rankwise.scratch import remove_scratch
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def prepare(
         if segment.program is not None:
             place = moved.values[0] if moved and moved.values else None
             programs.append(find_program(segment.program, place))
-    scratch = make_scratch()
+    scratch = make_run_directory()
     try:
         placed = line
         if not renumbered:

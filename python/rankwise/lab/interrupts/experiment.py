@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from rankwise.measure.lab_site import LabSite
 from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
+from rankwise.scratch import scratch
 
 LAB_NAME = own_name("interrupts")
 RATE_BYTES_PER_S = 1.25e9  # above what the machine's cores carry: these are the limit
@@ -128,8 +128,5 @@ class Experiment:
 
 def experiment(launcher: Launcher, repetitions: int, say: Say) -> Result:
     """The whole experiment, in a scratch directory."""
-    directory = Path(tempfile.mkdtemp(prefix="rankwise-interrupts-"))
-    try:
+    with scratch("interrupts") as directory:
         return Experiment(launcher, directory, say).run(repetitions)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankwise import workloads
+from rankwise import whole_files, workloads
 from rankwise.errors import RankwiseError
 from rankwise.launchers.detect import NAMES as NAMES_OF_MPI
 from rankwise.launchers.detect import mpi_of
@@ -125,7 +125,7 @@ def _lammps(name: str, launcher: Launcher, directory: Path) -> Case:
         text = re.sub(r"^run\b.*", f"run {number}", (inputs / file).read_text(), flags=re.MULTILINE)
         for data in beside:
             text = text.replace(data, str(inputs / data))
-        path.write_text(text, encoding="utf-8")
+        whole_files.write(path, text.encode(), f"check `{directory}`")
         lines.append((program, "-in", str(path), "-log", "none"))
     title = f"LAMMPS {what}, its own benchmark, {steps} steps"
     return Case(name, title, lines[0], own_launcher=True, longer=lines[1])
@@ -204,7 +204,7 @@ def _write_hpl_input(where: Path, ranks: int, solved: int) -> None:
     )
     where.mkdir(parents=True, exist_ok=True)
     for file in ("HPL.dat", "hpccinf.txt"):  # the second is what HPC Challenge's sources read
-        (where / file).write_text(text, encoding="ascii")
+        whole_files.write(where / file, text.encode(), f"check `{where}`")
 
 
 def _hpl_missing(launcher: Launcher) -> str | None:

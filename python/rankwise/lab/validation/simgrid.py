@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE
 from rankwise.replay.predict import look_s
+from rankwise.scratch import scratch
 
 if TYPE_CHECKING:
     from rankwise import _core
@@ -55,8 +55,7 @@ def simulated_s(
     program = smpirun()
     if program is None or _link(machine, NETWORK) is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="rankwise-simgrid-") as name:
-        directory = Path(name)
+    with scratch("simgrid") as directory:
         traces = []
         for rank, actions in enumerate(actions_of(schedule.write_goal())):
             path = directory / f"{rank}.trace"

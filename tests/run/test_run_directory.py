@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.run.scratch import make_scratch, remove_scratch
+from rankwise.run.directory import make_run_directory
+from rankwise.scratch import remove_scratch
 
-MAKE = "import sys; from rankwise.run.scratch import make_scratch; print(make_scratch(), flush=True); sys.stdin.read()"
+MAKE = (
+    "import sys; from rankwise.run.directory import make_run_directory; "
+    "print(make_run_directory(), flush=True); sys.stdin.read()"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +42,7 @@ def test_the_directory_of_a_killed_run_is_removed_by_the_next(other_run):
     process, left = other_run
     assert left.name.startswith(".rankwise-run-") and (left / "ranks").is_dir()
     kill(process)
-    new = make_scratch()
+    new = make_run_directory()
     assert not left.exists() and list(Path().iterdir()) == [Path(new.name)]
     # AND the own one is removed at the end
     remove_scratch(new)
@@ -47,7 +51,7 @@ def test_the_directory_of_a_killed_run_is_removed_by_the_next(other_run):
 
 def test_the_directory_of_a_run_that_lives_stays(other_run):
     process, living = other_run
-    make_scratch()
+    make_run_directory()
     assert (living / "owner").is_file() and process.poll() is None
 
 
@@ -65,10 +69,10 @@ def test_one_that_a_process_of_the_killed_run_still_names_stays(other_run):
         launcher.stdin.write(b"runs\n")
         launcher.stdin.flush()
         assert launcher.stdout.readline() == b"runs\n"
-        make_scratch()
+        make_run_directory()
         assert left.exists()
         launcher.communicate()
-    make_scratch()
+    make_run_directory()
     assert not left.exists()
 
 
@@ -87,17 +91,17 @@ def test_one_that_is_not_surely_abandoned_stays(other_run, change):
     process, left = other_run
     kill(process)
     change(left / "owner")
-    make_scratch()
+    make_run_directory()
     assert left.exists()
 
 
 def test_a_process_of_the_same_number_is_not_the_owner():
     # GIVEN a directory whose owner had this process' number, and started at another time
-    left = make_scratch()
+    left = make_run_directory()
     owner = (left / "owner").read_text().split()
     assert int(owner[2]) == os.getpid()
     (left / "owner").write_text(" ".join([*owner[:3], str(int(owner[3]) + 1)]))
-    make_scratch()
+    make_run_directory()
     assert not left.exists()
 
 
@@ -106,5 +110,5 @@ def test_a_link_with_such_a_name_is_not_followed(other_run, tmp_path_factory):
     kill(process)
     target = left.rename(tmp_path_factory.mktemp("elsewhere") / "kept")
     left.symlink_to(target)
-    make_scratch()
+    make_run_directory()
     assert (target / "owner").exists()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Directories for a while: made, removed at their end, and where that was killed, by the next that makes one.
+
+A directory says in `owner` which process made it. Whoever finds one removes it if that was a process of this boot of
+this machine which is no more, and no process that it has left behind still names it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rankwise.owner import owner_is_gone, write_owner
+
+_OWNER = "owner"
+
+
+@contextlib.contextmanager
+def scratch(purpose: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """A directory `rankwise-PURPOSE-...` in `parent` or /tmp, which is there inside the `with`.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    directory = make_scratch(parent or tempfile.gettempdir(), f"rankwise-{purpose}-")
+    try:
+        yield directory
+    finally:
+        remove_scratch(directory)
+
+
+def make_scratch(parent: str | os.PathLike[str], prefix: str) -> Path:
+    """A new directory in `parent`; those of this prefix that were abandoned there are removed.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    with contextlib.suppress(OSError):
+        for left in Path(parent).glob(f"{prefix}*"):
+            if _is_abandoned(left):
+                remove_scratch(left)
+    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    with contextlib.suppress(OSError):
+        write_owner(directory / _OWNER)
+    return directory
+
+
+def remove_scratch(directory: Path) -> None:
+    """Remove it with all that is in it."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _is_abandoned(directory: Path) -> bool:
+    """Whether a process of this user on this machine made it and is gone; in doubt it is not."""
+    try:
+        if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
+            return False
+    except OSError:
+        return False
+    return owner_is_gone(directory / _OWNER) and not _is_named(directory.name.encode())
+
+
+def _is_named(name: bytes) -> bool:
+    """Whether a process was started with this name in its arguments or environment, as launchers and ranks are."""
+    for process in Path("/proc").glob("[0-9]*"):
+        for file in ("cmdline", "environ"):
+            with contextlib.suppress(OSError):
+                if name in (process / file).read_bytes():
+                    return True
+    return False

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Directories in /tmp: none is left, whatever ends the process that made it."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from rankwise.scratch import scratch
+
+MAKE = """
+import sys
+from rankwise.scratch import scratch
+with scratch("test") as directory:
+    (directory / "in it").touch()
+    print(directory, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_directory_of_a_process_that_was_killed_goes_at_the_latest_with_the_next(temporary, number):
+    # GIVEN a process in the middle of work with its directory
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAKE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    left = Path(process.stdout.readline().strip())
+    assert left.parent == temporary and (left / "in it").exists()
+    # WHEN it is killed
+    process.send_signal(number)
+    process.communicate()
+    # THEN the next leaves nothing there
+    with scratch("test") as directory:
+        assert os.listdir(temporary) == [directory.name]
+    assert os.listdir(temporary) == []
+
+
+def test_an_error_leaves_none(temporary):
+    with pytest.raises(ValueError), scratch("test"):
+        raise ValueError
+    assert os.listdir(temporary) == []
