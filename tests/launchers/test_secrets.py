@@ -4,6 +4,8 @@
 import pytest
 
 from rankwise.launchers.secrets import masked
+from rankwise.measure.site import Site
+from rankwise.record.library import What
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,13 @@ def test_values_of_what_is_named_like_a_secret_are_masked(typed, kept):
 )
 def test_other_words_stay(typed):
     assert " ".join(masked(typed.split())) == typed
+
+
+def test_what_a_machine_file_keeps_of_a_command_has_no_secret():
+    site = Site(["mpiexec", "-genv", "API_KEY", "x", "-n", "2"])
+    assert site.description == "mpiexec -genv API_KEY *** -n 2"
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(False, "--token=***"), (True, "--token=x")])
+def test_what_recordings_keep_of_a_command_is_whole_only_on_demand(keep, kept):
+    assert What(arguments=keep).command(["./app", "--token=x"]) == ["./app", kept]

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         result = run_plainly(prepared)
         lines = _traffic(result)
     if args.output:
-        _write(args.output, prepared, result)
+        _write(args.output, prepared, result, what)
     where = args.placement or args.allocation
     checked = verified(result.verification, where, result.ended, args.quiet)
     if prepared.becomes is not None:
@@ -69,6 +69,8 @@ def _prepare(args: argparse.Namespace, state) -> LabRun:
 def _what(args: argparse.Namespace) -> What:
     from rankwise.cli.record import what_of
 
+    if args.keep_arguments and not (args.record or args.output) and args.command:
+        raise RankwiseError("`--keep-arguments` keeps them in a file", hint="add `--record DIR` or `-o FILE`")
     asked = [
         option
         for option in ("--trace", "--counts", "--exact-times", "--trace-calls", "--phase", "--callsites")
@@ -103,18 +105,17 @@ def _traffic(result: RunResult) -> list[str]:
     return lines
 
 
-def _write(path: str, prepared: LabRun, result: RunResult) -> None:
+def _write(path: str, prepared: LabRun, result: RunResult, what: What) -> None:
     import msgspec
 
     from rankwise.cli.record_end import say
-    from rankwise.launchers.secrets import masked
     from rankwise.placement.file import to_dict
 
     ended, launcher = result.ended, prepared.launcher
     document = {
         "schema": SCHEMA,
         "lab": msgspec.to_builtins(prepared.lab),
-        "command": masked(prepared.words),
+        "command": what.command(prepared.words),
         "launcher": {"vendor": launcher.vendor, "version": launcher.version, "path": launcher.path},
         "exit_status": ended.status,
         "start_s": ended.start_s,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from rankwise.cli.terminal import Terminal
@@ -59,7 +60,9 @@ def run(args: argparse.Namespace, site) -> int:
     for channel, reason in plan.missing.items():
         terminal.result(f"  {channel:8} none: {reason}")
     terminal.next(
-        "rankwise measure -- mpiexec -n 2" if site is None else "rankwise measure -- " + site.description
+        "rankwise measure -- mpiexec -n 2"
+        if site is None
+        else "rankwise measure -- " + shlex.join(site.words)
     )
     return 0
 

@@ -27,11 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_what(parser)
     parser.add_argument(
-        "--keep-arguments",
-        action="store_true",
-        help="keep the command whole; by default `***` stands for the values of passwords, tokens and keys",
-    )
-    parser.add_argument(
         "--link",
         action="store_true",
         help="print what a program that MPI is linked into is linked with, and stop",
@@ -59,6 +54,16 @@ def add_what(parser: argparse.ArgumentParser) -> None:
         help="trace only between MPI_Pcontrol(1, NAME) and (-1, NAME); a number: from this level to another one",
     )
     parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
+    add_keep_arguments(parser)
+
+
+def add_keep_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the option of commands that keep a command."""
+    parser.add_argument(
+        "--keep-arguments",
+        action="store_true",
+        help="keep the command whole; by default `***` stands for the values of passwords, tokens and keys",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,9 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
-    recording = session.prepare(
-        args.command, args.output, args.force, what_of(args), args.mpi, keep_arguments=args.keep_arguments
-    )
+    recording = session.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
     try:
         ended = execute(recording.launch)
     except RankwiseError:
@@ -124,6 +127,7 @@ def what_of(args: argparse.Namespace) -> What:
         phase=args.phase,
         counts=args.counts,
         call_sites=args.callsites,
+        arguments=args.keep_arguments,
     )
 
 

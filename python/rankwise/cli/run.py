@@ -20,6 +20,8 @@ _EXAMPLE = "`rankwise run --placement P.placement.json -- mpiexec -n 16 ./app`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from rankwise.cli.record import add_keep_arguments
+
     parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
     parser.add_argument(
         "--hosts",
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--record", metavar="DIR", help="record the run as well")
     parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    add_keep_arguments(parser)
     parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
 
 
@@ -49,15 +52,18 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.record_end import say
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session as recorder
+    from rankwise.record.library import What
     from rankwise.run.session import Recorded, prepare
 
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to run", hint=hint, status=FAILURE_STATUS)
-    if args.record is None and (args.trace or args.force):
-        option = "--trace" if args.trace else "--force"
+    asked = [option for option in ("trace", "force", "keep_arguments") if getattr(args, option)]
+    if args.record is None and asked:
+        option = f"--{asked[0].replace('_', '-')}"
         raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
-    recorded = Recorded(args.record, args.force, args.trace) if args.record is not None else None
+    what = What(trace=args.trace, arguments=args.keep_arguments)
+    recorded = Recorded(args.record, args.force, what) if args.record is not None else None
     session = prepare(
         args.command,
         args.placement,

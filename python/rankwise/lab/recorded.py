@@ -14,7 +14,6 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.lab.run import LabRun, RunResult, run
 from rankwise.launchers.line import Launch, LaunchLine, Segment
-from rankwise.launchers.secrets import masked
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound
@@ -64,7 +63,7 @@ def begin(
         raise
     manifest = Manifest(
         rankwise=rankwise.__version__,
-        command=["rankwise", "lab", "run", "--name", lab.name, *options, "--", *masked(prepared.words)],
+        command=["rankwise", "lab", "run", "--name", lab.name, *options, "--", *what.command(prepared.words)],
         directory=os.getcwd(),
         host=lab.front.host,
         ranks=prepared.placement.ranks,

@@ -15,6 +15,7 @@ import polars as pl
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.launchers.secrets import MASK, is_secret
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
 from rankwise.measure.bends import bends
@@ -242,7 +243,9 @@ class Session:
             "processor": _processor(),
             "ranks": self.census.ranks,
             "pairs": cores,
-            "environment": {k: v for k, v in os.environ.items() if k.startswith(_TELLING)},
+            "environment": {
+                k: MASK if is_secret(k) else v for k, v in os.environ.items() if k.startswith(_TELLING)
+            },
         }
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankwise import site_build
+from rankwise.launchers.secrets import masked
 from rankwise.machine import hwloc
 from rankwise.machine.topology import NodeTopology, from_this_machine, from_xml_text
 from rankwise.measure import remote
@@ -29,8 +30,8 @@ class Site:
 
     @property
     def description(self) -> str:
-        """The launcher line, for people."""
-        return " ".join(self.words)
+        """The launcher line, for people, without what looks like a secret: it is kept in machine files."""
+        return " ".join(masked(self.words))
 
     def prepare(self) -> None:
         """Compile the microbenchmarks for the launcher's MPI, or take them from the cache."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.launchers.secrets import masked
 
 PRELOADED = "librankwise_record.so"
 BINDING = "librankwise_binding.so"
@@ -41,6 +43,7 @@ class What:
         phase: Name or level of the phase to be traced, by the program's calls of MPI_Pcontrol.
         counts: Count calls without timing them.
         call_sites: Keep the places in the program that calls came from.
+        arguments: Keep what looks like a secret in the program's command.
     """
 
     trace: bool = False
@@ -49,6 +52,11 @@ class What:
     phase: str | None = None
     counts: bool = False
     call_sites: bool = False
+    arguments: bool = False
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """What is kept of the words of a command."""
+        return list(words) if self.arguments else masked(words)
 
 
 def variables(

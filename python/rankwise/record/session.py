@@ -18,7 +18,6 @@ from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, e
 from rankwise.launchers.detect import find_program
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.library import expected_library
-from rankwise.launchers.secrets import masked
 from rankwise.launchers.wrappers import behind_wrappers
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
@@ -48,7 +47,6 @@ def prepare(
     flavour: str | None,
     inherited: Mapping[str, str] | None = None,
     typed: list[str] | None = None,
-    keep_arguments: bool = False,
 ) -> Session:
     """Check everything that can be checked, make the directory, and say what to execute.
 
@@ -60,7 +58,6 @@ def prepare(
         flavour: The program's MPI where the user says it.
         inherited: The environment the launcher will have; ours by default.
         typed: The launch line to keep, if other words are executed.
-        keep_arguments: Keep it with what looks like a secret.
 
     Raises:
         RankwiseError: It cannot be recorded; nothing was written or started.
@@ -76,7 +73,7 @@ def prepare(
     claim = directory.create(path, force, run)
     manifest = Manifest(
         rankwise=rankwise.__version__,
-        command=(typed or words) if keep_arguments else masked(typed or words),
+        command=what.command(typed or words),
         directory=os.getcwd(),
         host=socket.gethostname(),
         ranks=inner.ranks,

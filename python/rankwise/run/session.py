@@ -62,7 +62,7 @@ class Recorded:
 
     output: str
     force: bool
-    trace: bool
+    what: What
 
 
 def prepare(
@@ -133,7 +133,7 @@ def prepare(
             # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
             # The line is kept as typed: files on the emitted one are gone afterwards.
             recording = recorder.prepare(
-                launch.words, recorded.output, recorded.force, What(trace=recorded.trace), flavour=None,
+                launch.words, recorded.output, recorded.force, recorded.what, flavour=None,
                 inherited=launch.environment_of_first(os.environ), typed=words,
             )  # fmt: skip
             launch = Launch(
