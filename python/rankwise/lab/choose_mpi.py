@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rankwise.errors import RankwiseError
+from rankwise.lab.launch import is_refused
 from rankwise.launchers.detect import NAMES, MpiOfProgram
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
@@ -45,10 +46,16 @@ def choose_launcher(program: str, mpi: MpiOfProgram, family: str | None) -> Laun
             hint=f"leave `--mpi` out, or say `--mpi {linked}`",
         )
     wanted = family or linked
+    refused = None
     for word in _candidates(program, mpi, wanted):
         launcher = identify(word)
         if launcher and launcher.kind in _KINDS and wanted in (None, launcher.family):
-            return launcher
+            # What is linked with an MPI needs that one; a script runs with any.
+            if mpi.path or not is_refused(launcher):
+                return launcher
+            refused = refused or launcher
+    if refused:
+        return refused
     name = NAMES[wanted] if wanted else "an MPI"
     raise RankwiseError(
         f"no `mpiexec` of {name} was found to start `{program}` with",

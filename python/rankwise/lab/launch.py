@@ -94,10 +94,15 @@ def library_of_lab(name: str) -> str:
     )
 
 
+def is_refused(launcher: Launcher) -> bool:
+    """Whether ranks of this launcher would not end."""
+    # Seen with 4.0.2: some ranks disconnect in MPI_Finalize while others wait for the launcher already.
+    return launcher.vendor == "MPICH" and version_of(launcher) < (4, 1)
+
+
 def check_launcher(launcher: Launcher) -> None:
     """Raise if ranks of this launcher would not end."""
-    if launcher.vendor == "MPICH" and version_of(launcher) < (4, 1):
-        # Seen with 4.0.2: some ranks disconnect in MPI_Finalize while others wait for the launcher already.
+    if is_refused(launcher):
         raise RankwiseError(
             f"MPICH {launcher.version} does not run in a lab: its ranks spin while they wait, and some hang in "
             "MPI_Finalize across hosts",
