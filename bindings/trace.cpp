@@ -61,6 +61,7 @@ nb::dict rank_fields(const trace::ThreadRecord &thread) {
     fields["mpi_version"] = text(rank.mpi_version);
     fields["executable"] = text(rank.executable);
     fields["note"] = text(rank.note);
+    fields["sealed_ticks"] = rank.sealed_ticks;
     fields["seconds_per_tick"] = thread.seconds_per_tick;
     fields["in_call"] = static_cast<std::int64_t>(thread.progress.call) - 1;
     fields["in_call_begin_ticks"] = thread.progress.begin_ticks;
@@ -169,6 +170,7 @@ void bind_trace(nb::module_ &module) {
                          return total;
                      })
         .def_prop_ro("problems", [](const trace::ThreadRecord &thread) { return thread.problems; })
+        .def_prop_ro("uncovered", [](const trace::ThreadRecord &thread) { return thread.uncovered; })
         .def_prop_ro("packed_trace",
                      [](const trace::ThreadRecord &thread) {
                          nb::list runs;
@@ -198,5 +200,21 @@ void bind_trace(nb::module_ &module) {
                 return digits.attr("format")(first, last);
             },
             "RANKWISE_RUN as the ranks had it, 32 hexadecimal digits; all 0 if they had none.")
-        .def_prop_ro("problems", [](const trace::NodeFile &file) { return file.problems(); });
+        .def_prop_ro("problems", [](const trace::NodeFile &file) { return file.problems(); })
+        .def_prop_ro("notes", [](const trace::NodeFile &file) { return file.notes(); })
+        .def_prop_ro("version", &trace::NodeFile::version)
+        .def_prop_ro(
+            "runs",
+            [](const trace::NodeFile &file) {
+                static constexpr const char *covers[] = {"whole", "uncovered", "damaged"};
+                nb::list list;
+                for (const auto &run : file.runs()) {
+                    list.append(nb::make_tuple(trace::kind_name(run.header.kind),
+                                               RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES,
+                                               covers[static_cast<int>(run.cover)]));
+                }
+                return list;
+            },
+            "What each run of chunks holds, its byte, and what its checksum says of it: whole, uncovered (written "
+            "to since, or without one), damaged.");
 }

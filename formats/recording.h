@@ -18,19 +18,21 @@
  * all zeros is a valid empty file, so no rank has to be the one that initialises it.
  *
  * A run of chunks starts with an rw_chunk_header. Runs of one (job, pid, thread) belong to one rw_rank record.
- * `magic` is stored last when a run is prepared: a run without it was never used, and a reader steps over one chunk.
+ * `magic` is stored last when a run is prepared: a run without it was never used, and a reader steps over one chunk. That
+ * happens to a rank that is killed in between or finds no space; else every chunk below `next_chunk` is of a run, and
+ * behind the last of them the file ends.
  *
- * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before. What version 2 changed is in
- * the two structs whose size differs (rw_rank, rw_call_total: version 1 ends where "since version 2" stands) and in the
- * coding of the trace (version 1 knows RW_TRACE_PLAIN only, and has no `trace_coding`). Codings of the trace have numbers
- * of their own (enum rw_trace_coding): a writer uses the last ones, readers know all.
+ * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before. What version 3 changed: there are
+ * checksums ("Checksums", below), and what "since version 3" stands at: version 2 has an rw_chunk_header that ends there,
+ * an rw_rank that does, and zeros in rw_file_header. Codings of the trace have numbers of their own (enum rw_trace_coding):
+ * a writer uses the last ones, readers know all.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
 
 #include <stdint.h>
 
-#define RW_FORMAT_VERSION 2u
+#define RW_FORMAT_VERSION 3u
 #define RW_FILE_MAGIC 0x314e574eu  /* "NWN1" */
 #define RW_CHUNK_MAGIC 0x4b484352u /* "RCHK" */
 #define RW_FILE_HEADER_BYTES 4096u
@@ -44,6 +46,9 @@ struct rw_file_header {
     uint64_t calls_crc; /* CRC-32 of that table's text, so that call numbers are never misread */
     uint64_t next_chunk; /* atomic */
     uint64_t run[2];     /* RANKWISE_RUN, 32 hexadecimal digits; 0 where it was not set, or by recorders made before */
+    /* since version 3 */
+    uint32_t crc; /* CRC-32C of all before it, `next_chunk` taken as 0 */
+    uint32_t reserved;
 };
 
 enum rw_chunk_kind {
@@ -70,7 +75,39 @@ struct rw_chunk_header {
      * becomes RW_CHUNK_DEAD only afterwards. So a process killed in between leaves two, and the higher is complete.
      */
     uint64_t sequence;
-    uint64_t used;      /* logs: bytes used behind this header; tables: slots in the table */
+    uint64_t used;      /* logs and rw_rank: bytes used behind this header; tables: slots in the table */
+    /* since version 3 */
+    uint64_t seal;      /* 0, or RW_SEAL_CLOSED? | checked bytes | CRC-32C << 32; stored at once */
+    uint64_t first_chunk; /* the number of the chunk that this header is in */
+    uint64_t run[2];    /* as in the file header */
+};
+#define RW_CHUNK_HEADER_BYTES_2 32u
+#define RW_SEAL_CLOSED 0x80000000u
+#define RW_SEAL_BYTES 0x7fffffffu
+
+/*
+ * Checksums. A run of chunks is sealed when it is finished, about once a second while it is written to, and when
+ * MPI_Finalize is entered. When that has returned it is closed: nothing is stored in it any more, or it is sealed again
+ * afterwards. The CRC is that of the checked bytes behind the header, followed by an rw_sealed.
+ *
+ *   kind                                      checked bytes                           of an open run whose CRC differs
+ *   rank, peers, collectives, sites,          all that is used (tables: all slots)    it was written to since: it is not
+ *   histograms, dead (none)                                                           covered, and not known to be damaged
+ *   comms, modules, trace                     those that do not change any more       it is damaged
+ *
+ * A closed run whose CRC differs, or that has not all that is used in it, is damaged. What an open log has behind the
+ * checked bytes is not covered. The file header's CRC covers what does not change in it; for `next_chunk` there is the
+ * length of the file.
+ */
+struct rw_sealed {
+    uint32_t kind;
+    uint32_t chunks;
+    uint32_t rank_chunk;
+    uint32_t checked; /* the lower half of the seal */
+    uint64_t sequence;
+    uint64_t slots;   /* `used` of tables, else 0 */
+    uint64_t first_chunk;
+    uint64_t run[2];
 };
 
 enum rw_mpi_flavour { RW_MPI_UNKNOWN = 0, RW_MPI_MPICH = 1, RW_MPI_OPENMPI = 2, RW_MPI_STANDARD_ABI = 3 };
@@ -86,12 +123,13 @@ enum rw_rank_flag {
     RW_UNCLASSIFIED = 1u << 6,    /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
     RW_UNTIMED = 1u << 7,         /* calls were counted only: all ticks of calls are 0 */
     RW_TRACE_CUT = 1u << 8,       /* only a part of the calls was to be traced (a range of calls, a phase) */
-    RW_TRACED_PARENTS = 1u << 9   /* events of the class comm have a payload; recordings made before have none there */
+    RW_TRACED_PARENTS = 1u << 9,  /* events of the class comm have a payload; recordings made before have none there */
+    RW_FILE_GONE = 1u << 10       /* recording stopped: the node's file is no longer where it was */
 };
 
 /* rw_rank.trace_coding */
 enum rw_trace_coding {
-    RW_TRACE_PLAIN = 0,     /* event by event; all there was in version 1 */
+    RW_TRACE_PLAIN = 0,     /* event by event; not written any more */
     RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks; not written any more */
     RW_TRACE_QUANTISED = 2, /* repetitions left out, times rounded; not written any more */
     RW_TRACE_EXACT_CHANGES = 3,     /* as 1, and what is new by what it changes; not written any more */
@@ -115,7 +153,7 @@ struct rw_rank {
     uint64_t last_ticks, last_monotonic_ns, last_realtime_ns;
     uint64_t init_ticks;     /* tick count when MPI_Init returned */
     uint64_t finalize_ticks; /* tick count when MPI_Finalize was entered, 0 if it never was */
-    uint64_t mpi_ticks;      /* version 1: time inside outermost calls after MPI_Init. 0 since: the totals say it */
+    uint64_t mpi_ticks;      /* 0: the totals say it */
     uint64_t runqueue_wait_ns; /* /proc/thread-self/schedstat, difference since MPI_Init, sampled */
     uint64_t cpu_ns;           /* the same file's run time */
     uint64_t schedstat_samples;
@@ -127,11 +165,12 @@ struct rw_rank {
     char mpi_version[512];     /* MPI_Get_library_version, cut to fit */
     char executable[256];      /* /proc/self/exe */
     char note[256];            /* why something was not recorded, empty if nothing */
-    /* since version 2 */
     uint32_t trace_coding;     /* enum rw_trace_coding */
     uint32_t trace_unit_shift; /* rounded times are in units of 2^this ticks */
     uint64_t call_cost_ticks_1024; /* what recording adds to a call: 1/1024 ticks, measured in MPI_Init; 0 if it was not */
-    uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples, for space */
+    uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples and checksums, for space */
+    /* since version 3 */
+    uint64_t sealed_ticks;     /* when this thread's runs were last sealed, 0 if never */
 };
 
 struct rw_call_total {
@@ -139,7 +178,6 @@ struct rw_call_total {
     uint64_t ticks;     /* inside the call, outermost calls only */
     uint64_t max_ticks;
     uint64_t bytes;     /* sent by the caller; for receives, received */
-    /* since version 2 */
     uint64_t min_ticks; /* meaningful where the call has a histogram */
 };
 

@@ -136,10 +136,12 @@ static void define(struct rw_thread *thread, const struct rw_communicator *comm,
             rw_out_of_space(thread);
             return;
         }
-        if (!definitions)
+        if (!definitions) {
             owner = thread->rank_chunk;
-        else
+        } else {
+            rw_storage_seal(definitions, definitions->used, 1);
             rw_storage_release(definitions);
+        }
         run->rank_chunk = owner;
         rw_storage_publish(run);
         definitions = run;
@@ -162,6 +164,13 @@ static void define(struct rw_thread *thread, const struct rw_communicator *comm,
     if (remote_runs)
         put_runs(comm->peers, (struct rw_rank_run *)(at + sizeof entry) + runs);
     __atomic_store_n(&definitions->used, definitions->used + bytes, __ATOMIC_RELEASE);
+}
+
+void rw_seal_communicators(const struct rw_thread *thread, int closed) {
+    rw_lock(&lock);
+    if (definitions && owner == thread->rank_chunk)
+        rw_storage_seal(definitions, definitions->used, closed);
+    rw_unlock(&lock);
 }
 
 static struct rw_communicator *new_communicator(void) {

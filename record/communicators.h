@@ -45,6 +45,9 @@ RW_HIDDEN void rw_register_world(struct rw_thread *thread, uint32_t size, uint32
 /** @brief Register a communicator that was just created; MPI_COMM_NULL is ignored. */
 RW_HIDDEN void rw_register(struct rw_thread *thread, MPI_Comm comm);
 
+/** @brief rw_seal() of the log of communicators, if it is in the name of this thread. */
+RW_HIDDEN void rw_seal_communicators(const struct rw_thread *thread, int closed);
+
 /**
  * @brief Register a duplicate before its handle is known (MPI_Comm_idup), so that it gets its number in the order
  *        in which all members call.

@@ -156,8 +156,17 @@ void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t ini
         start(thread, provided, init_ticks);
 }
 
+/* A session after the last one. */
+static void reopen(void) {
+    rw_process.finished = 0;
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
+        rw_seal(each, 0);
+}
+
 void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks) {
     rw_process.sessions++;
+    if (rw_process.finished)
+        reopen();
     if (rw_process.ready && !rw_process.multiple)
         rw_requests_share(); /* it may be of a higher level than the world */
     if (rw_process.ready || rw_process.inert || !RW_HAS(Group_from_session_pset))
@@ -181,7 +190,23 @@ void rw_process_finish(struct rw_thread *thread, uint64_t now) {
         rw_relate_clocks(each->rank);
     }
     rw_flag_all_threads(RW_FINALIZED);
-    RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_process.world_group);
+    /* Nothing changes until MPI_Finalize returns, if it does. */
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
+        rw_seal(each, 0);
+    rw_process.finishing = 1;
+    if (rw_process.world_group != MPI_GROUP_NULL)
+        RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_process.world_group);
+}
+
+void rw_process_close(void) {
+    if (!rw_process.finishing)
+        return;
+    rw_process.finishing = 0;
+    rw_process.finished = 1;
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
+        each->next_sample = 0;
+        rw_seal(each, 1);
+    }
 }
 
 void rw_process_abort(void) {

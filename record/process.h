@@ -23,6 +23,8 @@ struct rw_process {
     uint64_t init_ticks;
     int sessions;      /* open ones, where MPI_Init was not called */
     int world_model;   /* MPI_Init was called */
+    int finishing;     /* MPI_Finalize was entered */
+    int finished;      /* it returned: what is counted from here on is sealed after each call */
     const char *directory;
     MPI_Group world_group;
     struct rw_rank rank; /* what every thread's record begins as */
@@ -41,6 +43,9 @@ RW_HIDDEN void rw_process_start_session(struct rw_thread *thread, void *session,
 
 /** @brief MPI_Finalize (or the last MPI_Session_finalize) is entered. */
 RW_HIDDEN void rw_process_finish(struct rw_thread *thread, uint64_t now);
+
+/** @brief MPI_Finalize (or the last MPI_Session_finalize) has returned, and its own call is recorded. */
+RW_HIDDEN void rw_process_close(void);
 
 /** @brief MPI_Abort is entered. */
 RW_HIDDEN void rw_process_abort(void);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../formats/crc32c.h"
 #include "calls_generated.h"
 #include "process.h"
 
@@ -20,7 +22,7 @@
 
 static char stem[4096]; /* DIRECTORY/raw/HOST.NODE.RUN */
 static struct rw_file_header *file_header;
-static int node_file = -1, lock;
+static int node_file = -1, lock, gone;
 static dev_t device;
 static ino_t inode;
 
@@ -112,6 +114,15 @@ static unsigned node_number(void) {
     return number;
 }
 
+/* Of what every rank stores alike, with the magic that is not there yet. */
+static uint32_t header_crc(const struct rw_file_header *header) {
+    struct rw_file_header constant;
+    memcpy(&constant, header, sizeof constant);
+    constant.magic = RW_FILE_MAGIC;
+    constant.next_chunk = 0;
+    return rw_crc32c(0, &constant, offsetof(struct rw_file_header, crc));
+}
+
 const char *rw_storage_open(const char *directory, const char *host) {
     int length = snprintf(stem, sizeof stem, "%s/raw", directory);
     if (directory[0] != '/')
@@ -149,6 +160,7 @@ const char *rw_storage_open(const char *directory, const char *host) {
     header->calls_crc = RW_CALL_LIST_CRC;
     header->run[0] = run[0];
     header->run[1] = run[1];
+    header->crc = header_crc(header);
     __atomic_store_n(&header->magic, RW_FILE_MAGIC, __ATOMIC_RELEASE);
     file_header = header;
     return NULL;
@@ -160,7 +172,8 @@ struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t
     struct rw_chunk_header *run = NULL;
     rw_lock(&lock);
     const int file = same_file();
-    if (file < 0) {
+    gone = file < 0;
+    if (gone) {
         rw_unlock(&lock);
         return NULL;
     }
@@ -174,12 +187,39 @@ struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t
     run->kind = kind;
     run->chunks = chunks;
     run->sequence = sequence;
+    run->first_chunk = first;
+    run->run[0] = file_header->run[0];
+    run->run[1] = file_header->run[1];
     if (first_chunk)
         *first_chunk = (uint32_t)first;
     return run;
 }
 
+int rw_storage_gone(void) { return gone; }
+
+static int is_table(uint32_t kind) {
+    return kind == RW_CHUNK_PEERS || kind == RW_CHUNK_COLLECTIVES || kind == RW_CHUNK_SITES;
+}
+
+void rw_storage_seal(struct rw_chunk_header *run, uint64_t bytes, int closed) {
+    if (bytes > RW_SEAL_BYTES)
+        return;
+    const struct rw_sealed sealed = {
+        .kind = run->kind,
+        .chunks = run->chunks,
+        .rank_chunk = run->rank_chunk,
+        .checked = (uint32_t)bytes | (closed ? RW_SEAL_CLOSED : 0),
+        .sequence = run->sequence,
+        .slots = is_table(run->kind) ? run->used : 0,
+        .first_chunk = run->first_chunk,
+        .run = {run->run[0], run->run[1]},
+    };
+    const uint64_t crc = rw_crc32c(rw_crc32c(0, run + 1, bytes), &sealed, sizeof sealed);
+    __atomic_store_n(&run->seal, crc << 32 | sealed.checked, __ATOMIC_RELEASE);
+}
+
 void rw_storage_publish(struct rw_chunk_header *run) {
+    rw_storage_seal(run, 0, 0);
     __atomic_store_n(&run->magic, RW_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -26,7 +26,17 @@ RW_STORAGE_HIDDEN const char *rw_storage_open(const char *directory, const char 
 RW_STORAGE_HIDDEN struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence,
                                                           uint32_t *first_chunk);
 
-/** @brief Make a prepared run visible to readers. */
+/**
+ * @brief Store the checksum of a run.
+ * @param bytes  how many of it are checked, from behind the header
+ * @param closed nothing of it changes any more
+ */
+RW_STORAGE_HIDDEN void rw_storage_seal(struct rw_chunk_header *run, uint64_t bytes, int closed);
+
+/** @return whether a run was last refused because the node's file is gone, not for lack of space */
+RW_STORAGE_HIDDEN int rw_storage_gone(void);
+
+/** @brief Make a prepared run visible to readers, with nothing behind its header checked yet. */
 RW_STORAGE_HIDDEN void rw_storage_publish(struct rw_chunk_header *run);
 
 /** @brief Unmap a run that is no longer written; its contents stay in the file. */

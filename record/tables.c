@@ -31,6 +31,7 @@ void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) 
     rw_storage_publish(new);
     if (old) {
         old->kind = RW_CHUNK_DEAD;
+        rw_storage_seal(old, 0, 1);
         rw_storage_release(old);
     }
 }

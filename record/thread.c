@@ -96,7 +96,7 @@ struct rw_thread *rw_current_slow(void) {
 
 void rw_out_of_space(struct rw_thread *thread) {
     thread->full = 1;
-    thread->rank->flags |= RW_STORAGE_FULL;
+    thread->rank->flags |= rw_storage_gone() ? RW_FILE_GONE : RW_STORAGE_FULL;
 }
 
 void rw_relate_clocks(struct rw_rank *rank) {
@@ -169,11 +169,16 @@ static void pass_window(struct rw_thread *thread, uint64_t now) {
 
 void rw_sample(struct rw_thread *thread, uint64_t now) {
     const int by_time = thread->timed || thread->windowed;
+    if (RW_UNLIKELY(rw_process.finished)) {
+        rw_seal(thread, 1);
+        return;
+    }
     if (RW_UNLIKELY(thread->windowed))
         pass_window(thread, now);
     if (now >= thread->sample_due || !by_time) {
         uint64_t begin = rw_ticks();
         sample(thread, now);
+        rw_seal_when_due(thread);
         thread->rank->recorder_ticks += rw_ticks() - begin;
     }
     rw_await_gap(thread, now);
@@ -215,13 +220,14 @@ void rw_thread_store(struct rw_thread *thread) {
     memcpy(totals, thread->own_totals, sizeof thread->own_totals);
     thread->totals = totals;
     thread->progress = (struct rw_progress *)(totals + RW_CALL_COUNT);
+    thread->rank_run = run;
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
     thread->traced = rw_process.traced && rw_process.first_call <= 1 && (!rw_process.phase || thread->in_phase);
     if (rw_process.first_call)
         thread->windowed = 1;
     rw_await_gap(thread, rank->last_ticks);
-    thread->next_sample = thread->windowed ? 0 : rw_next_await(thread);
+    thread->next_sample = thread->windowed || rw_process.finished ? 0 : rw_next_await(thread);
     thread->sited = rw_process.sited;
     rw_storage_publish(run);
 }

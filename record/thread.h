@@ -63,6 +63,10 @@ struct rw_recent_site {
 
 #define RW_NUMBER_BITS 40u
 
+/* Runs that the histograms of all functions fill. */
+#define RW_HISTOGRAMS_A_RUN ((RW_CHUNK_BYTES - sizeof(struct rw_chunk_header)) / sizeof(struct rw_call_histogram))
+#define RW_HISTOGRAM_RUNS ((RW_CALL_COUNT + RW_HISTOGRAMS_A_RUN - 1) / RW_HISTOGRAMS_A_RUN)
+
 struct rw_thread {
     uintptr_t busy; /* frame of the outermost MPI call this thread is in, 0 outside */
     struct rw_rank *rank;
@@ -105,8 +109,7 @@ struct rw_thread {
     struct rw_recent_site recent_sites[RW_RECENT_SITES];
     struct rw_chunk_header *module_run;
     uint32_t modules_logged;
-    struct rw_chunk_header *histogram_run;
-    uint64_t histogram_runs;
+    struct rw_chunk_header *histogram_runs[RW_HISTOGRAM_RUNS];
 
     struct rw_chunk_header *peer_run;
     uint64_t peer_entries, peer_tables;
@@ -127,7 +130,9 @@ struct rw_thread {
     uint64_t schedstat_cpu_ns, schedstat_wait_ns; /* as last read */
     int schedstat_missing;
 
-    int stored; /* rank and totals are in the file */
+    struct rw_chunk_header *rank_run; /* NULL: rank and totals are not in the file */
+    uint64_t seal_due;                /* ticks */
+    int stored; /* rank and totals are in the file, if there was space */
     int available; /* its thread has ended; the next new thread takes it over */
     uint32_t rank_chunk;
     struct rw_thread *next;
@@ -251,6 +256,15 @@ static inline void rw_done(struct rw_thread *thread, uint64_t end) {
 /** @brief At least `bytes` of memory for this call's copies, NULL if there is none. */
 RW_HIDDEN void *rw_scratch(struct rw_thread *thread, uint64_t bytes);
 
+/**
+ * @brief Store the checksums of all that the thread has in the file; it is between two calls, or ended.
+ * @param closed nothing of it changes any more, or rw_seal() is called again afterwards
+ */
+RW_HIDDEN void rw_seal(struct rw_thread *thread, int closed);
+
+/** @brief rw_seal(), not closed, if the last time is a second ago. */
+RW_HIDDEN void rw_seal_when_due(struct rw_thread *thread);
+
 /** @brief Prepare for threads that end and processes that fork; once, before any call. */
 RW_HIDDEN void rw_threads_prepare(void);
 
@@ -266,7 +280,7 @@ RW_HIDDEN void rw_relate_clocks(struct rw_rank *rank);
 /** @brief First of the list of all threads' records. */
 RW_HIDDEN struct rw_thread *rw_all_threads(void);
 
-/** @brief Mark that the file system had no more space for this thread. */
+/** @brief Mark that there is nowhere to store more of this thread: no space, or no file. */
 RW_HIDDEN void rw_out_of_space(struct rw_thread *thread);
 
 #endif

@@ -57,8 +57,10 @@ static int next_run(struct rw_thread *thread, uint64_t bytes) {
     }
     run->rank_chunk = thread->rank_chunk;
     rw_storage_publish(run);
-    if (thread->trace_run)
+    if (thread->trace_run) {
+        rw_trace_seal(thread, 1);
         rw_storage_release(thread->trace_run);
+    }
     rw_trace_into(thread, run, (uint64_t)chunks * RW_CHUNK_BYTES);
     thread->trace_runs++;
     thread->rank->recorder_ticks += rw_ticks() - begin;
@@ -69,6 +71,16 @@ static inline void written(struct rw_thread *thread, unsigned char *at) {
     thread->trace_at = at;
     __atomic_store_n(&thread->trace_run->used, (uint64_t)(at - (unsigned char *)(thread->trace_run + 1)),
                      __ATOMIC_RELEASE);
+}
+
+/* A count of what is expected is not continued behind a seal, and one of lost events changes where it stands. */
+void rw_trace_seal(struct rw_thread *thread, int closed) {
+    const unsigned char *const begin = (unsigned char *)(thread->trace_run + 1);
+    if (thread->model)
+        thread->model->repeats = NULL;
+    const uint64_t final = thread->trace_lost && !closed ? (uint64_t)(thread->trace_lost - begin)
+                                                         : thread->trace_run->used;
+    rw_storage_seal(thread->trace_run, final, closed);
 }
 
 static int has_room(const struct rw_thread *thread, uint64_t bytes) {

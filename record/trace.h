@@ -90,6 +90,9 @@ RW_HIDDEN void rw_trace_into(struct rw_thread *thread, struct rw_chunk_header *r
 /** @brief Give up what the coder remembers, of a record that is not in the file. */
 RW_HIDDEN void rw_trace_release(struct rw_thread *thread);
 
+/** @brief Seal the run that is written to, as far as it does not change any more; rw_seal(). */
+RW_HIDDEN void rw_trace_seal(struct rw_thread *thread, int closed);
+
 /** @brief Write polls out that no event followed. */
 RW_HIDDEN void rw_trace_flush(struct rw_thread *thread);
 

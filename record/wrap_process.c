@@ -44,6 +44,7 @@ static void finish_session(struct rw_thread *thread, uint64_t now) {
         RW_CALLED(name);                                                                                              \
         if (thread->traced)                                                                                           \
             rw_trace_plain(thread, RW_CALL_##name, begin, end);                                                       \
+        rw_process_close();                                                                                           \
         thread->busy = 0;                                                                                             \
         return result;                                                                                                \
     }
@@ -57,6 +58,7 @@ RW_CALLS_finalize(FINALIZES)
         rw_process_abort();                                                                                           \
         RW_CALLED(name);                                                                                              \
         RW_DONE;                                                                                                      \
+        rw_seal(thread, 0);                                                                                           \
         thread->busy = frame;                                                                                         \
         const int result = RW_CONTINUE(entry, name);                                                                  \
         thread->busy = 0;                                                                                             \

@@ -10,8 +10,8 @@ TOP = Path(__file__).resolve().parent.parent
 CALLS = [line.split("\t")[0] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines()]
 CLASSES = dict(line.split("\t")[:2] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines())
 FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64,
-         "untimed": 128, "cut": 256}  # fmt: skip
-RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s2I2Q")
+         "untimed": 128, "cut": 256, "parents": 512, "gone": 1024}  # fmt: skip
+RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s2I3Q")
 TOTAL = struct.Struct("<5Q")
 # fmt: off
 RANK_FIELDS = [
@@ -22,7 +22,7 @@ RANK_FIELDS = [
 ]
 # fmt: on
 TEXT_FIELDS = ["job", "host", "mpi_library", "mpi_version", "executable", "note"]
-LATER_FIELDS = ["trace_coding", "trace_unit_shift", "call_cost_ticks_1024", "recorder_ticks"]
+LATER_FIELDS = ["trace_coding", "trace_unit_shift", "call_cost_ticks_1024", "recorder_ticks", "sealed_ticks"]
 UNKNOWN = 0xFFFFFFFE
 
 
@@ -67,7 +67,7 @@ def read_node(path: Path) -> list[Thread]:
     """All threads of one node's file, in the order in which they were stored."""
     data = path.read_bytes()
     magic, version, chunk_bytes, calls = struct.unpack_from("<4I", data)
-    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 2, 65536, len(CALLS))
+    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 3, 65536, len(CALLS))
     runs = []
     number = 0
     while 4096 + (number + 1) * chunk_bytes <= len(data):
@@ -76,7 +76,8 @@ def read_node(path: Path) -> list[Thread]:
         if magic != 0x4B484352:
             number += 1
             continue
-        runs.append((kind, owner, sequence, used, offset + 32, number))
+        check_seal(data, offset)
+        runs.append((kind, owner, sequence, used, offset + 64, number))
         number += chunks
     threads = {owner: read_rank(data, at) for kind, owner, _, _, at, _ in runs if kind == 1}
     newest = {}
@@ -96,14 +97,45 @@ def read_node(path: Path) -> list[Thread]:
     return list(threads.values())
 
 
+def crc32c(content: bytes) -> int:
+    """CRC-32C of RFC 3720, appendix B.4."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def remainder(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRC_TABLE = [remainder(byte) for byte in range(256)]
+
+
+def check_seal(data: bytes, offset: int) -> None:
+    """The checksum of a run that is closed, or of what does not change any more of an open one."""
+    _, kind, chunks, owner, sequence, used, seal, first, *run = struct.unpack_from("<4I2Q2Q2Q", data, offset)
+    assert (first * 65536 + 4096, run) == (offset, list(struct.unpack_from("<2Q", data, 32)))
+    checked, closed = seal & 0x7FFFFFFF, seal >> 31 & 1
+    entry = {2: 24, 3: 48, 8: 32}.get(kind, 1)
+    if not closed and kind not in (4, 5, 9):
+        return
+    assert not closed or kind == 6 or checked == used * entry
+    slots = used if entry > 1 else 0
+    sealed = struct.pack("<4I3Q2Q", kind, chunks, owner, seal & 0xFFFFFFFF, sequence, slots, first, *run)
+    assert crc32c(data[offset + 64 : offset + 64 + checked] + sealed) == seal >> 32, (kind, offset)
+
+
 def read_rank(data: bytes, at: int) -> Thread:
     values = RANK.unpack_from(data, at)
     info = dict(zip(RANK_FIELDS, values, strict=False))
     info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
     info |= {
-        name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-10:-4], strict=True)
+        name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-11:-5], strict=True)
     }
-    info |= zip(LATER_FIELDS, values[-4:], strict=True)
+    info |= zip(LATER_FIELDS, values[-5:], strict=True)
     totals = {name: TOTAL.unpack_from(data, at + RANK.size + TOTAL.size * i) for i, name in enumerate(CALLS)}
     begin, in_call, _ = struct.unpack_from("<QII", data, at + RANK.size + TOTAL.size * len(CALLS))
     info |= {"in_call": CALLS[in_call - 1] if in_call else None, "in_call_begin_ticks": begin}

@@ -18,6 +18,7 @@ FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED, UNTIM
 )
 RECEIVE = 0x8000
 POLL, SCHED, LOST = 2048, 2049, 2050
+CLOSED = 1 << 31  # of a run's seal
 TICK_S = 1e-9  # one tick a nanosecond: ticks and clocks are easy to compare
 
 # recording.json of two ranks that ended well.
@@ -46,6 +47,24 @@ def fnv1a(members: list[int]) -> int:
     for byte in struct.pack(f"<{len(members)}I", *members):
         value = ((value ^ byte) * 0x100000001B3) % 2**64
     return value
+
+
+def _crc_table() -> list[int]:
+    values = list(range(256))
+    for _ in range(8):
+        values = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in values]
+    return values
+
+
+CRC_TABLE = _crc_table()
+
+
+def crc32c(content: bytes) -> int:
+    """CRC-32C, as RFC 3720 has it."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
 
 
 def size_bin(size: int) -> int:
@@ -115,6 +134,7 @@ class Rank:
     shift_ns: int = 0  # of MPI_Init's end after the first reading of the clocks
     call_cost_ns: int = 0
     recorder_ns: int = 0
+    sealed_ns: int = 0
     coding: tuple[int, int] = (0, 0)
     least: dict[str, int] = field(default_factory=dict)
     bins: dict[str, Counter] = field(default_factory=dict)
@@ -194,7 +214,7 @@ class Rank:
         number = CALL_NUMBERS[call] if isinstance(call, str) else call
         self.trace.append(u(number) + u(gap) + u(duration) + payload)
 
-    def record(self, version: int = 2) -> bytes:
+    def record(self, version: int = 3) -> bytes:
         start, real = 10_000, 1_700_000_000_000_000_000
         last = (
             (start + self.run_ns, start + self.run_ns, real + self.run_ns)
@@ -219,14 +239,13 @@ class Rank:
                               self.mpi_ns, *waited, self.unrecorded, *mask)  # fmt: skip
         since_2 = struct.pack("<2I2Q", *self.coding, self.call_cost_ns * 1024, self.recorder_ns)
         texts = b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
-        return numbers + texts + (since_2 if version > 1 else b"")
+        return numbers + texts + since_2 + (struct.pack("<Q", self.sealed_ns) if version > 2 else b"")
 
-    def totals_bytes(self, version: int = 2) -> bytes:
+    def totals_bytes(self) -> bytes:
         call, begin_ns = self.in_call or (None, 0)
         progress = struct.pack("<QII", 10_000 + begin_ns, CALL_NUMBERS[call] + 1 if call else 0, 0)
-        least = (lambda name: (self.least.get(name, 0),)) if version > 1 else lambda name: ()
         totals = [
-            struct.pack(f"<{3 + version}Q", *self.totals.get(name, (0, 0, 0, 0)), *least(name))
+            struct.pack("<5Q", *self.totals.get(name, (0, 0, 0, 0)), self.least.get(name, 0))
             for name in CALL_NUMBERS
         ]
         return b"".join([*totals, progress])
@@ -268,18 +287,31 @@ class RawFile:
     """One node's file; runs are placed in the order added."""
 
     body: bytearray = field(default_factory=bytearray)
-    version: int = 2
+    version: int = 3
+    run: tuple[int, int] = (0, 0)
     calls: int = len(CALL_NUMBERS)
     crc: int = zlib.crc32(CALLS_TEXT)
 
     def add_run(
-        self, kind: int, payload: bytes, used: int, owner: int | None = None, sequence: int = 0
+        self,
+        kind: int,
+        payload: bytes,
+        used: int,
+        owner: int | None = None,
+        sequence: int = 0,
+        checked: int | None = None,
     ) -> int:
+        """Add a run, closed; with `checked` bytes it is open, and the rest was written after its checksum."""
         first = len(self.body) // CHUNK_BYTES
-        chunks = -(-(32 + len(payload)) // CHUNK_BYTES)
-        header = struct.pack(
-            "<4I2Q", CHUNK_MAGIC, kind, chunks, first if owner is None else owner, sequence, used
-        )
+        chunks = -(-(64 + len(payload)) // CHUNK_BYTES)
+        owner = first if owner is None else owner
+        header = struct.pack("<4I2Q", CHUNK_MAGIC, kind, chunks, owner, sequence, used)
+        if self.version > 2:
+            length = 0 if kind == DEAD else len(payload) if checked is None else checked
+            state = length | (CLOSED if checked is None else 0)
+            slots = used if kind in (PEERS, COLLECTIVES, SITES) else 0
+            sealed = struct.pack("<4I3Q2Q", kind, chunks, owner, state, sequence, slots, first, *self.run)
+            header += struct.pack("<4Q", crc32c(payload[:length] + sealed) << 32 | state, first, *self.run)
         self.body += (header + payload).ljust(chunks * CHUNK_BYTES, b"\0")
         return first
 
@@ -287,19 +319,18 @@ class RawFile:
         self.body += bytes(chunks * CHUNK_BYTES)
 
     def add(self, rank: Rank, events_a_run: int = 10**9) -> int:
-        payload = rank.record(self.version) + rank.totals_bytes(self.version)
-        owner = self.add_run(RANK, payload, 1)
+        payload = rank.record(self.version) + rank.totals_bytes()
+        owner = self.add_run(RANK, payload, len(payload))
         self.add_run(PEERS, *rank.peers_bytes(), owner=owner)
         self.add_run(COLLECTIVES, *rank.collectives_bytes(), owner=owner)
         log = b"".join(rank.comms)
         self.add_run(COMMS, log, len(log), owner=owner)
-        if self.version > 1:
-            log = rank.histograms_bytes()
-            self.add_run(HISTOGRAMS, log, len(log), owner=owner)
-            if rank.sites:
-                self.add_run(SITES, *rank.sites_bytes(), owner=owner)
-                log = rank.modules_bytes()
-                self.add_run(MODULES, log, len(log), owner=owner)
+        log = rank.histograms_bytes()
+        self.add_run(HISTOGRAMS, log, len(log), owner=owner)
+        if rank.sites:
+            self.add_run(SITES, *rank.sites_bytes(), owner=owner)
+            log = rank.modules_bytes()
+            self.add_run(MODULES, log, len(log), owner=owner)
         for sequence, start in enumerate(range(0, len(rank.trace), events_a_run)):
             log = b"".join(rank.trace[start : start + events_a_run])
             self.add_run(TRACE, log, len(log), owner=owner, sequence=sequence)
@@ -307,7 +338,11 @@ class RawFile:
 
     def bytes(self) -> bytes:
         chunks = len(self.body) // CHUNK_BYTES
-        header = struct.pack("<4I2Q", FILE_MAGIC, self.version, CHUNK_BYTES, self.calls, self.crc, chunks)
+        start = struct.pack("<4IQ", FILE_MAGIC, self.version, CHUNK_BYTES, self.calls, self.crc)
+        run = struct.pack("<2Q", *self.run)
+        header = start + struct.pack("<Q", chunks) + run
+        if self.version > 2:
+            header += struct.pack("<2I", crc32c(start + bytes(8) + run), 0)
         return header.ljust(HEADER_BYTES, b"\0") + bytes(self.body)
 
     def write(self, path: Path) -> Path:

@@ -3,27 +3,128 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <iterator>
 
+#include "crc32c.h"
 #include "error.hpp"
 #include "trace/calls.hpp"
 
 namespace rankwise::trace {
 
 static_assert(std::endian::native == std::endian::little, "recordings are little endian and read in place");
-static_assert(sizeof(rw_chunk_header) == 32 && sizeof(rw_peer_entry) == 24 &&
+static_assert(sizeof(rw_chunk_header) == 64 && sizeof(rw_sealed) == 56 && sizeof(rw_peer_entry) == 24 &&
               sizeof(rw_collective_entry) == 48);
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
-static_assert(sizeof(rw_rank) == 2592 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
-              sizeof(rw_file_header) == 48);
+static_assert(sizeof(rw_rank) == 2600 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
+              sizeof(rw_file_header) == 56);
+
+namespace {
+
+bool is_zero(std::span<const std::byte> bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+bool is_as_written(rw_file_header header) {
+    if (header.version < 3) { // which has no more than zeros there
+        return header.crc == 0 && header.reserved == 0;
+    }
+    const std::uint32_t crc = header.crc;
+    header.next_chunk = 0;
+    return rw_crc32c(0, &header, offsetof(rw_file_header, crc)) == crc;
+}
+
+std::size_t header_bytes(std::uint32_t version) {
+    return version < 3 ? RW_CHUNK_HEADER_BYTES_2 : sizeof(rw_chunk_header);
+}
+
+rw_chunk_header read_header(std::span<const std::byte> body, std::size_t offset, std::uint32_t version) {
+    rw_chunk_header header{};
+    __builtin_memcpy(&header, body.data() + offset, header_bytes(version));
+    return header;
+}
+
+std::size_t entry_bytes(std::uint32_t kind) {
+    switch (kind) {
+    case RW_CHUNK_PEERS:
+        return sizeof(rw_peer_entry);
+    case RW_CHUNK_COLLECTIVES:
+        return sizeof(rw_collective_entry);
+    case RW_CHUNK_SITES:
+        return sizeof(rw_site_entry);
+    default:
+        return 1;
+    }
+}
+
+// As in "Checksums", formats/recording.h.
+Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
+    const rw_chunk_header &header = run.header;
+    if (file.version < 3) {
+        return Cover::uncovered;
+    }
+    const std::uint64_t checked = header.seal & RW_SEAL_BYTES;
+    const bool closed = (header.seal & RW_SEAL_CLOSED) != 0;
+    const std::size_t entry = entry_bytes(header.kind);
+    if (checked > run.payload.size() || header.first_chunk != run.first_chunk ||
+        header.run[0] != file.run[0] || header.run[1] != file.run[1] ||
+        (header.kind == RW_CHUNK_RANK && header.rank_chunk != run.first_chunk)) {
+        return Cover::damaged;
+    }
+    const rw_sealed sealed{header.kind,
+                           header.chunks,
+                           header.rank_chunk,
+                           static_cast<std::uint32_t>(header.seal),
+                           header.sequence,
+                           entry > 1 ? header.used : 0,
+                           header.first_chunk,
+                           {header.run[0], header.run[1]}};
+    const std::uint32_t crc =
+        rw_crc32c(rw_crc32c(0, run.payload.data(), checked), &sealed, sizeof sealed);
+    const bool matches = crc == header.seal >> 32;
+    const bool log = header.kind == RW_CHUNK_COMMS || header.kind == RW_CHUNK_MODULES ||
+                     header.kind == RW_CHUNK_TRACE;
+    if (header.kind == RW_CHUNK_DEAD) {
+        return matches ? Cover::whole : closed ? Cover::damaged : Cover::uncovered;
+    }
+    const bool complete = header.used == checked / entry && checked % entry == 0;
+    if (matches && complete) {
+        return Cover::whole;
+    }
+    if (closed || (log && (!matches || header.used < checked))) {
+        return Cover::damaged;
+    }
+    return Cover::uncovered;
+}
+
+} // namespace
+
+const char *kind_name(std::uint32_t kind) {
+    static constexpr const char *names[] = {"a run of an unknown kind",
+                                            "the rank record",
+                                            "the table of messages",
+                                            "the table of collectives",
+                                            "the log of communicators",
+                                            "the trace",
+                                            "an outgrown table",
+                                            "the histograms of call times",
+                                            "the table of call sites",
+                                            "the log of modules"};
+    static_assert(std::size(names) == RW_CHUNK_KINDS);
+    return names[kind < RW_CHUNK_KINDS ? kind : 0];
+}
 
 std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes) {
-    if (std::all_of(bytes.begin(),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(
-                                        std::min<std::size_t>(bytes.size(), RW_FILE_HEADER_BYTES)),
-                    [](std::byte byte) { return byte == std::byte{0}; })) {
+    const std::string where = "`" + path + "`";
+    const std::string damaged_hint = "the file is damaged; record again";
+    if (is_zero(bytes.first(std::min<std::size_t>(bytes.size(), RW_FILE_HEADER_BYTES)))) {
+        if (bytes.size() > RW_FILE_HEADER_BYTES && !is_zero(bytes.subspan(RW_FILE_HEADER_BYTES))) {
+            throw Error(where + " has zeros in place of its " + std::to_string(RW_FILE_HEADER_BYTES) +
+                            "-byte header",
+                        damaged_hint);
+        }
         return 0;
     }
-    const std::string where = "`" + path + "`";
     if (bytes.size() < sizeof(rw_file_header)) {
         throw Error(where + " stops at byte " + std::to_string(bytes.size()) + " of its " +
                         std::to_string(sizeof(rw_file_header)) + "-byte header",
@@ -52,20 +153,32 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
             where + " was written with another list of MPI functions (bytes 12 to 24) than this Rankwise has",
             "read it with the Rankwise that recorded it, or record again");
     }
+    if (!is_as_written(header)) {
+        throw Error(where + " has a header that does not match its checksum (bytes 0 to " +
+                        std::to_string(sizeof(rw_file_header)) + ")",
+                    damaged_hint);
+    }
     return header.version;
 }
 
-std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems) {
-    std::vector<ChunkRun> runs;
+FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
+                   std::vector<std::string> &problems) {
+    FileRuns found;
+    const auto file = read_at<rw_file_header>(bytes, 0);
+    const std::size_t header_size = header_bytes(version);
+    const std::uint64_t taken = version < 3 ? 0 : file.next_chunk;
     if (bytes.size() <= RW_FILE_HEADER_BYTES) {
-        return runs;
+        return found;
     }
     const auto body = bytes.subspan(RW_FILE_HEADER_BYTES);
     std::uint64_t chunk = 0;
-    while (chunk * RW_CHUNK_BYTES + sizeof(rw_chunk_header) <= body.size()) {
+    while (chunk * RW_CHUNK_BYTES + header_size <= body.size()) {
         const std::size_t offset = chunk * RW_CHUNK_BYTES;
-        const auto header = read_at<rw_chunk_header>(body, offset);
+        const auto header = read_header(body, offset, version);
         if (header.magic != RW_CHUNK_MAGIC) {
+            if (chunk < taken) {
+                found.holes.push_back(chunk);
+            }
             ++chunk;
             continue;
         }
@@ -84,9 +197,9 @@ std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<st
         // A second header inside a run means that one of both is damaged; the run that started first is
         // believed up to there.
         std::uint64_t whole = there;
-        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + sizeof(rw_chunk_header) <= there;
+        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + header_size <= there;
              inner += RW_CHUNK_BYTES) {
-            const auto other = read_at<rw_chunk_header>(body, offset + inner);
+            const auto other = read_header(body, offset + inner, version);
             if (other.magic == RW_CHUNK_MAGIC && other.chunks > 0 && other.kind >= RW_CHUNK_RANK &&
                 other.kind < RW_CHUNK_KINDS && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {
                 problems.push_back(at + " overlaps the one behind it, and was cut there");
@@ -94,10 +207,12 @@ std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<st
                 break;
             }
         }
-        runs.push_back({header, chunk, body.subspan(offset + sizeof header, whole - sizeof header)});
+        ChunkRun run{header, chunk, body.subspan(offset + header_size, whole - header_size), Cover::whole};
+        run.cover = cover_of(run, file);
+        found.runs.push_back(run);
         chunk += (whole + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES;
     }
-    return runs;
+    return found;
 }
 
 } // namespace rankwise::trace

@@ -11,11 +11,25 @@
 
 namespace rankwise::trace {
 
+/// @brief What the checksum of a run says of it.
+enum class Cover {
+    whole,     // all that is used is as it was written
+    uncovered, // a part or all of it was written after the last checksum, or has none (format version 2)
+    damaged,
+};
+
 /// @brief A run of chunks: its header, and what is behind it in the file.
 struct ChunkRun {
-    rw_chunk_header header;
+    rw_chunk_header header; // what version 2 does not have is 0
     std::uint64_t first_chunk;
     std::span<const std::byte> payload; // behind the header, to the end of the run or of the file
+    Cover cover;
+};
+
+/// @brief The runs of a file, and what lies between them.
+struct FileRuns {
+    std::vector<ChunkRun> runs;      // in the order they lie in the file
+    std::vector<std::uint64_t> holes; // numbers of chunks that were taken and are of no run; since version 3
 };
 
 /// @brief Check the header of a node's file.
@@ -25,10 +39,15 @@ struct ChunkRun {
 /// @throws Error if this is no recording, or one of a version or call table this reader does not know
 std::uint32_t check_file_header(const std::string &path, std::span<const std::byte> bytes);
 
-/// @brief All runs of a file in the order they lie in it; chunks that were never used are stepped over.
+/// @brief All runs of a file; chunks that were never used are stepped over.
 /// @param[in]  bytes    the file, its header checked
+/// @param[in]  version  of its format
 /// @param[out] problems sentences about runs that cannot be right
-std::vector<ChunkRun> find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems);
+FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
+                   std::vector<std::string> &problems);
+
+/// @return what a kind of run holds, for messages; "a run of an unknown kind" for numbers that are none
+const char *kind_name(std::uint32_t kind);
 
 /// @brief Copy of a plain struct at an offset, without assuming its alignment.
 /// @pre offset + sizeof(T) is within bytes

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "trace/calls.hpp"
-#include "trace/chunks.hpp"
 #include "trace/size_bins.hpp"
 
 namespace rankwise::trace {
@@ -14,6 +13,7 @@ namespace {
 // More ranks than any machine has; larger numbers are damage, not a job.
 constexpr std::uint32_t max_ranks = 1u << 24;
 constexpr std::uint16_t max_bin = 65;
+constexpr std::size_t most_runs_named = 8;
 
 // Below this the two readings of the clocks lie too close together to give a rate.
 constexpr std::uint64_t min_clock_span_ns = 1'000'000;
@@ -200,20 +200,13 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
     }
 }
 
-// Where structs of a version end that has less of them, the rest stays zero.
-template <class T> T read_part(std::span<const std::byte> bytes, std::size_t offset, std::size_t length) {
-    T value{};
-    __builtin_memcpy(&value, bytes.data() + offset, length);
-    return value;
-}
-
 bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record) {
-    const std::size_t rank_bytes = version == 1 ? offsetof(rw_rank, trace_coding) : sizeof(rw_rank);
-    const std::size_t total_bytes = version == 1 ? offsetof(rw_call_total, min_ticks) : sizeof(rw_call_total);
+    const std::size_t rank_bytes = version < 3 ? offsetof(rw_rank, sealed_ticks) : sizeof(rw_rank);
+    const std::size_t total_bytes = sizeof(rw_call_total);
     if (run.payload.size() < rank_bytes) {
         return false;
     }
-    record.rank = read_part<rw_rank>(run.payload, 0, rank_bytes);
+    __builtin_memcpy(&record.rank, run.payload.data(), rank_bytes); // what version 2 does not have stays zero
     if (record.rank.world_size == 0 || record.rank.world_size > max_ranks ||
         record.rank.world_rank >= record.rank.world_size) {
         return false;
@@ -222,7 +215,7 @@ bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record)
     const auto totals = run.payload.subspan(rank_bytes);
     const std::size_t there = std::min(totals.size() / total_bytes, record.calls.size());
     for (std::size_t call = 0; call < there; ++call) {
-        record.calls[call] = read_part<rw_call_total>(totals, call * total_bytes, total_bytes);
+        record.calls[call] = read_at<rw_call_total>(totals, call * total_bytes);
     }
     if (there < record.calls.size()) {
         record.problems.push_back("the totals of calls are cut short");
@@ -261,34 +254,41 @@ void share_clock_rate(std::vector<ThreadRecord> &threads) {
 
 NodeFile::NodeFile(const std::string &path) : file_(path) {
     const auto bytes = file_.bytes();
-    const std::uint32_t version = check_file_header(path, bytes);
-    if (version == 0) {
+    version_ = check_file_header(path, bytes);
+    if (version_ == 0) {
         return;
     }
     const auto header = read_at<rw_file_header>(bytes, 0);
     run_ = {header.run[0], header.run[1]};
-    const auto runs = find_runs(bytes, problems_);
+    FileRuns found = find_runs(bytes, version_, problems_);
+    runs_ = std::move(found.runs);
     // By owner: the runs of each kind.
     std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;
-    for (const auto &run : runs) {
+    for (const auto &run : runs_) {
         if (run.header.kind != RW_CHUNK_RANK) {
             owned[run.header.rank_chunk][run.header.kind].push_back(&run);
         }
     }
-    for (const auto &run : runs) {
+    for (const auto &run : runs_) {
         if (run.header.kind != RW_CHUNK_RANK) {
             continue;
         }
         ThreadRecord record{};
         auto node = owned.extract(run.first_chunk);
-        if (!read_rank(run, version, record)) {
+        if (!read_rank(run, version_, record)) {
             problems_.push_back("the rank record at byte " +
                                 std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES) +
                                 " is damaged and was left out");
             continue;
         }
+        record.uncovered = run.cover == Cover::uncovered;
         if (!node.empty()) {
             auto &kinds = node.mapped();
+            for (const auto &kind : kinds) {
+                record.uncovered |= std::any_of(kind.begin(), kind.end(), [](const ChunkRun *part) {
+                    return part->cover == Cover::uncovered;
+                });
+            }
             record.peers = used_slots<rw_peer_entry>(kinds[RW_CHUNK_PEERS], record);
             record.collectives = used_slots<rw_collective_entry>(kinds[RW_CHUNK_COLLECTIVES], record);
             for (const ChunkRun *log : kinds[RW_CHUNK_COMMS]) {
@@ -310,6 +310,44 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
                             " missing rank records were left out");
     }
     share_clock_rate(threads_);
+    if (version_ > 2) {
+        check_runs();
+        check_chunks(found.holes);
+    }
+}
+
+void NodeFile::check_runs() {
+    const auto of = [&](const ChunkRun &run) {
+        return kind_name(run.header.kind) + (" at byte " + std::to_string(RW_FILE_HEADER_BYTES +
+                                                                          run.first_chunk * RW_CHUNK_BYTES));
+    };
+    std::size_t damaged = 0;
+    for (const auto &run : runs_) {
+        if (run.cover == Cover::damaged && ++damaged <= most_runs_named) {
+            problems_.push_back(of(run) + " does not match its checksum");
+        }
+    }
+    if (damaged > most_runs_named) {
+        problems_.push_back(std::to_string(damaged - most_runs_named) + " more do not match theirs");
+    }
+}
+
+// What a rank takes it uses, unless it is killed or finds no space.
+void NodeFile::check_chunks(const std::vector<std::uint64_t> &holes) {
+    const bool all_ended = std::all_of(threads_.begin(), threads_.end(), [](const ThreadRecord &thread) {
+        return (thread.rank.flags & (RW_FINALIZED | RW_STORAGE_FULL | RW_FILE_GONE)) == RW_FINALIZED;
+    });
+    auto &said = all_ended ? problems_ : notes_;
+    const auto taken = read_at<rw_file_header>(file_.bytes(), 0).next_chunk;
+    if (!holes.empty()) {
+        said.push_back(std::to_string(holes.size()) + " of " + std::to_string(taken) +
+                       " chunks hold nothing, the first at byte " +
+                       std::to_string(RW_FILE_HEADER_BYTES + holes.front() * RW_CHUNK_BYTES));
+    }
+    if (file_.bytes().size() != RW_FILE_HEADER_BYTES + taken * RW_CHUNK_BYTES) {
+        said.push_back("the file has " + std::to_string(file_.bytes().size()) + " bytes, and " +
+                       std::to_string(taken) + " chunks were taken, which is another length");
+    }
 }
 
 } // namespace rankwise::trace

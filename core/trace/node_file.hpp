@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recording.h"
+#include "trace/chunks.hpp"
 #include "trace/mapped_file.hpp"
 #include "trace/packed_trace.hpp"
 
@@ -35,6 +36,7 @@ struct ThreadRecord {
     std::vector<std::string> modules;          // paths of the files that `sites` are in
     PackedTrace trace;                         // packed events, in order
     std::vector<std::string> problems;         // what could not be read of this record, one sentence each
+    bool uncovered;                            // some of it was written after its last checksum
 
     /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to
     /// tell.
@@ -66,8 +68,17 @@ class NodeFile {
     /// @return the records in order of their place in the file
     const std::vector<ThreadRecord> &threads() const noexcept { return threads_; }
 
-    /// @return what is wrong with the file as a whole
+    /// @return what is wrong with the file as a whole, and with runs that do not match their checksums
     const std::vector<std::string> &problems() const noexcept { return problems_; }
+
+    /// @return what is unusual, but comes of ranks that were killed or had no space
+    const std::vector<std::string> &notes() const noexcept { return notes_; }
+
+    /// @return version of the file's format; 0 if it is empty
+    std::uint32_t version() const noexcept { return version_; }
+
+    /// @return all runs of the file
+    const std::vector<ChunkRun> &runs() const noexcept { return runs_; }
 
     /// @return what the ranks were given as RANKWISE_RUN, its first and last 16 digits; 0, 0 if nothing
     std::pair<std::uint64_t, std::uint64_t> run() const noexcept { return run_; }
@@ -75,8 +86,14 @@ class NodeFile {
   private:
     MappedFile file_;
     std::pair<std::uint64_t, std::uint64_t> run_{};
+    std::uint32_t version_ = 0;
+    std::vector<ChunkRun> runs_;
     std::vector<ThreadRecord> threads_;
     std::vector<std::string> problems_;
+    std::vector<std::string> notes_;
+
+    void check_chunks(const std::vector<std::uint64_t> &holes);
+    void check_runs();
 };
 
 } // namespace rankwise::trace

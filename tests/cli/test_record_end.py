@@ -28,8 +28,11 @@ def test_a_whole_recording_has_no_flaws(line):
 
 
 def test_a_trace_that_was_asked_for_and_is_empty_is_said(line):
-    found = flaws(context(trace={"ranks": 16, "bytes": 0}), line)
+    found = flaws(context(trace={"ranks": 16, "bytes": 0, "stopped": None}), line)
     assert found == ["the trace is empty: the calls or the phase asked for did not occur"]
+    stopped = "the file of its node was no longer there"
+    found = flaws(context(trace={"ranks": 16, "bytes": 0, "stopped": stopped}), line)
+    assert found == [f"the trace is empty: {stopped}"]
 
 
 def test_other_jobs_are_named_with_the_option_that_shows_them(line):

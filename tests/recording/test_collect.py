@@ -183,8 +183,8 @@ def test_a_newer_format_is_refused(recorded):
     (recorded / "raw").mkdir()
     from raw_writer import RawFile
 
-    RawFile(version=3).write(recorded / "raw" / "n0.rwn")
-    with pytest.raises(RankwiseError, match="format version 3"):
+    RawFile(version=4).write(recorded / "raw" / "n0.rwn")
+    with pytest.raises(RankwiseError, match="format version 4"):
         Recording.open(recorded)
 
 

@@ -7,22 +7,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, u, z
+from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, crc32c, u, z
 
 from rankwise.errors import RankwiseError
 
 PEER = struct.Struct("<IHHQQ")
 
 
-def two_ranks() -> RawFile:
-    file = RawFile()
+def two_ranks(version: int = 3) -> RawFile:
+    file = RawFile(version=version)
     for me in range(2):
         rank = Rank(me, 2, affinity=(me,))
         rank.send(1 - me, 100, times=23)
         rank.collective("MPI_Allreduce", 8, element=8)
         for i in range(10):
             rank.event("MPI_Send", i, 5, u(0) + z(1 - me) + z(0) + u(100))
-        file.add_unused()
+        if version == 2:
+            file.add_unused()
         file.add(rank, events_a_run=3)
     return file
 
@@ -31,8 +32,10 @@ def peers(thread):
     return sorted(PEER.iter_unpack(thread.peers))
 
 
-def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
-    file = trace.NodeFile(str(two_ranks().write(tmp_path / "n0.rwn")))
+@pytest.mark.parametrize("version", [2, 3])
+def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path, version):
+    file = trace.NodeFile(str(two_ranks(version).write(tmp_path / "n0.rwn")))
+    assert {cover for _, _, cover in file.runs} == {"uncovered" if version == 2 else "whole"}
     assert file.problems == []
     assert [thread.rank["world_rank"] for thread in file.threads] == [0, 1]
     first = file.threads[0]
@@ -48,31 +51,112 @@ def test_the_version_before_is_read_with_all_that_it_has(tmp_path):
     # GIVEN the same ranks in both versions of the format
     def ranks():
         for me in range(2):
-            rank = Rank(me, 2, call_cost_ns=14)
+            rank = Rank(me, 2, call_cost_ns=14, sealed_ns=20_000)
             rank.send(1 - me, 100, times=23)
             rank.event("MPI_Send", 7, 5, u(0) + z(1 - me) + z(0) + u(100))
             yield rank
 
-    old, new = RawFile(version=1), RawFile()
+    old, new = RawFile(version=2), RawFile()
     for file in (old, new):
         for rank in ranks():
             file.add(rank)
     # WHEN both are read
     old, new = (trace.NodeFile(str(file.write(tmp_path / f"{i}.rwn"))) for i, file in enumerate((old, new)))
-    # THEN they are the same but for what is new: the shortest call, its histogram, the cost of recording
+    # THEN they are the same but for what is new: the checksums
     assert old.problems == new.problems == []
-    total = struct.Struct("<5Q")
+    assert (old.version, new.version) == (2, 3)
     for before, after in zip(old.threads, new.threads, strict=True):
         assert before.problems == after.problems == []
-        assert peers(before) == peers(after) and before.communicators == after.communicators
+        assert (before.uncovered, after.uncovered) == (True, False)
+        assert before.rank | {"sealed_ticks": 20_000} == after.rank
+        for what in ("peers", "calls", "histograms", "communicators", "collectives"):
+            assert getattr(before, what) == getattr(after, what)
         assert {key: list(value) for key, value in before.events().items()} == {
             key: list(value) for key, value in after.events().items()
         }
-        totals = [list(total.iter_unpack(thread.calls)) for thread in (before, after)]
-        assert [row[:4] for row in totals[0]] == [row[:4] for row in totals[1]]
-        assert {row[4] for row in totals[0]} == {0} and max(row[4] for row in totals[1]) == 100
-        assert (len(before.histograms), len(after.histograms)) == (0, 392)
-        assert (before.rank["call_cost_ticks_1024"], after.rank["call_cost_ticks_1024"]) == (0, 14 * 1024)
+
+
+CLOSED_BIT = (35, 7)  # of a run's header
+CHECK = b"123456789"  # of which RFC 3720's polynomial makes 0xe3069283
+
+
+def test_checksums_are_those_of_the_polynomial_that_the_format_names():
+    assert crc32c(CHECK) == 0xE3069283 and crc32c(bytes(32)) == 0x8A9136AA
+
+
+@pytest.mark.parametrize("run", range(9))
+def test_a_bit_that_is_not_as_it_was_written_is_found_wherever_a_run_has_it(tmp_path, run):
+    # GIVEN a file of nine kinds of runs that were closed
+    rank = Rank(0, 1, modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100)])
+    rank.send(0, 100)
+    rank.collective("MPI_Barrier", 0)
+    rank.event("MPI_Send", 7, 5, u(0) + z(0) + z(0) + u(100))
+    file = RawFile(run=(1, 2))
+    owner = file.add(rank)
+    file.add_run(DEAD, PEER.pack(1, 5, 3, 10, 40), 1, owner=owner)
+    good = file.bytes()
+    path = tmp_path / "n0.rwn"
+    path.write_bytes(good)
+    whole = trace.NodeFile(str(path))
+    assert whole.problems == whole.notes == [] and len(whole.runs) == 9
+    name, at, _ = whole.runs[run]
+    used = {"the rank record": 2600, "an outgrown table": 0, "the trace": 7}.get(name, 24)
+    header = set(range(64)) - set(range(24, 32) if used == 0 else ())  # nobody asks how much was used of it
+    for byte in [*sorted(header), *range(64, 64 + used, 7)]:
+        for bit in (0, 3, 7):
+            content = bytearray(good)
+            content[at + byte] ^= 1 << bit
+            path.write_bytes(content)
+            # WHEN one bit of its header or of what is in it is another one
+            damaged = trace.NodeFile(str(path))
+            # THEN it is said; of the bit that says that a run is closed, that it is not covered
+            if (byte, bit) == CLOSED_BIT and name[:7] not in ("the log", "the tra"):
+                assert damaged.runs[run][2] == "uncovered"
+            else:
+                assert damaged.problems, (name, byte, bit)
+
+
+def test_what_was_written_after_the_last_checksum_is_not_taken_for_damage(tmp_path):
+    # GIVEN a rank that was killed: its table changed since, and its trace went on
+    rank = Rank(0, 1, flags=0, sealed_ns=5_000)
+    file = RawFile()
+    payload = rank.record() + rank.totals_bytes()
+    owner = file.add_run(1, payload, len(payload), checked=0)
+    file.add_run(PEERS, PEER.pack(0, 5, 3, 12, 48), 1, owner=owner, checked=0)
+    event = u(0) + u(1) + u(1)
+    file.add_run(TRACE, 3 * event, 3 * len(event), owner=owner, checked=2 * len(event))
+    file.add_unused()
+    # THEN it is read, as not covered
+    node = trace.NodeFile(str(file.write(tmp_path / "n0.rwn")))
+    assert node.problems == [] and [cover for _, _, cover in node.runs] == ["uncovered"] * 3
+    assert node.notes == ["1 of 4 chunks hold nothing, the first at byte 200704"]
+    (thread,) = node.threads
+    assert thread.uncovered and len(thread.events()["kind"]) == 3 and thread.rank["sealed_ticks"] == 5_000
+    # AND what does not change any more is damaged if it did
+    at = node.runs[2][1] + 64
+    content = bytearray(file.bytes())
+    content[at] ^= 1
+    (tmp_path / "n0.rwn").write_bytes(content)
+    assert trace.NodeFile(str(tmp_path / "n0.rwn")).problems == [
+        f"the trace at byte {at - 64} does not match its checksum"
+    ]
+
+
+@pytest.mark.parametrize("flags, damaged", [(1, True), (1 | 4, False), (0, False)])
+def test_a_chunk_that_holds_nothing_is_damage_unless_ranks_were_killed_or_had_no_space(
+    tmp_path, flags, damaged
+):
+    file = RawFile()
+    file.add(Rank(0, 1, flags=flags))
+    file.add_unused()
+    node = trace.NodeFile(str(file.write(tmp_path / "n0.rwn")))
+    assert bool(node.problems) == damaged and bool(node.notes) != damaged
+    # AND so is a file of another length
+    path = tmp_path / "n1.rwn"
+    path.write_bytes(file.bytes()[:-CHUNK_BYTES])
+    node = trace.NodeFile(str(path))
+    said = node.problems if damaged else node.notes
+    assert any("is another length" in each for each in said)
 
 
 def test_spawned_processes_have_no_world_rank_and_hide_no_later_communicator(tmp_path):
@@ -102,10 +186,13 @@ def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
     ("change", "words"),
     [
         (lambda b: b"#!/bin/sh\n" + b, ["not a raw recording", "byte 0"]),
-        (lambda b: b[:4] + struct.pack("<I", 3) + b[8:], ["format version 3", "byte 4"]),
+        (lambda b: b[:4] + struct.pack("<I", 4) + b[8:], ["format version 4", "byte 4"]),
         (lambda b: b[:8] + struct.pack("<I", 4096) + b[12:], ["chunks of 4096 bytes"]),
         (lambda b: b[:16] + struct.pack("<Q", 1) + b[24:], ["another list of MPI functions"]),
         (lambda b: b[:20], ["stops at byte 20"]),
+        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["does not match its checksum"]),
+        (lambda b: b[:33] + b"\1" + b[34:], ["does not match its checksum"]),
+        (lambda b: bytes(HEADER_BYTES) + b[HEADER_BYTES:], ["zeros in place of"]),
     ],
 )
 def test_a_file_that_is_none_of_ours_is_an_error_that_says_what_was_expected(tmp_path, change, words):
@@ -135,7 +222,7 @@ def test_an_outgrown_table_is_not_counted_twice(tmp_path):
 
 def test_of_a_table_that_was_being_copied_when_the_process_died_the_complete_one_is_read(tmp_path):
     file = RawFile()
-    owner = file.add_run(1, Rank(0, 4).record() + bytes(40 * 652), 1)
+    owner = file.add_run(1, Rank(0, 4).record() + bytes(40 * 652), 2600 + 40 * 652)
     full = b"".join(PEER.pack(peer, 5, 3, 10, 40) for peer in range(4))
     file.add_run(PEERS, full, 4, owner=owner)
     file.add_run(PEERS, full[:48].ljust(192, b"\0"), 8, owner=owner, sequence=1)

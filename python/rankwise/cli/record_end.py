@@ -153,8 +153,7 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
         named = ", ".join(f"`--job {job['number']}`" for job in others[:3]) + (", ..." if others[3:] else "")
         found.append(f"other MPI jobs of this run are left out; `rankwise report` shows them with {named}")
     if context["trace"]["ranks"] and not context["trace"]["bytes"]:
-        full = any("no space" in entry["why"] for entry in context["partial_ranks"])
-        why = "the file system had no space" if full else "the calls or the phase asked for did not occur"
+        why = context["trace"]["stopped"] or "the calls or the phase asked for did not occur"
         found.append(f"the trace is empty: {why}")
     missing = len(context["missing_ranks"])
     if missing:

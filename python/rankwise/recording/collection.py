@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLES = ("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites")
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 5
+TABLES_VERSION = 6
 
 
 @dataclass
@@ -116,7 +116,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "collectives": tables.collectives(job, expansion),
         "communicators": tables.communicators(communicators),
     }
-    about = context.describe(directory, job, expansion, raw.problems)
+    about = context.describe(directory, job, expansion, raw)
     return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})
 
 

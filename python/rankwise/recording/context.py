@@ -11,7 +11,9 @@ import numpy as np
 
 import rankwise
 from rankwise.errors import RankwiseError
+from rankwise.quantities import seconds_text
 from rankwise.record import manifest
+from rankwise.recording.completeness import ranks_text
 from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
 from rankwise.recording.ending import ending
 from rankwise.recording.expansion import Expansion, library_of
@@ -21,6 +23,7 @@ from rankwise.recording.raw import (
     APPROXIMATE_COLLECTIVES,
     CALL_CLASSES,
     CALL_NAMES,
+    FILE_GONE,
     FINALIZED,
     FLAVOURS,
     LAZY_COMMS,
@@ -28,14 +31,19 @@ from rankwise.recording.raw import (
     TRACE_CUT,
     TRACED,
     UNCLASSIFIED,
+    RawRecording,
     Thread,
 )
 
 SCHEMA = "rankwise.context/1"
+STOPPED = {
+    STORAGE_FULL: "the file system had no space",
+    FILE_GONE: "the file of its node was no longer there",
+}
 REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
 
 
-def describe(directory: Path, job: Job, expansion: Expansion, file_problems: list[str]) -> dict:
+def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording) -> dict:
     """The content of context.json, but for what `collect` adds to find out whether it is current."""
     first = job.threads[0].rank
     run, run_problems = _run(directory)
@@ -63,19 +71,21 @@ def describe(directory: Path, job: Job, expansion: Expansion, file_problems: lis
         "other_jobs": job.left_out,
         "problems": [
             *job.problems,
-            *file_problems,
+            *raw.problems,
+            *raw.notes,
             *run_problems,
             *_thread_problems(job.threads),
+            *_uncovered(job.threads),
             *_ended_in_finalize(job),
             *placement_problems(job, run),
         ],
-        # Files of other runs are none of this one's.
-        "damage": [problem for problem in file_problems if "another run" not in problem],
+        "damage": raw.problems,
         "recorder": _recorder(job),
         "trace": {
             "empty_ranks": _without_trace(job),
             "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
             "bytes": sum(thread.record.trace_bytes for thread in job.threads),
+            "stopped": next(iter(_stopped(job.threads)), None),
         },
     }
 
@@ -163,8 +173,7 @@ def _partial(job: Job) -> list[dict]:
             reasons.append("MPI_Abort was called")
         elif not thread.has(FINALIZED):
             reasons.append("MPI_Finalize was not reached" + _hung_in(thread))
-        if thread.has(STORAGE_FULL):
-            reasons.append("the file system had no space")
+        reasons += _stopped([thread])
         reasons += thread.record.problems
         if reasons:
             entry = {"rank": thread.rank["world_rank"], "why": "; ".join(reasons)}
@@ -174,6 +183,11 @@ def _partial(job: Job) -> list[dict]:
                 entry |= {"in_call": thread.in_call, "since_s": thread.in_call_since_s}
             found.append(entry)
     return found
+
+
+def _stopped(threads: list[Thread]) -> list[str]:
+    """Why recording stopped before the program did."""
+    return [why for flag, why in STOPPED.items() if any(thread.has(flag) for thread in threads)]
 
 
 def _without_trace(job: Job) -> list[int]:
@@ -214,7 +228,11 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
     ]
     lost = sum(thread.rank["unrecorded_messages"] for thread in job.threads)
     missing.append(
-        {"what": "messages", "count": lost, "why": "recording had stopped: no space, or switched off"}
+        {
+            "what": "messages",
+            "count": lost,
+            "why": "recording had stopped: no space, no file, or switched off",
+        }
     )
     missing += [{"what": "collectives", "count": n, "why": why} for why, n in expansion.not_expanded.items()]
     missing = [entry for entry in missing if entry["count"]]
@@ -229,12 +247,8 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
         if flag == UNCLASSIFIED and job.left_out:
             why = "processes of another MPI job, or of an unknown handle; those messages have no destination"
         if flag == TRACE_CUT and not any(thread.record.trace_bytes for thread in flagged):
-            full = any(thread.has(STORAGE_FULL) for thread in flagged)
-            why = (
-                "the file system had no space: it is empty"
-                if full
-                else "the calls or the phase asked for did not occur: it is empty"
-            )
+            stopped = _stopped(flagged) or ["the calls or the phase asked for did not occur"]
+            why = f"{stopped[0]}: it is empty"
         if ranks:
             missing.append({"what": what, "count": None, "why": f"{why} (on {ranks} ranks)"})
     notes = Counter(thread.rank["note"] for thread in job.threads if thread.rank["note"])
@@ -259,3 +273,17 @@ def _thread_problems(threads: list[Thread]) -> list[str]:
     if unclocked:
         found.append(f"{unclocked} threads ended before their clock was read twice: their times are 0")
     return found
+
+
+def _uncovered(threads: list[Thread]) -> list[str]:
+    """What ranks wrote that were killed, after the last checksum that they stored."""
+    late = [thread for thread in threads if thread.record.uncovered and thread.rank["format"] > 2]
+    if not late:
+        return []
+    who = ranks_text(sorted({thread.rank["world_rank"] for thread in late}))
+    since_s = min(
+        thread.seconds(max(thread.rank["sealed_ticks"] - thread.rank["init_ticks"], 0)) for thread in late
+    )
+    return [
+        f"what {who} wrote later than {seconds_text(since_s)} after MPI_Init is not covered by a checksum"
+    ]

@@ -69,7 +69,9 @@ DIRECTION_RECEIVE = 0x8000
     UNCLASSIFIED,
     UNTIMED,
     TRACE_CUT,
-) = (1 << bit for bit in range(9))
+    TRACED_PARENTS,
+    FILE_GONE,
+) = (1 << bit for bit in range(11))
 FLAVOURS = {1: "mpich", 2: "openmpi", 3: "standard_abi"}
 
 CALLS = trace.calls()
@@ -84,7 +86,7 @@ class Thread:
 
     Attributes:
         rank: The fields of rw_rank, `affinity` as bytes, `seconds_per_tick` (0 if it is not known), and
-            `node_file`, the name of its node's file without its ending.
+            `node_file`, the name of its node's file without its ending, and `format`, the version of it.
         record: The reader's record; gives the trace's events.
     """
 
@@ -156,10 +158,17 @@ class Thread:
 
 @dataclass
 class RawRecording:
-    """All threads of all nodes' files, and what is wrong with the files."""
+    """All threads of all nodes' files.
+
+    Attributes:
+        threads: Those of the run.
+        problems: What is damaged of the files.
+        notes: What is unusual of them, and damages nothing.
+    """
 
     threads: list[Thread]
     problems: list[str]
+    notes: list[str]
 
 
 def raw_files(directory: Path) -> list[Path]:
@@ -183,7 +192,7 @@ def read(directory: Path) -> RawRecording:
     Raises:
         RankwiseError: No recording directory, no file that can be read, or no rank in any.
     """
-    raw = RawRecording([], [])
+    raw = RawRecording([], [], [])
     failures: list[RankwiseError] = []
     by_run: dict[str, list[Thread]] = {}
     for path in raw_files(directory):
@@ -194,20 +203,22 @@ def read(directory: Path) -> RawRecording:
             raw.problems.append(error.message)
             continue
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
+        raw.notes += [f"{path.name}: {note}" for note in node.notes]
         by_run.setdefault(node.run, []).extend(
-            Thread(record.rank | {"node_file": path.stem}, record) for record in node.threads
+            Thread(record.rank | {"node_file": path.stem, "format": node.version}, record)
+            for record in node.threads
         )
     run = _run_of(directory, by_run)
     raw.threads = by_run.pop(run, [])
     if others := sum(map(len, by_run.values())):
-        raw.problems.append(f"{others} threads of another run left files here; they are left out")
+        raw.notes.append(f"{others} threads of another run left files here; they are left out")
     if not raw.threads:
         if failures:
             raise failures[0]
         raise RankwiseError(
             f"the recording `{directory}` is empty: no rank called MPI_Init with the recorder in it",
             "see what works here: `rankwise doctor`",
-            causes=tuple(raw.problems[:3]),
+            causes=tuple((raw.problems + raw.notes)[:3]),
         )
     _tell_hosts_apart(raw.threads)
     return raw
