@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_samples import Noise, Truth, samples
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.fit import _not_steeper, _Parameters, fit_channel
+from rankwise.measure.fit import USELESS_ERROR, _not_steeper, _Parameters, fit_channel
 from rankwise.measure.points import collect
 from rankwise.measure.samples import SCHEMA
 
@@ -80,6 +80,21 @@ def test_messages_beyond_the_last_size_are_not_free():
     # THEN the sizes beyond take the bandwidth of those before, and it is said that this is assumed
     assert near(last.G_s_per_byte, truth.late_G, 0.1)
     assert last.G_s_per_byte.obtained == "assumed" and "did not grow" in last.G_s_per_byte.source
+
+
+def test_sizes_that_no_line_is_near_are_not_called_measured():
+    # GIVEN large messages of which every second takes ten times as long
+    truth = Truth()
+    table = samples(truth, Noise(slow_share=0.0), seed=4)
+    sizes = [size for size in sorted(table["bytes"].unique()) if size > 8192]
+    jumping = (pl.col("test") == "pingpong") & pl.col("bytes").is_in(sizes[::2])
+    table = table.with_columns(value1=pl.when(jumping).then(pl.col("value1") * 10).otherwise("value1"))
+    fit = fit_channel(collect(table), replicates=20)
+    # THEN what depends on their line is assumed and says why, and what does not is measured as ever
+    assert fit.worst_error > USELESS_ERROR
+    eager, late = fit.segments[0], [part for part in fit.segments if part.G_s_per_byte.obtained == "assumed"]
+    assert late and all("not measured well" in part.L_s.source for part in late)
+    assert (eager.L_s.obtained, eager.G_s_per_byte.obtained) == ("measured", "measured")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -174,6 +174,21 @@ def test_both_errors_of_a_fit_are_told_in_80_columns(findings, capsys):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
+def test_a_line_that_is_far_off_is_a_warning_and_not_a_percentage(findings, capsys):
+    # GIVEN a channel of which a point is 4.5 times off its line
+    terminal = Terminal(argparse.Namespace(quiet=0, verbose=0, color="never", no_progress=True))
+    found = findings.channels["package"]
+    measure_end._doubts(terminal, found)
+    assert "poor-fit" not in capsys.readouterr().err
+    off = dataclasses.replace(found, fit=dataclasses.replace(found.fit, worst_error=3.51))
+    measure_end._doubts(terminal, off)
+    # THEN it is said, with what to do
+    said = " ".join(capsys.readouterr().err.split())
+    assert "`package` is not measured well" in said and "4.5 times off" in said and "[poor-fit]" in said
+    assert "`--budget`" in said
+    assert measure_end._row(off)[-1] == ">100 %"
+
+
 def test_each_kind_of_node_is_written_and_channels_that_none_has_are_not(findings, tmp_path):
     some = dataclasses.replace(findings, channels=dict(findings.channels), missing={})
     nodes = [from_synthetic(words) for words in ("package:2 core:2", "package:1 l2:2 core:2")]

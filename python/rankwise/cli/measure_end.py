@@ -8,6 +8,7 @@ from shlex import quote
 
 from rankwise.cli.terminal import Terminal
 from rankwise.machine.channels import NETWORK
+from rankwise.measure.fit import USELESS_ERROR
 from rankwise.quantities import bytes_text, seconds_text
 
 MOST_ROWS = 24
@@ -93,13 +94,17 @@ def _row(found) -> tuple[str, ...]:
     return (
         found.channel,
         seconds_text(found.latency.value),
-        f"±{100 * found.latency.half_width:.0f} %" if found.latency.half_width <= 1 else ">100 %",
+        ("±" if found.latency.half_width <= 1 else "") + _percent(found.latency.half_width),
         f"{bytes_text(peak)}/s",
         seconds_text(first.o_s.value),
         seconds_text(first.o_receive_s.value),
         "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
-        f"{100 * found.fit.worst_error:.0f} %",
+        _percent(found.fit.worst_error),
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share <= 1 else ">100 %"
 
 
 def _errors(terminal: Terminal, findings) -> None:
@@ -165,6 +170,16 @@ def _doubts(terminal: Terminal, found) -> None:
         terminal.warning(
             f"`{found.channel}`: {share} of samples were interrupted and kept, as were nearly all of the same size",
             "kept-interrupted",
+        )
+    if found.fit.worst_error > USELESS_ERROR:
+        at, timed = bytes_text(found.fit.worst_bytes), found.fit.worst
+        terminal.warning(
+            f"`{found.channel}` is not measured well: messages of {at} took {seconds_text(timed.low)} to "
+            f"{seconds_text(timed.high)}, {1 + found.fit.worst_error:.1f} times off the fitted line; "
+            "L and G there are marked `assumed`",
+            "poor-fit",
+            "measure again while nothing else runs, without `--quick` and with a longer `--budget`; "
+            "`--plot NAME.html` shows the points",
         )
 
 

@@ -26,6 +26,8 @@ from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatte
 from rankwise.measure.statistics import Median
 
 REPLICATES = 200
+# A line that is off by a factor of two (an error of 100 %) says nothing of its sizes.
+USELESS_ERROR = 1.0
 _OVERHEADS = "the overheads of both ends"
 _SIDES = ("send_busy", "receive_busy")
 
@@ -164,8 +166,12 @@ def fit_channel(points: Points, replicates: int = REPLICATES, seed: int = 1) -> 
         np.maximum(fitted, y) / np.maximum(np.minimum(fitted, y), 1e-12) - 1
     )  # times are above a picosecond
     worst = int(np.argmax(off_by))
+    segments = [_segment(points, shape, best, drawn, own[at], at) for at in range(len(shape.cuts))]
     return ChannelFit(
-        segments=[_segment(points, shape, best, drawn, own[at], at) for at in range(len(shape.cuts))],
+        segments=[
+            _not_followed(segment, off_by[first : last + 1], sizes[first : last + 1])
+            for segment, (first, last) in zip(segments, shape.cuts, strict=True)
+        ],
         eager_limit=_limit(points, below, above),
         worst_error=float(off_by[worst]),
         worst_bytes=sizes[worst],
@@ -342,6 +348,19 @@ def _segment(
         up_to_bytes=shape.up_to(at),
         o_receive_s=o_receive,
     )
+
+
+def _not_followed(segment: Segment, errors: np.ndarray, sizes: list[int]) -> Segment:
+    """A segment whose L and G are not called measured where a point is nowhere near their line."""
+    at = int(np.argmax(errors))
+    if errors[at] <= USELESS_ERROR:
+        return segment
+    source = f"not measured well: at {sizes[at]} bytes the line is off by {100 * errors[at]:.0f} %"
+    L, G = (
+        msgspec.structs.replace(each, obtained="assumed", source=f"{each.source}; {source}" if each.source else source)
+        for each in (segment.L_s, segment.G_s_per_byte)
+    )  # fmt: skip
+    return msgspec.structs.replace(segment, L_s=L, G_s_per_byte=G)
 
 
 def _not_certain(slope: Estimate, shape: _Shape, at: int, best: _Parameters) -> Estimate:
