@@ -198,6 +198,7 @@ def _run(args: argparse.Namespace) -> int:
     parts_s = predictor.predict(search.simple()[0].placement).parts_s
     search.learn(RankTimes.of(parts_s, predictor.memory_bound))
     found = _search(args, search, predictor, current, terminal)
+    found[-1] = _with_gaps(found[-1], source)
     save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
@@ -244,6 +245,14 @@ def _source(args: argparse.Namespace, terminal: Terminal) -> Source:
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     return source
+
+
+def _with_gaps(chosen: Candidate, source: Source) -> Candidate:
+    """The placement says what was missing in the recording, for those who have its file alone."""
+    from dataclasses import replace
+
+    partial = tuple(f"{gap.what}: {gap.why}" for gap in source.missing)
+    return replace(chosen, placement=replace(chosen.placement, partial=partial))
 
 
 def _search(

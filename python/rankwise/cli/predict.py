@@ -205,6 +205,9 @@ def _say_notes(terminal: Terminal, source: Source, cases: list[Case]) -> None:
     from rankwise.replay.recorded_run import fits
 
     for case in cases:
+        for name, placement in case.placements.items():
+            if placement.partial:
+                terminal.note(f"{name} was searched for a part of a run: {placement.partial[0]}")
         if case.not_as_recorded:
             terminal.note(f"{', '.join(case.placements)} and not as recorded: {case.not_as_recorded}")
     if not_modelled := sorted({name for case in cases for name in case.predictor.not_modelled}):

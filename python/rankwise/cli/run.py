@@ -96,6 +96,8 @@ def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str
         lines = verified(session.verify(), args.placement, ended, args.quiet, session.renumbered)
     except Exception as error:
         lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
+    if session.placement.partial and not args.quiet:
+        lines.append(f"`{args.placement}` was searched for a part of a run: {session.placement.partial[0]}")
     if session.renumbered and not args.reorder and not args.quiet:
         lines.append(RENUMBERED)
     if session.recording is not None:

@@ -52,12 +52,14 @@ class PlacementFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         allocation: How the placement was made.
         nodes: The nodes.
         ranks: The ranks in order.
+        partial: What was missing in the recording that it was searched for; left out if nothing was.
     """
 
     schema: Literal["rankwise.placement/1"]
     nodes: Annotated[list[NodeEntry], msgspec.Meta(min_length=1)]
     ranks: list[RankEntry]
     allocation: str = "explicit"
+    partial: list[str] | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for number, rank in enumerate(self.ranks):
@@ -83,6 +85,7 @@ def to_dict(placement: Placement) -> dict:
     return {
         "schema": SCHEMA,
         "allocation": placement.allocation,
+        **({"partial": list(placement.partial)} if placement.partial else {}),
         "nodes": [
             {"name": name, "topology_sha256": sha256}
             for name, sha256 in zip(placement.node_names, placement.topology_sha256, strict=True)
@@ -97,7 +100,11 @@ def to_dict(placement: Placement) -> dict:
 def dumps(placement: Placement) -> str:
     """Text of a placement file, one rank a line."""
     content = to_dict(placement)
-    head = [f'"{key}": {json.dumps(content[key])}' for key in ("schema", "allocation")]
+    head = [
+        f'"{key}": {json.dumps(content[key])}'
+        for key in ("schema", "allocation", "partial")
+        if key in content
+    ]
     lists = [
         f'"{key}": [\n  ' + ",\n  ".join(json.dumps(each) for each in content[key]) + "\n]"
         for key in ("nodes", "ranks")
@@ -132,6 +139,7 @@ def loads(text: str | bytes, name: str = "placement") -> Placement:
         core_start=np.cumsum([0, *(len(rank.cores) for rank in content.ranks)]),
         cores=np.array([core for rank in content.ranks for core in sorted(rank.cores)], dtype=np.int64),
         allocation=content.allocation,
+        partial=tuple(content.partial or ()),
     )
 
 

@@ -26,6 +26,7 @@ class Placement:
         core_start: Where each rank's cores begin in `cores`; one longer than there are ranks.
         cores: Logical core indices of all ranks, each rank's ascending; no rank has none.
         allocation: How it was made: `blocked`, `cyclic`, `plane=K`, `explicit`, `optimised`, `recorded`.
+        partial: What was missing in the recording that it was searched for, if anything was.
     """
 
     node_names: tuple[str, ...]
@@ -34,6 +35,7 @@ class Placement:
     core_start: np.ndarray
     cores: np.ndarray
     allocation: str = "explicit"
+    partial: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "node", np.asarray(self.node, dtype=np.int64))
