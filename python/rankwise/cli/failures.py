@@ -27,16 +27,16 @@ def status_of(error: BaseException, verb: str | None) -> int:
 
 def show(error: RankwiseError, argv: Sequence[str]) -> None:
     """Print `error:`, `cause:` lines, a blank line and `hint:`; the traceback too with `-v`."""
-    from rankwise.cli.terminal import painter, printable
+    from rankwise.cli.terminal import painter, printable, shown
 
     paint = painter(sys.stderr, _colour_choice(argv))
     if _verbose(argv):
         _write(printable(traceback.format_exc()))
-    lines = [paint("error", "error:") + f" {printable(error.message)}"]
-    lines += [paint("error", "cause:") + f" {printable(cause)}" for cause in error.causes]
+    lines = [paint("error", "error:") + f" {error.message}"]
+    lines += [paint("error", "cause:") + f" {cause}" for cause in error.causes]
     if error.hint:
-        lines += ["", paint("hint", "hint:") + f" {printable(error.hint)}"]
-    _write("\n".join(lines) + "\n")
+        lines += ["", paint("hint", "hint:") + f" {error.hint}"]
+    _write(shown("\n".join(lines)) + "\n")
 
 
 def show_bug(bug: Exception, argv: Sequence[str]) -> None:

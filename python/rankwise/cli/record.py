@@ -89,13 +89,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _link(args: argparse.Namespace) -> int:
     """Print the object to link with; the compiler wrapper is that of the launcher, where one is named."""
+    from rankwise.cli.terminal import for_shell, printable
     from rankwise.record.link import linkable
     from rankwise.site_build import find_mpicc
 
     mpicc = find_mpicc(args.command[0] if args.command else None)
-    print(linkable(mpicc))
+    print(for_shell(str(linkable(mpicc))))
     if not args.quiet:
-        print(f"next: {mpicc.name} app.o $(rankwise record --link) -o app", file=sys.stderr)
+        print(f"next: {printable(mpicc.name)} app.o $(rankwise record --link) -o app", file=sys.stderr)
     return 0
 
 

@@ -77,7 +77,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         from rankwise.report.text import render
 
-        terminal.result(render(report, wants_colour(sys.stdout, args.color)))
+        if wants_colour(sys.stdout, args.color):
+            terminal.rendered(render(_printable(report), colour=True))
+        else:
+            terminal.result(render(report))
     if path:
         try:
             _write_html(report, path, terminal)
@@ -92,6 +95,22 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and not args.json:
         terminal.note(_next(args, recording.world_size))
     return 0
+
+
+def _printable(report):
+    """The same report, whose names cannot be taken for colours."""
+    import msgspec
+
+    from rankwise.cli.terminal import printable
+
+    def cleaned(content):
+        if isinstance(content, dict):
+            return {cleaned(key): cleaned(value) for key, value in content.items()}
+        if isinstance(content, list):
+            return [cleaned(each) for each in content]
+        return printable(content) if isinstance(content, str) else content
+
+    return msgspec.convert(cleaned(msgspec.to_builtins(report)), type(report))
 
 
 def _output(args: argparse.Namespace, terminal) -> Path | None:

@@ -21,7 +21,9 @@ _BATCH_INTERVAL_S = 30.0
 
 # All that a terminal could take for a command, and what turns the direction of text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_PAINTED = re.compile(r"(\033\[[0-9;]*m)")
+# Our own colours are kept apart from those in names of others by a word that is drawn for each process.
+_MARK = f"\ufdd0{os.urandom(8).hex()}:"
+_PAINTED = re.compile(f"{_MARK}([0-9;]*)m")
 
 
 def printable(text: str) -> str:
@@ -29,11 +31,15 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def _shown(text: str, coloured: bool) -> str:
-    """The same for text that may be coloured: colours stay."""
-    if not coloured:
-        return printable(text)
-    return "".join(part if at % 2 else printable(part) for at, part in enumerate(_PAINTED.split(text)))
+def shown(text: str) -> str:
+    """The same for text with parts that `painter` coloured: these colours stay, others do not."""
+    parts = _PAINTED.split(text)
+    return "".join(f"\033[{part}m" if at % 2 else printable(part) for at, part in enumerate(parts))
+
+
+def for_shell(text: str) -> str:
+    """What `$(...)` takes, byte for byte; on a terminal without control characters."""
+    return printable(text) if sys.stdout.isatty() else text
 
 
 def wants_colour(stream: TextIO, choice: str) -> bool:
@@ -44,10 +50,10 @@ def wants_colour(stream: TextIO, choice: str) -> bool:
 
 
 def painter(stream: TextIO, choice: str = "auto") -> Callable[[str, str], str]:
-    """A function `(style, text) -> text` that colours for this stream, or leaves the text as it is."""
+    """A function `(style, text) -> text` that colours for this stream, or not; `shown` shows what it gave."""
     if not wants_colour(stream, choice):
         return lambda style, text: text
-    return lambda style, text: f"\033[{_STYLES[style]}m{printable(text)}\033[0m"
+    return lambda style, text: f"{_MARK}{_STYLES[style]}m{text}{_MARK}0m"
 
 
 def in_lines(command: str, width: int) -> list[str]:
@@ -83,7 +89,11 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """A line (or several) of the result, on stdout."""
-        print(_shown(text, wants_colour(sys.stdout, self.color)))
+        print(shown(text))
+
+    def rendered(self, text: str) -> None:
+        """The same of text in which control characters were made printable before it was coloured."""
+        print(text)
 
     def json(self, document: dict) -> None:
         """The result as one JSON object on stdout; its first key is `schema`."""
@@ -95,15 +105,15 @@ class Terminal:
     def note(self, text: str) -> None:
         """Narration on stderr: silent with `-q` and with `--json`."""
         if not self.quiet and not self.as_json:
-            print(_shown(text, wants_colour(sys.stderr, self.color)), file=sys.stderr)
+            print(shown(text), file=sys.stderr)
 
     def warning(self, message: str, identifier: str, hint: str | None = None) -> None:
         """A warning on stderr, `warning: MESSAGE  [IDENTIFIER]` and a hint; silent only with `-qq`."""
         if self.quiet > 1:
             return
-        print(f"{self.paint('warning', 'warning:')} {printable(message)}  [{identifier}]", file=sys.stderr)
+        print(shown(f"{self.paint('warning', 'warning:')} {message}  [{identifier}]"), file=sys.stderr)
         if hint:
-            print(f"\n{self.paint('hint', 'hint:')} {printable(hint)}", file=sys.stderr)
+            print(shown(f"\n{self.paint('hint', 'hint:')} {hint}"), file=sys.stderr)
 
     def wrote(self, path: str | os.PathLike) -> None:
         """Name a file that was written."""

@@ -40,9 +40,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         hint = f"rankwise workloads {args.name} --count --json"
         raise RankwiseError("`--json` goes with the list or with `--count`", hint=hint, status=2)
+    from rankwise.cli.terminal import for_shell
     from rankwise.workloads.build import build
 
-    print(build(args.name, args.launcher))
+    print(for_shell(str(build(args.name, args.launcher))))
     return 0
 
 
