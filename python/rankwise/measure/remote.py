@@ -17,8 +17,8 @@ from rankwise.record import session
 from rankwise.record.library import What
 from rankwise.scratch import scratch
 
-# raw/HOST.NODE.topology.tar
-SUFFIX = re.compile(r"\.[0-9a-f]{8}\.topology\.tar$")
+# raw/HOST.NODE.RUN.topology.tar
+SUFFIX = re.compile(r"(\.[0-9a-f]{8}){2}\.topology\.tar$")
 
 
 def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[str, bytes]:
