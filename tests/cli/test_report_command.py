@@ -40,6 +40,31 @@ def test_json_is_one_object_and_no_file(recording, capsys):
     assert not (recording.parent / "app.report.html").exists()
 
 
+def test_the_check_names_each_file_and_has_status_1_for_damage(recording, capsys):
+    assert run(recording, "--check") == 0
+    out, err = capsys.readouterr()
+    assert [line.split()[:2] for line in out.splitlines()] == [
+        ["raw/n0.rwn", "whole"],
+        ["recording.json", "not"],
+    ]
+    assert err == f"next: rankwise report {recording}\n"
+    # WHEN a byte of a table is another one
+    path = recording / "raw" / "n0.rwn"
+    content = bytearray(path.read_bytes())
+    content[4096 + 65536 + 64 + 30] ^= 1
+    path.write_bytes(content)
+    # THEN it is damaged, in text and JSON
+    assert run(recording, "--check") == 1
+    assert "the table of messages at byte 69632 does not match its checksum" in capsys.readouterr().out
+    assert run(recording, "--check", "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["damaged"]) == ("rankwise.check/1", True)
+    assert found["files"][0]["state"] == "damaged" and found["files"][0]["file"] == "raw/n0.rwn"
+    # AND nothing was written, and a report is not asked for at once
+    assert sorted(each.name for each in recording.iterdir()) == ["raw"]
+    assert run(recording, "--check", "-o", "x.html") == 1
+
+
 def test_where_nothing_can_be_written_the_terminal_report_is_there(recording, capsys, monkeypatch):
     # GIVEN a full file system, then a directory of somebody else
     def no_space(*_):

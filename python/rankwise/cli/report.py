@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOB",
         help="number or name of an MPI job, where several were recorded; default the largest",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="say only which files of it are whole, damaged, or not covered by checksums; status 1 for damage",
+    )
     asked = parser.add_argument_group("other placements, for the message distribution")
     asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
     asked.add_argument(
@@ -66,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.report import build, data, layouts
 
     terminal = Terminal(args)
+    if args.check:
+        return _check(args, terminal)
     ranges = args.ranges or DEFAULT_RANGES
     check_ranges(ranges)
     path = _output(args, terminal)
@@ -111,6 +118,35 @@ def _printable(report):
         return printable(content) if isinstance(content, str) else content
 
     return msgspec.convert(cleaned(msgspec.to_builtins(report)), type(report))
+
+
+def _check(args: argparse.Namespace, terminal) -> int:
+    from dataclasses import asdict
+
+    from rankwise.recording.check import check
+
+    if args.output or args.open:
+        raise RankwiseError(
+            "`--check` writes no report",
+            f"leave `-o` and `--open` out: `rankwise report {args.recording} --check`",
+        )
+    files = check(Path(args.recording))
+    damaged = any(file.state == "damaged" for file in files)
+    if args.json:
+        document = {"schema": "rankwise.check/1", "recording": args.recording, "damaged": damaged}
+        terminal.json(document | {"files": [asdict(file) for file in files]})
+        return int(damaged)
+    width = max(len(file.file) for file in files)
+    style = {"whole": "good", "damaged": "error", "not covered": "warning"}
+    for file in files:
+        state = terminal.paint_out(style[file.state], file.state.ljust(len("not covered")))
+        first, *others = file.details or ("",)
+        terminal.result(f"{file.file:<{width}}  {state}  {first}".rstrip())
+        for detail in others:
+            terminal.result(" " * (width + len("  not covered  ")) + detail)
+    if not damaged:
+        terminal.next(f"rankwise report {shlex.quote(args.recording)}")
+    return int(damaged)
 
 
 def _output(args: argparse.Namespace, terminal) -> Path | None:

@@ -59,19 +59,27 @@ def current(directory: Path) -> dict | None:
     Raises:
         RankwiseError: Not a recording directory.
     """
-    try:
-        content = json.loads(regular_files.read_bytes(directory / "context.json"))
-    except (OSError, ValueError, RecursionError):
+    content = written(directory)
+    if content is None:
         raw_files(directory)
         return None
-    if not isinstance(content, dict) or content.pop("sha256", None) != _digest(_text(content)):
-        return None
-    is_as_written = (
+    as_now = (
         content.get("tables_version") == TABLES_VERSION
         and content.get("raw_files") == _fingerprint(directory)
         and content.get("table_bytes") == _table_bytes(directory)
     )
-    return content if is_as_written else None
+    return content if as_now else None
+
+
+def written(directory: Path) -> dict | None:
+    """What context.json says, current or not; `None` if it is not there or not as it was written."""
+    try:
+        content = json.loads(regular_files.read_bytes(directory / "context.json"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or content.pop("sha256", None) != _digest(_text(content)):
+        return None
+    return content
 
 
 def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None:
@@ -80,13 +88,21 @@ def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None
 
     import polars as pl
 
+    content = _table_content(directory, context, name)
+    return None if content is None else pl.read_parquet(BytesIO(content))
+
+
+def is_as_written(directory: Path, context: dict, name: str) -> bool:
+    """Whether a table is what `context`, as `written`, knows it by."""
+    return _table_content(directory, context, name) is not None
+
+
+def _table_content(directory: Path, context: dict, name: str) -> bytes | None:
     try:
         content = regular_files.read_bytes(directory / "tables" / f"{name}.parquet", 1 << 40)
     except OSError:
         return None
-    if _digest(content) != context["table_sha256"][name]:
-        return None
-    return pl.read_parquet(BytesIO(content))
+    return content if _digest(content) == context.get("table_sha256", {}).get(name) else None
 
 
 def make(directory: Path, job_wanted: str | None = None) -> Collected:

@@ -280,10 +280,12 @@ def _uncovered(threads: list[Thread]) -> list[str]:
     late = [thread for thread in threads if thread.record.uncovered and thread.rank["format"] > 2]
     if not late:
         return []
-    who = ranks_text(sorted({thread.rank["world_rank"] for thread in late}))
+    ranks = sorted({thread.rank["world_rank"] for thread in late})
     since_s = min(
         thread.seconds(max(thread.rank["sealed_ticks"] - thread.rank["init_ticks"], 0)) for thread in late
     )
+    their, checksum = ("its", "checksum") if len(ranks) == 1 else ("their", "checksums")
     return [
-        f"what {who} wrote later than {seconds_text(since_s)} after MPI_Init is not covered by a checksum"
+        f"{ranks_text(ranks)} wrote after {their} last {checksum}, {seconds_text(since_s)} after MPI_Init: "
+        f"{their} counts, and the trace from there on, are not covered by one"
     ]
