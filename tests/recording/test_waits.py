@@ -2,7 +2,7 @@
 """Clocks of several hosts related by messages, and waiting told apart from transferring: known answers."""
 
 import pytest
-from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from raw_writer import FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording
@@ -67,6 +67,35 @@ def test_members_of_a_synchronising_collective_wait_for_the_last(tmp_path):
     found = Recording.open(write_recording(tmp_path, ranks)).waits()
     assert found.select("rank", "call").rows() == [(me, "MPI_Allreduce") for me in range(3)]
     assert found["waiting_s"].to_list() == pytest.approx([20e-6, 10e-6, 0])
+
+
+def test_waiting_for_a_core_is_taken_off_as_far_as_samples_say_where_it_was(tmp_path):
+    # GIVEN rank 1, alone in an allreduce from 2 to 10 ms, until rank 0 comes at 8 ms; it waited 9 of these 10 ms for a
+    # core, and none of the 20 ms of computation that followed
+    ranks = [traced(me, 2) for me in range(2)]
+    for rank, gap_ms, sampled_ms, waited_ms in zip(ranks, (8, 2), (30, 10), (0, 9), strict=True):
+        rank.run_ns = 30_000 * US
+        rank.event("MPI_Allreduce", gap_ms * 1000 * US, (10 - gap_ms) * 1000 * US, allreduce())
+        rank.event(SCHED, 0, 0, u(waited_ms * 1000 * US) + u((sampled_ms - waited_ms) * 1000 * US))
+        rank.runqueue_wait_ns = waited_ms * 1000 * US
+    # WHEN
+    late, early = Recording.open(write_recording(tmp_path, ranks)).waits().rows(named=True)
+    # THEN at least 7 of its 8 ms in the call went with that: 6 ms were waiting for rank 0, 2 ms transfer
+    assert (early["time_s"], early["waiting_s"]) == pytest.approx((8e-3, 6e-3))
+    assert (early["core_least_s"], early["core_most_s"]) == pytest.approx((7e-3, 8e-3))
+    assert (early["waiting_least_s"], early["waiting_most_s"]) == pytest.approx((0, 1e-3), abs=1e-9)
+    assert (early["transfer_least_s"], early["transfer_most_s"]) == pytest.approx((0, 1e-3), abs=1e-9)
+    # AND the rank that never waited for a core keeps what it had
+    assert (late["core_least_s"], late["core_most_s"]) == (0, 0)
+    assert (late["waiting_most_s"], late["transfer_least_s"]) == pytest.approx((0, 2e-3), abs=1e-9)
+
+
+def test_without_samples_waiting_for_a_core_is_not_known(tmp_path):
+    rank = traced(0, 1)
+    rank.schedstat_samples = 0
+    rank.event("MPI_Allreduce", 0, 5 * US, allreduce())
+    (found,) = Recording.open(write_recording(tmp_path, [rank])).waits().rows(named=True)
+    assert found["waiting_s"] == 0 and found["core_most_s"] is None and found["transfer_most_s"] is None
 
 
 def ping_pong(delays_there, delays_back):

@@ -57,3 +57,42 @@ def test_a_recording_without_a_trace_says_nothing_of_it(tmp_path):
     report = build.build(Recording.open(write_recording(tmp_path, [Rank(0, 1)])))
     assert report.waiting is None
     assert "transferring" not in render_text(report) and "transferring" not in render_html(report)
+
+
+def test_calls_that_are_short_for_what_is_known_of_the_clocks_are_not_split(tmp_path):
+    # GIVEN receives of 3.5 ms on two hosts, 9 ms after their sends began in both directions
+    first, second = (Rank(me, 2, host=f"n{me}", flags=FINALIZED | TRACED) for me in range(2))
+    send = [u(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    received = [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    first.event("MPI_Send", 0, 0, send[0])
+    second.event("MPI_Recv", 5500 * US, 3500 * US, received[1])
+    second.event("MPI_Send", 0, 0, send[1])
+    first.event("MPI_Recv", 14500 * US, 3500 * US, received[0])
+    # WHEN
+    report = build.build(Recording.open(write_recording(tmp_path, [first, second])))
+    # THEN no view splits them, and each says why in a line
+    assert report.waiting.calls == []
+    (call,) = report.waiting.unsplit
+    assert (call.call, call.count, call.clocks_s) == ("MPI_Recv", 2, pytest.approx(9e-3))
+    for view in (render_text(report), render_html(report)):
+        words = " ".join(view.split())
+        assert (
+            "not told apart: MPI_Recv, whose calls take 3.5 ms on average: the clocks are known to 9 ms"
+            in words
+        )
+        assert "transferring" not in words.replace("Waiting and transferring", "")
+
+
+def test_waiting_for_a_core_is_neither_waiting_for_others_nor_transferring(tmp_path):
+    # GIVEN a rank that received for 80 ms of its 100 ms, all but 10 ms of which it waited for a core
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, run_ns=100_000 * US) for me in range(2)]
+    ranks[0].event("MPI_Send", 0, 0, u(0) + z(1) + z(0) + u(8))
+    ranks[1].event("MPI_Recv", 20_000 * US, 80_000 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    ranks[1].runqueue_wait_ns = 90_000 * US
+    report = build.build(Recording.open(write_recording(tmp_path, ranks)))
+    # THEN 70 to 80 ms of the receive were that, and at most 10 ms transfer
+    (call,) = report.waiting.calls
+    assert (call.core.least_s, call.core.most_s) == pytest.approx((70e-3, 80e-3))
+    assert (call.transfer.least_s, call.transfer.most_s) == pytest.approx((0, 10e-3), abs=1e-9)
+    assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % 0 s (rank 1)" in " ".join(render_text(report).split())
+    assert "<th>for a core</th>" in render_html(report)

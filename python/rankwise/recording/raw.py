@@ -57,6 +57,7 @@ RANK_RUN = np.dtype([("first", "<u4"), ("stride", "<i4"), ("count", "<u4")])
 
 PEER_UNKNOWN = 0xFFFFFFFE
 DIRECTION_RECEIVE = 0x8000
+SCHED_EVENT = 2049
 
 # rw_rank.flags
 (
@@ -141,6 +142,22 @@ class Thread:
         if not self.rank["seconds_per_tick"] or not self.timed:
             return None
         return self.seconds(max(self.rank["in_call_begin_ticks"] - self.rank["init_ticks"], 0))
+
+    @property
+    def run_s(self) -> float:
+        """Time from the return of MPI_Init to the call of MPI_Finalize, or as long as it is known to have run."""
+        rank = self.rank
+        if rank["finalize_ticks"]:
+            return self.seconds(max(rank["finalize_ticks"] - rank["init_ticks"], 0))
+        # A rank that was killed ran at least until its clocks were read last, until the call that did not return, and
+        # as long as its calls took.
+        end = max(rank["last_ticks"], rank["in_call_begin_ticks"] if self.in_call and self.timed else 0)
+        return max(self.seconds(max(end - rank["init_ticks"], 0)), self.mpi_s)
+
+    @property
+    def mpi_s(self) -> float:
+        """Time inside its calls; what begins and ends MPI is not in the time that is split."""
+        return self.seconds(int(self.calls["ticks"][~np.isin(CALL_CLASSES, ["init", "finalize"])].sum()))
 
     def has(self, flag: int) -> bool:
         """Whether a bit of rw_rank.flags is set."""

@@ -162,7 +162,7 @@ class Recording:
         return self._timeline.clocks
 
     def waits(self) -> pl.DataFrame:
-        """Time in receives and synchronising collectives by rank and call: time_s, and of it waiting_s for others.
+        """Time in receives and synchronising collectives by rank and call: columns as `rankwise.recording.waits.waits`.
 
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks its messages do not relate.

@@ -230,8 +230,8 @@ def ranks(job: Job) -> pl.DataFrame:
             "rank": of_thread(job.threads, "world_rank"),
             "host": [thread.rank["host"] for thread in job.threads],
             "pid": of_thread(job.threads, "pid"),
-            "time_s": [_time_s(thread) for thread in job.threads],
-            "mpi_s": [_mpi_s(thread) if thread.timed else None for thread in job.threads],
+            "time_s": [thread.run_s for thread in job.threads],
+            "mpi_s": [thread.mpi_s if thread.timed else None for thread in job.threads],
             "runqueue_wait_s": [
                 thread.rank["runqueue_wait_ns"] * 1e-9 if thread.rank["schedstat_samples"] else None
                 for thread in job.threads
@@ -257,21 +257,6 @@ def ranks(job: Job) -> pl.DataFrame:
         )
         .sort("rank")
     )
-
-
-def _time_s(thread: Thread) -> float:
-    rank = thread.rank
-    if rank["finalize_ticks"]:
-        return thread.seconds(max(rank["finalize_ticks"] - rank["init_ticks"], 0))
-    # A rank that was killed ran at least until its clocks were read last, until the call that did not return, and as
-    # long as its calls took.
-    end = max(rank["last_ticks"], rank["in_call_begin_ticks"] if thread.in_call and thread.timed else 0)
-    return max(thread.seconds(max(end - rank["init_ticks"], 0)), _mpi_s(thread))
-
-
-def _mpi_s(thread: Thread) -> float:
-    # What begins and ends MPI is not in the time that is split.
-    return thread.seconds(int(thread.calls["ticks"][~np.isin(CALL_CLASSES, ["init", "finalize"])].sum()))
 
 
 def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:

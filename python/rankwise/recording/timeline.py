@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.recording.job import Job
+from rankwise.recording.core_waits import CoreWaits
+from rankwise.recording.job import Job, Thread
 from rankwise.recording.raw import CALL_CLASSES, TRACE_CUT, TRACED
 
 _SENDS = ("send", "isend", "sendrecv", "isendrecv")
@@ -22,11 +23,13 @@ class RankEvents:
         columns: As `ThreadRecord.events()` gives them.
         begin_s: When each event began, by the clock of its host (`HostClock`).
         end_s: When it ended.
+        core_waits: Waiting for a core; `None` if it was not sampled.
     """
 
     columns: dict[str, np.ndarray]
     begin_s: np.ndarray
     end_s: np.ndarray
+    core_waits: CoreWaits | None = None
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,18 @@ def rank_events(job: Job) -> list[RankEvents]:
         since = thread.rank["init_ticks"] - starts[host]
         ends = np.cumsum(columns["gap_ticks"] + columns["duration_ticks"]).astype(np.float64) + since
         begins = ends - columns["duration_ticks"]
-        found.append(RankEvents(columns, begins * rates[host], ends * rates[host]))
+        found.append(
+            RankEvents(
+                columns, begins * rates[host], ends * rates[host], _core_waits(thread, columns, rates[host])
+            )
+        )
     return found
+
+
+def _core_waits(thread: Thread, columns: dict[str, np.ndarray], rate: float) -> CoreWaits | None:
+    if not thread.rank["schedstat_samples"]:
+        return None
+    return CoreWaits.of(columns, rate, thread.run_s, thread.rank["runqueue_wait_ns"] * 1e-9)
 
 
 def _rates(job: Job) -> dict[str, float]:

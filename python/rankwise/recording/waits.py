@@ -38,6 +38,16 @@ SYNCHRONISING = (
     "reduce_scatter_block",
 )
 
+_COLUMNS = {
+    "rank": pl.Int64,
+    "call": pl.String,
+    "count": pl.Int64,
+    "time_s": pl.Float64,
+    "waiting_s": pl.Float64,
+} | {
+    f"{part}_{bound}_s": pl.Float64 for part in ("core", "waiting", "transfer") for bound in ("least", "most")
+}
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -84,6 +94,7 @@ class Timeline:
                 each.columns,
                 each.begin_s + self.clocks[host].offset_s,
                 each.end_s + self.clocks[host].offset_s,
+                each.core_waits,
             )
             for each, host in zip(self.ranks, self.host, strict=True)
         ]
@@ -99,31 +110,35 @@ def waits(ranks: list[RankEvents], messages: Messages, communicator_of: list[dic
         communicator_of: By rank, number of a communicator for all from the rank's own index of it.
 
     Returns:
-        rank, call, time_s, waiting_s: until the last of what the call needed had begun; the rest is transfer.
+        rank, call, count, time_s, waiting_s (until the last of what the call needed had begun; the rest is transfer),
+        and what is left without waiting for a core, which is in both: core_least_s and core_most_s of that,
+        waiting_least_s and waiting_most_s, transfer_least_s and transfer_most_s. Null if it was not sampled.
     """
     waited = [np.zeros(len(each.begin_s)) for each in ranks]
     concerned = [np.zeros(len(each.begin_s), bool) for each in ranks]
     _late_senders(ranks, messages, waited, concerned)
     _late_members(ranks, communicator_of, waited, concerned)
-    parts = []
+    found = []
     for rank, each in enumerate(ranks):
-        rows = np.flatnonzero(concerned[rank])
-        frame = pl.DataFrame(
-            {
-                "rank": np.full(len(rows), rank, np.int64),
-                "call": pl.Series(CALL_NAMES)[each.columns["kind"][rows].astype(np.int64)],
-                "time_s": each.end_s[rows] - each.begin_s[rows],
-                "waiting_s": waited[rank][rows],
-            },
-            schema_overrides={"call": pl.String},
-        )
-        parts.append(frame)
-    return (
-        pl.concat(parts)
-        .group_by("rank", "call")
-        .agg(pl.col("time_s", "waiting_s").sum())
-        .sort("rank", "call")
-    )
+        kinds = np.where(concerned[rank], each.columns["kind"], len(CALL_NAMES))
+        for kind in np.unique(kinds[concerned[rank]]):
+            rows = np.flatnonzero(kinds == kind)
+            found.append((rank, str(CALL_NAMES[kind]), *_split(each, rows, waited[rank][rows])))
+    return pl.DataFrame(found, schema=_COLUMNS, orient="row").sort("rank", "call")
+
+
+def _split(events: RankEvents, rows: np.ndarray, waiting_s: np.ndarray) -> tuple[float | None, ...]:
+    """Columns of `waits` from `count` on, of some calls of a rank."""
+    time_s = events.end_s[rows] - events.begin_s[rows]
+    known = (len(rows), float(time_s.sum()), float(waiting_s.sum()))
+    if events.core_waits is None:
+        return (*known, *[None] * 6)
+    interval = events.core_waits.interval[rows]
+    bounds = list(events.core_waits.inside(interval, time_s))
+    for part_s in (waiting_s, time_s - waiting_s):
+        least, most = events.core_waits.inside(interval, part_s)
+        bounds += [max(float(part_s.sum()) - most, 0.0), float(part_s.sum()) - least]
+    return (*known, *bounds)
 
 
 def _late_senders(ranks: list[RankEvents], messages: Messages, waited: list, concerned: list) -> None:

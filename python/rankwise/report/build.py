@@ -14,6 +14,7 @@ from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, mess
 from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.collectives import collectives
+from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.layouts import Placed, recorded_placement
 from rankwise.report.matrix import comm_matrix
@@ -37,20 +38,21 @@ def build(
     time_s = float(ranks["time_s"].sum())
     columns = message_columns(recording.messages)
     ran = recorded_placement(recording)
+    parts = core_parts(recording)
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
         recording=str(recording.path),
         program=_program(recording),
-        summary=_summary(recording, time_s),
+        summary=_summary(recording, time_s, parts),
         gaps=gaps(recording),
-        ranks=_ranks(recording),
+        ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         collectives=collectives(recording, time_s),
         waiting=waiting(recording),
         matrix=comm_matrix(columns, recording.world_size),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
-        notes=notes(recording),
+        notes=notes(recording, _part_share(parts, "wait_s", time_s)),
     )
 
 
@@ -84,13 +86,17 @@ def _program(recording: Recording) -> data.Program:
     )
 
 
-def _summary(recording: Recording, time_s: float) -> data.Summary:
+def _summary(recording: Recording, time_s: float, parts: list[CoreParts]) -> data.Summary:
     messages = recording.messages
     inside = messages.filter(pl.col("collective"))
     per_rank = recording.calls.group_by("rank").agg(pl.col("count").sum()).join(recording.ranks, on="rank")
     rates = per_rank.filter(pl.col("time_s") > 0).select(pl.col("count") / pl.col("time_s"))
     return data.Summary(
         mpi_share=_share(_total(recording.ranks["mpi_s"]), time_s),
+        runqueue_wait_share=_part_share(parts, "wait_s", time_s),
+        mpi_on_core_share=_part_share(parts, "mpi_s", time_s),
+        compute_on_core_share=_part_share(parts, "compute_s", time_s),
+        unattributed_share=_part_share(parts, "unattributed_s", time_s),
         mpi_calls=int(recording.calls["count"].sum()),
         messages=int(messages["messages"].sum()),
         bytes=int(messages["bytes"].sum()),
@@ -102,7 +108,7 @@ def _summary(recording: Recording, time_s: float) -> data.Summary:
     )
 
 
-def _ranks(recording: Recording) -> data.Ranks:
+def _ranks(recording: Recording, parts: list[CoreParts]) -> data.Ranks:
     ranks = recording.ranks
     hosts = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
     return data.Ranks(
@@ -111,9 +117,17 @@ def _ranks(recording: Recording) -> data.Ranks:
         time_s=ranks["time_s"].to_list(),
         mpi_s=ranks["mpi_s"].to_list(),
         compute_s=ranks["compute_s"].to_list(),
-        runqueue_wait_s=ranks["runqueue_wait_s"].to_list(),
+        runqueue_wait_s=[part.wait_s for part in parts],
+        mpi_on_core_s=[part.mpi_s for part in parts],
+        compute_on_core_s=[part.compute_s for part in parts],
+        unattributed_s=[part.unattributed_s for part in parts],
         partial=ranks["partial"].to_list(),
     )
+
+
+def _part_share(parts: list[CoreParts], name: str, time_s: float) -> float | None:
+    known = [getattr(part, name) for part in parts]
+    return None if None in known else _share(sum(known), time_s)
 
 
 def _total(column: pl.Series) -> float | None:

@@ -43,7 +43,11 @@ class Summary(msgspec.Struct, frozen=True):
     """The numbers of the first line.
 
     Attributes:
-        mpi_share: Share of the ranks' time inside MPI.
+        mpi_share: Share of the ranks' time inside MPI, waiting for a core there included.
+        runqueue_wait_share: Share that they waited for a core; `null` if it was not sampled in all of them.
+        mpi_on_core_share: Share that they were inside MPI on a core, at least; `null` likewise or without times.
+        compute_on_core_share: Share that they were outside of MPI on a core, at least; `null` likewise.
+        unattributed_share: Share on a core that may have been inside MPI or outside; with it, the three make 1.
         mpi_calls: MPI calls of all ranks.
         messages: Messages, those inside collectives and to self included.
         bytes: Their bytes.
@@ -55,6 +59,10 @@ class Summary(msgspec.Struct, frozen=True):
     """
 
     mpi_share: float | None
+    runqueue_wait_share: float | None
+    mpi_on_core_share: float | None
+    compute_on_core_share: float | None
+    unattributed_share: float | None
     mpi_calls: int
     messages: int
     bytes: int
@@ -89,7 +97,12 @@ class Ranks(msgspec.Struct, frozen=True):
         time_s: From MPI_Init to MPI_Finalize.
         mpi_s: Inside MPI; `null` if calls were only counted.
         compute_s: The rest; `null` likewise.
-        runqueue_wait_s: Of the time, waited for a core; `null` if it was not sampled.
+        runqueue_wait_s: Of the time, waited for a core, inside MPI or outside; `null` if it was not sampled.
+        mpi_on_core_s: Inside MPI on a core, at least: all of the waiting for a core may have been there. `null` if
+            either is not known.
+        compute_on_core_s: Outside of MPI on a core, at least; `null` likewise.
+        unattributed_s: On a core, inside MPI or outside: not known which. These three and `runqueue_wait_s`
+            are `time_s`.
         partial: Whether the rank's recording is not complete.
     """
 
@@ -99,6 +112,9 @@ class Ranks(msgspec.Struct, frozen=True):
     mpi_s: list[float | None]
     compute_s: list[float | None]
     runqueue_wait_s: list[float | None]
+    mpi_on_core_s: list[float | None]
+    compute_on_core_s: list[float | None]
+    unattributed_s: list[float | None]
     partial: list[bool]
 
 
@@ -154,6 +170,18 @@ class Collective(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Bounds(msgspec.Struct, frozen=True):
+    """A time that is known within bounds.
+
+    Attributes:
+        least_s: The least it may be.
+        most_s: The most it may be.
+    """
+
+    least_s: float
+    most_s: float
+
+
 class WaitingCall(msgspec.Struct, frozen=True):
     """Calls of one MPI function that need something of others.
 
@@ -161,17 +189,43 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
     Attributes:
         call: Its name.
+        count: Calls of all ranks.
         time_s: Time of all ranks inside it.
-        waiting_s: Of this, until the last thing that the call needed had begun; the rest is transfer.
-        most_s: The waiting of the rank that waited most.
+        waiting_s: Of this, until the last thing that the call needed had begun; the rest is transfer. Waiting for
+            a core is in both.
+        core: Of the time, waiting for a core, which is known between samples (of 10 ms) and not by call; `null` if
+            it was not sampled.
+        waiting: What `waiting_s` is without it; `null` likewise.
+        transfer: What the transfer is without it; `null` likewise.
+        most_s: The waiting (`waiting_s`) of the rank that waited most.
         most_rank: That rank.
     """
 
     call: str
+    count: int
     time_s: float
     waiting_s: float
+    core: Bounds | None
+    waiting: Bounds | None
+    transfer: Bounds | None
     most_s: float
     most_rank: int
+
+
+class UnsplitCall(msgspec.Struct, frozen=True):
+    """Calls of one MPI function that are too short for what is known of the clocks.
+
+    Attributes:
+        call: Its name.
+        count: Calls of all ranks.
+        time_s: Time of all ranks inside it.
+        clocks_s: How far the clocks may be apart: more than half of the mean call.
+    """
+
+    call: str
+    count: int
+    time_s: float
+    clocks_s: float
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -195,11 +249,13 @@ class Waiting(msgspec.Struct, frozen=True):
 
     Attributes:
         calls: By MPI function, the longest first; empty if it could not be told.
+        unsplit: Functions whose waiting is not told apart, the longest first.
         clocks: By host.
         why_not: Why it could not be told, and what to do; `null` if it could.
     """
 
     calls: list[WaitingCall]
+    unsplit: list[UnsplitCall]
     clocks: list[Clock]
     why_not: str | None
 

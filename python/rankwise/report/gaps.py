@@ -16,8 +16,13 @@ def gaps(recording: Recording) -> list[Gap]:
     ]
 
 
-def notes(recording: Recording) -> list[str]:
-    """What a reader of the numbers should know, in sentences."""
+def notes(recording: Recording, waited_share: float | None) -> list[str]:
+    """What a reader of the numbers should know, in sentences.
+
+    Args:
+        recording: The run.
+        waited_share: Of the ranks' time, waiting for a core; `None` if it is not known.
+    """
     found = []
     bindings = recording.context["bindings"]
     unbound = [entry["rank"] for entry in bindings if entry["bound"] is False]
@@ -29,12 +34,16 @@ def notes(recording: Recording) -> list[str]:
         host["host"]: len(host["topology"]["pus"]) for host in recording.context["hosts"] if host["topology"]
     }
     crowded = [host for host, count in per_host.items() if count > cores.get(host, count)]
-    if crowded:
-        host = crowded[0]
+    host = crowded[0] if crowded else None
+    ranks_on = f"{per_host[host]} ranks on the {cores[host]} cores of {host}" if host else ""
+    if waited_share is not None and waited_share >= 0.005:
         found.append(
-            f"There were more ranks than cores ({per_host[host]} on the {cores[host]} of {host}): "
-            "times include waiting for a core."
+            f"The ranks waited for a core for {waited_share * 100:.0f} % of their time"
+            f"{f' ({ranks_on})' if host else ''}. That is known of each rank and not of each call: times of functions "
+            "and of collectives include it."
         )
+    elif host:
+        found.append(f"There were more ranks than cores ({ranks_on}): times may include waiting for a core.")
     threads = int(recording.table("ranks")["threads"].max() or 1)
     if threads > 1 and recording.context["recorder"]["timed"]:
         found.append(

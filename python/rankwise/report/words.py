@@ -8,7 +8,14 @@ from datetime import datetime, timezone
 
 from rankwise.placement.distribution import MessageDistribution, SizeRange
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report.data import Collective, PlacedDistribution, ReportData, Waiting
+from rankwise.report.data import (
+    Collective,
+    PlacedDistribution,
+    ReportData,
+    UnsplitCall,
+    Waiting,
+    WaitingCall,
+)
 
 
 def percent(share: float | None) -> str:
@@ -20,10 +27,39 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.1f} %"
 
 
+def bounds_text(least: float, most: float) -> str:
+    """`37.2 %`, `1-11 %` for a share that is known within bounds only."""
+    if round(least, 3) == round(most, 3):
+        return percent(least)
+    low, high = f"{least * 100:.0f}", f"{most * 100:.0f}"
+    return f"{low} %" if low == high else f"{low}-{high} %"
+
+
+def waited_for_cores(report: ReportData) -> bool:
+    """Whether waiting for a core is at least the one percent that a headline would round to."""
+    share = report.summary.runqueue_wait_share
+    return share is not None and share >= 0.005
+
+
+def mpi_on_core(report: ReportData) -> str:
+    """Share of the ranks' time inside MPI without waiting for a core: `9-11 %`."""
+    summary = report.summary
+    if summary.mpi_on_core_share is None:
+        return "-"
+    low = f"{summary.mpi_on_core_share * 100:.0f}"
+    high = f"{(summary.mpi_on_core_share + summary.unattributed_share) * 100:.0f}"
+    return f"{low} %" if low == high else f"{low}-{high} %"
+
+
 def headline(report: ReportData) -> str:
-    """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`."""
-    program, share = report.program, report.summary.mpi_share
-    inside = "" if share is None else f"; {share * 100:.0f} % of it in MPI"
+    """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`; `...; 89 % of it waiting for a core, 9-11 % in MPI`."""
+    program, summary = report.program, report.summary
+    inside = ""
+    if waited_for_cores(report):
+        inside = f"; {summary.runqueue_wait_share * 100:.0f} % of it waiting for a core"
+        inside += "" if summary.mpi_on_core_share is None else f", {mpi_on_core(report)} in MPI"
+    elif summary.mpi_share is not None:
+        inside = f"; {summary.mpi_share * 100:.0f} % of it in MPI"
     return (
         f"{program.name} on {counted(program.world_size, 'rank')}, {seconds_text(program.elapsed_s)}{inside}"
     )
@@ -82,6 +118,32 @@ def clocks_text(waiting: Waiting) -> str:
         bound = max(clock.bound_s for clock in waiting.clocks)
         text += f", those of {len(waiting.clocks)} hosts within {seconds_text(bound)} of the first one's"
     return text
+
+
+def cores_apart(waiting: Waiting) -> bool:
+    """Whether waiting for a core is at least one percent of the time of some function."""
+    return any(call.core and call.core.most_s >= 0.005 * call.time_s for call in waiting.calls)
+
+
+def waiting_shares(waiting: Waiting, call: WaitingCall) -> tuple[str, ...]:
+    """Shares of a call's time: waiting, transferring, and with `cores_apart` for a core, which is not in the others."""
+    apart = cores_apart(waiting)
+    if not call.time_s:
+        return ("-",) * (3 if apart else 2)
+    if not apart or call.core is None:
+        share = call.waiting_s / call.time_s
+        return percent(share), percent(1 - share), *(["-"] if apart else [])
+    parts = (call.waiting, call.transfer, call.core)
+    return tuple(bounds_text(part.least_s / call.time_s, part.most_s / call.time_s) for part in parts)
+
+
+def unsplit_text(call: UnsplitCall) -> str:
+    """Why a function's waiting is not told apart."""
+    mean_s = call.time_s / call.count
+    return (
+        f"not told apart: {call.call}, whose calls take {seconds_text(mean_s)} on average: "
+        f"the clocks are known to {seconds_text(call.clocks_s)}"
+    )
 
 
 def plural(count: int, noun: str) -> str:

@@ -8,7 +8,8 @@ from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, ORANGE, plain_figure, style_legend
+from rankwise.report.html.look import BLUE, GREY, ORANGE, SKY, plain_figure, style_legend
+from rankwise.report.words import waited_for_cores
 
 _MOST_BARS = 512
 
@@ -27,6 +28,14 @@ def chart(report: ReportData) -> figure | None:
 
     compute, mpi = means(ranks.compute_s), means(ranks.mpi_s)
     waits = means([np.nan if wait is None else wait for wait in ranks.runqueue_wait_s])
+    columns = {"outside MPI": compute, "inside MPI": mpi}
+    if waited_for_cores(report):
+        columns = {
+            "outside MPI": means(ranks.compute_on_core_s),
+            "inside MPI": means(ranks.mpi_on_core_s),
+            "inside or outside MPI": means(ranks.unattributed_s),
+            "waiting for a core": waits,
+        }
     total = np.maximum(compute + mpi, 1e-300)
     names = [
         str(ranks.rank[start])
@@ -39,9 +48,8 @@ def chart(report: ReportData) -> figure | None:
             "at": np.asarray(ranks.rank)[starts] + (per_bar - 1) / 2,
             "name": names,
             "host": [report.program.hosts[ranks.host[start]] for start in starts],
-            "compute": compute,
-            "mpi": mpi,
-            "share": mpi / total * 100,
+            **{f"part{at}": column for at, column in enumerate(columns.values())},
+            "inside": [f"{of:.3f} s ({share:.1%})" for of, share in zip(mpi, mpi / total, strict=True)],
             "wait": ["not sampled" if np.isnan(wait) else f"{wait:.3g} s" for wait in waits],
         }
     )
@@ -52,25 +60,18 @@ def chart(report: ReportData) -> figure | None:
         tools="xwheel_zoom,xpan,reset,save",
     )
     made.vbar_stack(
-        ["compute", "mpi"],
+        [f"part{at}" for at in range(len(columns))],
         x="at",
         width=0.84 * per_bar,
-        color=[BLUE, ORANGE],
+        color=[BLUE, ORANGE, SKY, GREY][: len(columns)],
         source=source,
-        legend_label=["outside MPI", "inside MPI"],
+        legend_label=list(columns),
         line_color=None,
     )
-    made.add_tools(
-        HoverTool(
-            tooltips=[
-                ("rank", "@name"),
-                ("host", "@host"),
-                ("outside MPI", "@compute{0.000} s"),
-                ("inside MPI", "@mpi{0.000} s (@share{0.0} %)"),
-                ("waited for a core", "@wait"),
-            ]
-        )
-    )
+    tips = [(name, f"@part{at}{{0.000}} s") for at, name in enumerate(columns)]
+    if columns.keys() == {"outside MPI", "inside MPI"}:
+        tips = [("outside MPI", "@part0{0.000} s"), ("inside MPI", "@inside"), ("waited for a core", "@wait")]
+    made.add_tools(HoverTool(tooltips=[("rank", "@name"), ("host", "@host"), *tips]))
     made.add_layout(made.legend[0], "above")
     made.y_range.start = 0
     made.xgrid.grid_line_color = None

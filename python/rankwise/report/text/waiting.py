@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import clocks_text, percent
+from rankwise.report.words import clocks_text, cores_apart, unsplit_text, waiting_shares
 
 _SHOWN = 6
 
@@ -17,7 +17,7 @@ _SHOWN = 6
 def view(report: ReportData) -> list[RenderableType]:
     """The functions with the most time in calls that can wait for others, and what the clocks are worth."""
     found = report.waiting
-    if found is None or (found.why_not is None and not found.calls):
+    if found is None or (found.why_not is None and not found.calls and not found.unsplit):
         return []
     heading = "Waiting and transferring"
     if found.why_not is not None:
@@ -27,11 +27,18 @@ def view(report: ReportData) -> list[RenderableType]:
         (
             f"  {call.call}",
             seconds_text(call.time_s / ranks),
-            percent(call.waiting_s / call.time_s if call.time_s else None),
-            percent(1 - call.waiting_s / call.time_s if call.time_s else None),
+            *waiting_shares(found, call),
             f"{seconds_text(call.most_s)} (rank {call.most_rank})",
         )
         for call in found.calls[:_SHOWN]
     ]
-    shown = table((heading, "time a rank", "waiting", "transferring", "waited most"), rows)
-    return [shown, Padding(f"{clocks_text(found)}", (0, 0, 0, 2))]
+    headings = [heading, "time a rank", "waiting", "transferring", "waited most"]
+    lines = [unsplit_text(call) for call in found.unsplit[:_SHOWN]] + [clocks_text(found)]
+    parts: list[RenderableType] = [title(heading)]
+    if cores_apart(found):
+        # One column more, and numbers with bounds: the title has no place beside them.
+        parts.append(table(("", "a rank", "waiting", "transfer", "for a core", "waited most"), rows, gap=1))
+        lines.append("waiting for a core is known between samples, not by call: shares lie within bounds")
+    elif rows:
+        parts = [table(headings, rows)]
+    return parts + [Padding(line, (0, 0, 0, 2)) for line in lines]
