@@ -57,6 +57,9 @@ class Mpi:
             "OMPI_MCA_mpi_yield_when_idle": "1",
             # It says at every window that it cannot be used here.
             "OMPI_MCA_osc": "^ucx",
+            # libfabric looks for networks for almost two seconds at each launch, and ranks of one host use none.
+            "OMPI_MCA_btl": "^ofi",
+            "OMPI_MCA_mtl": "^ofi",
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
             "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         }
