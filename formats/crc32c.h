@@ -10,17 +10,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
-#include <arm_acle.h>
-#define RW_CRC_BYTE(crc, byte) __crc32cb(crc, byte)
-#define RW_CRC_WORD(crc, word) __crc32cd(crc, word)
-#define RW_CRC_TARGET
-#define RW_CRC_AVAILABLE() 1
-#elif defined(__x86_64__)
-#define RW_CRC_BYTE(crc, byte) __builtin_ia32_crc32qi(crc, byte)
-#define RW_CRC_WORD(crc, word) ((uint32_t)__builtin_ia32_crc32di(crc, word))
-#define RW_CRC_TARGET __attribute__((target("sse4.2")))
+#if defined(__x86_64__)
+#define RW_CRC_BYTE(crc, byte) __asm__("crc32b %1, %0" : "+r"(crc) : "rm"(byte))
+#define RW_CRC_WORD(crc, word) __asm__("crc32q %1, %0" : "+r"(crc) : "rm"(word))
 #define RW_CRC_AVAILABLE() __builtin_cpu_supports("sse4.2")
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#define RW_CRC_BYTE(crc, byte) \
+    __asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(crc) : "r"((uint32_t)(byte)))
+#define RW_CRC_WORD(crc, word) __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(word))
+#define RW_CRC_AVAILABLE() (getauxval(AT_HWCAP) >> 7 & 1) /* HWCAP_CRC32 */
 #endif
 
 static inline uint32_t rw_crc32c_by_table(uint32_t crc, const unsigned char *at, size_t bytes) {
@@ -38,16 +37,17 @@ static inline uint32_t rw_crc32c_by_table(uint32_t crc, const unsigned char *at,
     return crc;
 }
 
-#if defined(RW_CRC_TARGET)
-RW_CRC_TARGET static inline uint32_t rw_crc32c_by_instruction(uint32_t crc, const unsigned char *at, size_t bytes) {
+#if defined(RW_CRC_WORD)
+static inline uint32_t rw_crc32c_by_instruction(uint32_t before, const unsigned char *at, size_t bytes) {
+    uint64_t crc = before;
     for (; bytes >= 8; at += 8, bytes -= 8) {
         uint64_t word;
         memcpy(&word, at, sizeof word);
-        crc = RW_CRC_WORD(crc, word);
+        RW_CRC_WORD(crc, word);
     }
     for (; bytes; at++, bytes--)
-        crc = RW_CRC_BYTE(crc, *at);
-    return crc;
+        RW_CRC_BYTE(crc, *at);
+    return (uint32_t)crc;
 }
 #endif
 
@@ -57,7 +57,7 @@ RW_CRC_TARGET static inline uint32_t rw_crc32c_by_instruction(uint32_t crc, cons
  */
 static inline uint32_t rw_crc32c(uint32_t before, const void *data, size_t bytes) {
     const unsigned char *const at = (const unsigned char *)data;
-#if defined(RW_CRC_TARGET)
+#if defined(RW_CRC_WORD)
     if (RW_CRC_AVAILABLE())
         return ~rw_crc32c_by_instruction(~before, at, bytes);
 #endif
