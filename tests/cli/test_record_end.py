@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The last lines of `rankwise record`."""
 
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from fake_launchers import fake_launcher
 
+from rankwise.cli import lab_run, run
 from rankwise.cli.record_end import contradiction, flaws, summary
+from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
 from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.record.library import What
 
 
 def context(**changes):
@@ -93,3 +98,35 @@ def test_nothing_is_said_of_an_mpi_that_is_what_the_user_said(asked, found):
 def test_an_mpi_that_is_not_what_the_user_said_is_named():
     said = contradiction(SimpleNamespace(flavour="mpich"), {"mpi": {"flavour": "openmpi"}})
     assert said == ["`--mpi mpich` did not count: the library of the ranks is Open MPI"]
+
+
+def test_a_verification_that_is_killed_is_a_line_and_no_lost_status():
+    # GIVEN a placed run that ended, where finding out where its ranks were takes more memory than there is
+    session = SimpleNamespace(
+        verify=lambda: os.kill(os.getpid(), signal.SIGKILL),
+        placement=SimpleNamespace(partial=()),
+        renumbered=False,
+        recording=None,
+    )
+    args = SimpleNamespace(placement="p.placement.json", quiet=0, reorder=False)
+    # WHEN it is to be told THEN this process lives, passes the status on, and says what it does not know
+    assert run._lines(session, SimpleNamespace(status=3), args) == [
+        "where the ranks ran could not be verified: memory was short"
+    ]
+
+
+def test_a_lab_that_went_down_and_a_failing_verification_are_lines():
+    def fails():
+        raise RankwiseError("lab `x` went down while `./app` ran in it")
+
+    result = SimpleNamespace(
+        verify=lambda: os.kill(os.getpid(), signal.SIGKILL),
+        counters=fails,
+        ended=SimpleNamespace(status=3),
+        prepared=SimpleNamespace(becomes=None),
+    )
+    args = SimpleNamespace(placement=None, allocation="blocked", quiet=0, output=None)
+    assert lab_run._lines(args, result, None, What()) == [
+        "where the ranks ran could not be verified: memory was short",
+        "what the interfaces carried is not known: lab `x` went down while `./app` ran in it",
+    ]

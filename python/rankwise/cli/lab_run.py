@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from rankwise.errors import RankwiseError
 from rankwise.whole_files import check_free, replacing
 
 if TYPE_CHECKING:
+    from rankwise.lab.counters import InterfaceCounters
     from rankwise.lab.run import LabRun, RunResult
     from rankwise.record.library import What
+    from rankwise.record.session import Session
 
 SCHEMA = "rankwise.lab-run/1"
 _NODES_SHOWN = 8
@@ -20,31 +23,46 @@ _NODES_SHOWN = 8
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
-    from rankwise.cli.record_end import say, tell
-    from rankwise.cli.verified import RENUMBERED, verified
+    from rankwise.cli.record_end import say
     from rankwise.lab import state
-    from rankwise.lab.recorded import run_recorded
-    from rankwise.lab.run import run as run_plainly
+    from rankwise.lab.recorded import begin
+    from rankwise.lab.run import running
     from rankwise.launchers.execute import pass_on
+    from rankwise.record.session import abandon
 
     what = _what(args)
     prepared = _prepare(args, state)
+    session, variables = None, None
     if args.record:
-        session, result = run_recorded(
-            prepared, Path(args.record), what, args.force, _options(args, prepared)
-        )
-        lines = _traffic(result) + tell(session, result.ended, args.quiet)
-    else:
-        result = run_plainly(prepared)
-        lines = _traffic(result)
-    if args.output:
-        _write(args.output, prepared, result, what)
-    where = args.placement or args.allocation
-    checked = verified(result.verification, where, result.ended, args.quiet)
-    if prepared.becomes is not None:
-        lines.insert(0, RENUMBERED)
-    say(lambda: checked + ([] if args.quiet else lines), most=None)
+        session, variables = begin(prepared, Path(args.record), what, args.force, _options(args, prepared))
+    with ExitStack() as stack:
+        try:
+            result = stack.enter_context(running(prepared, variables))
+        except RankwiseError:
+            if session is not None:
+                abandon(session)
+            raise
+        say(lambda: _lines(args, result, session, what), most=None)
     return pass_on(result.ended)
+
+
+def _lines(args: argparse.Namespace, result: RunResult, session: Session | None, what: What) -> list[str]:
+    """What there is to say, the most important first; what fails here is said, never raised."""
+    from rankwise.cli.record_end import tell, verified_apart
+    from rankwise.cli.verified import RENUMBERED, verified
+
+    where = args.placement or args.allocation
+    lines = verified_apart(lambda: verified(result.verify(), where, result.ended, args.quiet))
+    if result.prepared.becomes is not None and not args.quiet:
+        lines.append(RENUMBERED)
+    try:
+        counters = result.counters()
+        lines += [] if args.quiet else _traffic(counters)
+        if args.output:
+            _write(args.output, result, counters, what)
+    except (RankwiseError, OSError, MemoryError) as error:
+        lines.append(f"what the interfaces carried is not known: {' '.join(str(error).split())}")
+    return lines + (tell(session, result.ended, args.quiet) if session is not None else [])
 
 
 def _prepare(args: argparse.Namespace, state) -> LabRun:
@@ -90,14 +108,14 @@ def _options(args: argparse.Namespace, prepared: LabRun) -> list[str]:
     return ["-n", str(prepared.placement.ranks), *where, *(["--mpi", args.mpi] if args.mpi else [])]
 
 
-def _traffic(result: RunResult) -> list[str]:
+def _traffic(counters: list[InterfaceCounters]) -> list[str]:
     from rankwise.quantities import bytes_text, count_text
 
-    shown = result.counters
+    shown = counters
     lines = []
     if len(shown) > _NODES_SHOWN:
         shown = sorted(shown, key=lambda each: -each.tx_bytes - each.rx_bytes)[:_NODES_SHOWN]
-        lines = [f"the busiest {_NODES_SHOWN} of {len(result.counters)} nodes:"]
+        lines = [f"the busiest {_NODES_SHOWN} of {len(counters)} nodes:"]
     for each in shown:
         sent = f"sent {bytes_text(each.tx_bytes)} ({count_text(each.tx_packets)} packets)"
         received = f"received {bytes_text(each.rx_bytes)} ({count_text(each.rx_packets)})"
@@ -105,13 +123,14 @@ def _traffic(result: RunResult) -> list[str]:
     return lines
 
 
-def _write(path: str, prepared: LabRun, result: RunResult, what: What) -> None:
+def _write(path: str, result: RunResult, counters: list[InterfaceCounters], what: What) -> None:
     import msgspec
 
     from rankwise.cli.record_end import say
     from rankwise.placement.file import to_dict
 
-    ended, launcher = result.ended, prepared.launcher
+    ended, prepared = result.ended, result.prepared
+    launcher = prepared.launcher
     document = {
         "schema": SCHEMA,
         "lab": msgspec.to_builtins(prepared.lab),
@@ -121,7 +140,7 @@ def _write(path: str, prepared: LabRun, result: RunResult, what: What) -> None:
         "start_s": ended.start_s,
         "end_s": ended.end_s,
         "placement": to_dict(prepared.placement),
-        "interfaces": msgspec.to_builtins(result.counters),
+        "interfaces": msgspec.to_builtins(counters),
     }
     try:
         with replacing(Path(path)) as scratch:

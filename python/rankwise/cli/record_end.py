@@ -38,6 +38,14 @@ def say(lines: Callable[[], list[str]], most: int | None = MOST_LINES) -> None:
             )
 
 
+def verified_apart(work: Callable[[], list[str]]) -> list[str]:
+    """Lines of where the ranks ran, found out in a child; why there are none, if that fails."""
+    try:
+        return do_apart(work)
+    except Exception as error:
+        return [f"where the ranks ran could not be verified: {_reason(error)}"]
+
+
 def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
     """Finish the recording, collect it, and say what there is; whatever fails here is said, never raised."""
     try:

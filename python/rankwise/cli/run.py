@@ -89,13 +89,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
-    from rankwise.cli.record_end import tell
+    from rankwise.cli.record_end import tell, verified_apart
     from rankwise.cli.verified import RENUMBERED, verified
 
-    try:
-        lines = verified(session.verify(), args.placement, ended, args.quiet, session.renumbered)
-    except Exception as error:
-        lines = [f"where the ranks ran could not be verified: {' '.join(str(error).split())}"]
+    lines = verified_apart(
+        lambda: verified(session.verify(), args.placement, ended, args.quiet, session.renumbered)
+    )
     if session.placement.partial and not args.quiet:
         lines.append(f"`{args.placement}` was searched for a part of a run: {session.placement.partial[0]}")
     if session.renumbered and not args.reorder and not args.quiet:

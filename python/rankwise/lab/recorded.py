@@ -12,35 +12,12 @@ import msgspec
 
 import rankwise
 from rankwise.errors import RankwiseError
-from rankwise.lab.run import LabRun, RunResult, run
+from rankwise.lab.run import LabRun
 from rankwise.launchers.line import Launch, LaunchLine, Segment
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound
-from rankwise.record.session import Session, abandon, write_first
-
-
-def run_recorded(
-    prepared: LabRun, path: Path, what: library.What, force: bool, options: Sequence[str] = ()
-) -> tuple[Session, RunResult]:
-    """Run with the recorder in each rank; the recording says where in the lab each rank was.
-
-    Args:
-        prepared: What to run.
-        path: The recording's directory.
-        what: What is kept.
-        force: Replace a recording that is there.
-        options: Those of `rankwise lab run`, to be kept with the program's own words.
-
-    Returns:
-        The recording, to be finished with `rankwise.record.session.finish`, and how the run ended.
-    """
-    session, variables = begin(prepared, path, what, force, options)
-    try:
-        return session, run(prepared, variables)
-    except RankwiseError:
-        abandon(session)
-        raise
+from rankwise.record.session import Session, write_first
 
 
 def begin(
@@ -48,7 +25,12 @@ def begin(
 ) -> tuple[Session, dict[str, str]]:
     """Make the recording's directory; returns the session and the variables that make ranks record into it.
 
-    Arguments are those of `run_recorded`.
+    Args:
+        prepared: What to run.
+        path: The recording's directory.
+        what: What is kept.
+        force: Replace a recording that is there.
+        options: Those of `rankwise lab run`, to be kept with the program's own words.
     """
     launcher, mpi, lab = prepared.launcher, prepared.mpi, prepared.lab
     segment = Segment((), prepared.words[0], tuple(prepared.words[1:]), prepared.placement.ranks)

@@ -25,7 +25,7 @@ from rankwise.lab.launch import (
     library_environment,
     preloaded,
 )
-from rankwise.lab.state import Lab, is_alive, option_of
+from rankwise.lab.state import Lab, is_alive
 from rankwise.launchers import check_placement, emit_placement, parse
 from rankwise.launchers.detect import MpiOfProgram, find_program, mpi_of
 from rankwise.launchers.execute import Ended, execute
@@ -85,11 +85,35 @@ class LabRun:
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended, what its nodes' interfaces counted meanwhile, and where its ranks were."""
+    """How a run ended; what else there is to know of it is found out when it is asked for.
+
+    Attributes:
+        ended: How.
+        prepared: What was run.
+        before: Counters of the nodes' interfaces when it started.
+        said: Where the ranks said where they are.
+    """
 
     ended: Ended
-    counters: list[InterfaceCounters]
-    verification: Verification
+    prepared: LabRun
+    before: list[InterfaceCounters]
+    said: Path
+
+    def counters(self) -> list[InterfaceCounters]:
+        """What the nodes' interfaces counted since it started.
+
+        Raises:
+            RankwiseError: The lab is no longer up.
+        """
+        lab = self.prepared.lab
+        if not is_alive(lab.directory):
+            raise RankwiseError(f"lab `{lab.name}` went down while `{self.prepared.words[0]}` ran in it")
+        return difference(self.before, read_counters(lab))
+
+    def verify(self) -> Verification:
+        """Where the ranks were, beside where they should have been."""
+        seats = [Bound(seat["host"], frozenset(seat["host_pus"])) for seat in _seats(self.prepared)]
+        return compare(seats, read(self.said))
 
 
 def place(lab: Lab, ranks: int | None, allocation: str) -> Placement:
@@ -178,25 +202,20 @@ def launching(prepared: LabRun, environment: Mapping[str, str] | None = None) ->
         yield _launch(prepared, directory, dict(environment or {}))
 
 
-def run(prepared: LabRun, environment: Mapping[str, str] | None = None) -> RunResult:
-    """Run to the end with this process's streams; the arguments are those of `launching`."""
-    lab = prepared.lab
-    with _scratch(lab) as directory:
+@contextmanager
+def running(prepared: LabRun, environment: Mapping[str, str] | None = None) -> Iterator[RunResult]:
+    """Run to the end with this process's streams; the arguments are those of `launching`.
+
+    What the ranks said is there inside the `with`.
+    """
+    with _scratch(prepared.lab) as directory:
         said = directory / "said"
         said.mkdir()
         telling, given = variables(said), dict(environment or {})
         preload = _preload(given.get("LD_PRELOAD"), telling["LD_PRELOAD"])
         launch = _launch(prepared, directory, telling | given | preload)
-        before = read_counters(lab)
-        ended = execute(launch)
-        if not is_alive(lab.directory):
-            raise RankwiseError(
-                f"lab `{lab.name}` went down while `{prepared.words[0]}` ran in it",
-                hint=f"`rankwise lab up{option_of(lab.name)}` brings one up again",
-            )
-        seats = [Bound(seat["host"], frozenset(seat["host_pus"])) for seat in _seats(prepared)]
-        verification = compare(seats, read(said))
-    return RunResult(ended, difference(before, read_counters(lab)), verification)
+        before = read_counters(prepared.lab)
+        yield RunResult(execute(launch), prepared, before, said)
 
 
 @contextmanager
