@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The last lines of `rankwise record`."""
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 from fake_launchers import fake_launcher
 
 from rankwise.cli import lab_run, run
-from rankwise.cli.record_end import contradiction, flaws, summary
+from rankwise.cli.record_end import contradiction, flaws, say_untied, summary, tell
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
+from rankwise.launchers.execute import execute
+from rankwise.launchers.line import Launch
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.record.library import What
 
@@ -130,3 +133,24 @@ def test_a_lab_that_went_down_and_a_failing_verification_are_lines():
         "where the ranks ran could not be verified: memory was short",
         "what the interfaces carried is not known: lab `x` went down while `./app` ran in it",
     ]
+
+
+def test_a_program_that_outlives_us_is_started_and_that_is_said(monkeypatch, capfd):
+    # GIVEN no memory for a copy of this process
+    def refuses():
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(os, "fork", refuses)
+    # WHEN a program is started THEN it runs, and what is not as ever is said
+    ended = execute(Launch(["sh", "-c", "exit 3"]), say_untied)
+    assert ended.status == 3
+    assert "will not end if `rankwise` is killed" in capfd.readouterr().err
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankwise.record.session.finish", lambda *_: True)
+    monkeypatch.setattr("rankwise.cli.record_end.do_apart", lambda work: ["wrote x.rw: 2 ranks"])
+    for locked in (False, True):
+        manifest = SimpleNamespace(locked=locked)
+        said = tell(SimpleNamespace(path=tmp_path, claim=None, manifest=manifest), None, quiet=0)
+        assert ("its file system has no locks" in said[0]) != locked

@@ -23,7 +23,7 @@ _NODES_SHOWN = 8
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
-    from rankwise.cli.record_end import say
+    from rankwise.cli.record_end import say, say_untied
     from rankwise.lab import state
     from rankwise.lab.recorded import begin
     from rankwise.lab.run import running
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         session, variables = begin(prepared, Path(args.record), what, args.force, _options(args, prepared))
     with ExitStack() as stack:
         try:
-            result = stack.enter_context(running(prepared, variables))
+            result = stack.enter_context(running(prepared, variables, say_untied))
         except RankwiseError:
             if session is not None:
                 abandon(session)

@@ -68,7 +68,7 @@ def add_keep_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record; returns the program's own exit status."""
-    from rankwise.cli.record_end import say, tell
+    from rankwise.cli.record_end import say, say_untied, tell
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
     recording = session.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
     try:
-        ended = execute(recording.launch)
+        ended = execute(recording.launch, say_untied)
     except RankwiseError:
         session.abandon(recording)
         raise

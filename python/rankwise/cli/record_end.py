@@ -38,6 +38,11 @@ def say(lines: Callable[[], list[str]], most: int | None = MOST_LINES) -> None:
             )
 
 
+def say_untied() -> None:
+    """That the program goes on if this process is killed."""
+    say(lambda: ["memory is short: the program will not end if `rankwise` is killed"])
+
+
 def verified_apart(work: Callable[[], list[str]]) -> list[str]:
     """Lines of where the ranks ran, found out in a child; why there are none, if that fails."""
     try:
@@ -59,6 +64,8 @@ def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
     except Exception as error:
         lines = [f"wrote {session.path}, not collected yet: {_reason(error)}; the next command collects it"]
     lines = lines[: MOST_LINES - 1]
+    if lines and not session.manifest.locked:
+        lines[0] += "; its file system has no locks: see that nothing else records there"
     kept = session.claim and session.claim.kept
     if kept:
         lines[1:] = [

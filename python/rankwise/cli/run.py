@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
-    from rankwise.cli.record_end import say
+    from rankwise.cli.record_end import say, say_untied
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session as recorder
     from rankwise.record.library import What
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     )
     try:
         try:
-            ended = execute(session.launch)
+            ended = execute(session.launch, say_untied)
         except RankwiseError:
             if session.recording is not None:
                 recorder.abandon(session.recording)

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -203,8 +203,10 @@ def launching(prepared: LabRun, environment: Mapping[str, str] | None = None) ->
 
 
 @contextmanager
-def running(prepared: LabRun, environment: Mapping[str, str] | None = None) -> Iterator[RunResult]:
-    """Run to the end with this process's streams; the arguments are those of `launching`.
+def running(
+    prepared: LabRun, environment: Mapping[str, str] | None = None, untied: Callable[[], None] | None = None
+) -> Iterator[RunResult]:
+    """Run to the end with this process's streams; the arguments are those of `launching` and `execute`.
 
     What the ranks said is there inside the `with`.
     """
@@ -215,7 +217,7 @@ def running(prepared: LabRun, environment: Mapping[str, str] | None = None) -> I
         preload = _preload(given.get("LD_PRELOAD"), telling["LD_PRELOAD"])
         launch = _launch(prepared, directory, telling | given | preload)
         before = read_counters(prepared.lab)
-        yield RunResult(execute(launch), prepared, before, said)
+        yield RunResult(execute(launch, untied), prepared, before, said)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankwise.errors import RankwiseError
@@ -38,11 +39,15 @@ class Ended:
     end_s: float
 
 
-def execute(launch: Launch) -> Ended:
+def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
     """Run a launch with the caller's stdin, stdout and stderr, and pass on the signals that come meanwhile.
 
     When this process is killed, the launcher is told to end. Once it has ended, its status is all that counts: of the
     signals that would end us only SIGQUIT still does, until `pass_on`.
+
+    Args:
+        launch: What to run.
+        untied: Called if it goes on when this process is killed, as memory is short.
 
     Raises:
         RankwiseError: It could not be started: not found (status 127), or not executable (126).
@@ -54,7 +59,7 @@ def execute(launch: Launch) -> Ended:
     after = before
     try:
         start_s = time.time()
-        pid = _spawn(launch, before)
+        pid = _spawn(launch, before, untied)
         status, number, interrupted = _wait(pid, watched)
         after = before | LATE
         with contextlib.suppress(OSError):
@@ -64,9 +69,9 @@ def execute(launch: Launch) -> Ended:
     return Ended(status, number, interrupted, start_s, time.time())
 
 
-def _spawn(launch: Launch, mask: set[signal.Signals]) -> int:
+def _spawn(launch: Launch, mask: set[signal.Signals], untied: Callable[[], None] | None) -> int:
     try:
-        return start(launch.words, launch.environment_of_first(os.environ), mask)
+        return start(launch.words, launch.environment_of_first(os.environ), mask, untied)
     except OSError as error:
         hint = "check that it is a program for this machine; a script needs a first line such as `#!/bin/sh`"
         message = f"`{launch.words[0]}` cannot be started: {os.strerror(error.errno or 0).lower()}"

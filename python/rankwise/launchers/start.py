@@ -28,8 +28,19 @@ def ending_with_us(number: int = signal.SIGTERM) -> Callable[[], None]:
     return ask
 
 
-def start(words: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals]) -> int:
+def start(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    mask: set[signal.Signals],
+    untied: Callable[[], None] | None = None,
+) -> int:
     """Start a program found by PATH, with this signal mask and the default actions; returns its process number.
+
+    Args:
+        words: The program and its arguments.
+        environment: Its environment.
+        mask: Its signal mask.
+        untied: Called if it outlives us when we are killed, as there is no memory for a copy of this process.
 
     Raises:
         OSError: It cannot be started.
@@ -38,12 +49,13 @@ def start(words: Sequence[str], environment: Mapping[str, str], mask: set[signal
     said, saying = os.pipe()
     try:
         pid = os.fork()
-    except (
-        OSError
-    ):  # memory is short: without a copy of this process it starts still, but outlives us if we are killed
+    except OSError:
         os.close(said)
         os.close(saying)
-        return os.posix_spawnp(words[0], words, environment, setsigmask=mask, setsigdef=_DEFAULTS)
+        pid = os.posix_spawnp(words[0], words, environment, setsigmask=mask, setsigdef=_DEFAULTS)
+        if untied is not None:
+            untied()
+        return pid
     if pid == 0:
         _become(words, environment, mask, ask, saying)
     os.close(saying)

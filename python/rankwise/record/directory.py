@@ -98,7 +98,8 @@ def create(path: Path, replace: bool, run: str) -> Claim:
         lock = _claim(path, run)
     except OSError as error:
         raise _cannot(path, error) from error
-    return Claim(lock, old and _remove_unused(old, path))
+    # Without locks nobody knows whether ranks still write to the old one.
+    return Claim(lock, old if lock is None else old and _remove_unused(old, path))
 
 
 def in_use(path: Path) -> Use | None:
