@@ -15,10 +15,12 @@ from rankwise.placement.simple import allocate
 from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.build import build
+from rankwise.report.html import render as render_html
 from rankwise.report.layouts import Asked, asked_placements
 from rankwise.report.matrix import coarser, comm_matrix
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
+from rankwise.report.words import place_text
 
 
 def report_of(path, **asked):
@@ -223,3 +225,40 @@ def test_the_widest_distribution_is_not_cut():
         "1 of 4 ranks had several cores",
     ):
         assert words in text
+
+
+def test_call_sites_are_shown_the_longest_first(tmp_path):
+    # GIVEN two ranks that sent from a place in a program, and once from code that belongs to no file
+    made = []
+    for me in range(2):
+        rank = Rank(me, 2, modules=["/nowhere/app"])
+        rank.sites = [(0, "MPI_Send", 0x40, 3, 300_000_000), (0xFFFFFFFF, "MPI_Send", 0x7F00, 1, 50)]
+        made.append(rank)
+    report = report_of(write_recording(tmp_path / "sites.rw", made))
+    # THEN both places are there with what all ranks spent
+    first, second = report.call_sites
+    assert (first.call, first.module, first.offset, first.count) == ("MPI_Send", "/nowhere/app", 0x40, 6)
+    assert (first.time_s, first.share) == pytest.approx((0.6, 0.3))
+    assert (second.module, second.count) == (None, 2)
+    assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report).split())
+    assert "<code>/nowhere/app +0x40</code>" in render_html(report)
+
+
+def test_a_place_is_named_by_function_file_and_line():
+    known = data.CallSite("MPI_Send", "/a/app", 64, "exchange", "/src/halo.c", 42, 1, None, None)
+    assert place_text(known) == "exchange, /src/halo.c:42"
+    assert place_text(known, short=True) == "exchange, halo.c:42"
+
+
+def test_a_recording_without_call_sites_says_nothing_of_them(record):
+    report = report_of(record())
+    assert report.call_sites == []
+    assert "Call sites" not in render(report) and "Call sites" not in render_html(report)
+
+
+def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at) for at in range(1, 31)]
+    report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
+    assert "22 more are in the HTML report and in `rankwise report --json`" in render(report)
+    assert render_html(report).count("<code>/nowhere/app +") == 30

@@ -6,12 +6,16 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
+from bokeh.models import ColorBar
+from bokeh.palettes import Viridis256
 
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
-from rankwise.report.html import render
+from rankwise.report.html import matrix, render
+from rankwise.report.html.distribution import charts
 from rankwise.report.layouts import Asked, asked_placements
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
@@ -111,3 +115,26 @@ def test_a_browser_draws_it_without_complaint(report, tmp_path):
     canvases, _, problems = result.partition(" ")
     assert json.loads(problems) == []
     assert int(canvases) >= 6
+
+
+def test_equal_values_have_one_colour_and_one_tick(record):
+    # GIVEN a matrix whose cells all have the same bytes
+    report = build(Recording.open(record()))
+    equal = msgspec.structs.replace(report.matrix, bytes=[4096] * len(report.matrix.bytes))
+    # WHEN it is drawn
+    (bar,) = matrix.chart(msgspec.structs.replace(report, matrix=equal)).select(ColorBar)
+    # THEN the value has the colour of the most, and the scale has this value only
+    assert list(bar.color_mapper.palette) == [Viridis256[-1]] and bar.ticker.ticks == [4096]
+    assert bar.color_mapper.low < 4096 <= bar.color_mapper.high
+    # AND values that differ have a scale
+    (bar,) = matrix.chart(report).select(ColorBar)
+    assert len(bar.color_mapper.palette) > 1
+
+
+def test_legends_and_pairs_of_charts_wrap_on_narrow_pages(report):
+    page = Page(render(report))
+    classes = [attributes.get("class") for _, attributes in page.elements]
+    assert classes.count("pair") == len(report.distributions)
+    assert classes.count("legend") == len(report.distributions) + 1
+    # No chart has a legend of its own, which could not wrap.
+    assert all(not chart.legend for placed in report.distributions for chart in charts(placed).values())

@@ -13,6 +13,7 @@ import rankwise
 from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, message_distribution
 from rankwise.recording import Recording
 from rankwise.report import data
+from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
 from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
@@ -48,6 +49,7 @@ def build(
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
+        call_sites=call_sites(recording, time_s),
         collectives=collectives(recording, time_s),
         waiting=waiting(recording),
         matrix=comm_matrix(columns, recording.world_size),

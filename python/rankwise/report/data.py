@@ -170,6 +170,32 @@ class Collective(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class CallSite(msgspec.Struct, frozen=True):
+    """Calls of one MPI function that came from one place in the program.
+
+    Attributes:
+        call: The MPI function.
+        module: Path of the file that the place is in; `null` for code that belongs to none.
+        offset: In that file, of the instruction behind the call; an address where `module` is `null`.
+        function: Of the program; `null` if its files do not say it.
+        file: Source file; `null` likewise.
+        line: Its line; `null` likewise.
+        count: Calls of all ranks.
+        time_s: Time of all ranks inside them; `null` if calls were only counted.
+        share: Of the time of all ranks; `null` likewise.
+    """
+
+    call: str
+    module: str | None
+    offset: int
+    function: str | None
+    file: str | None
+    line: int | None
+    count: int
+    time_s: float | None
+    share: float | None
+
+
 class Bounds(msgspec.Struct, frozen=True):
     """A time that is known within bounds.
 
@@ -310,6 +336,7 @@ class ReportData(msgspec.Struct, frozen=True):
         gaps: What is not in the recording, and why.
         ranks: Time by rank.
         calls: Time by MPI function, the longest first; MPI_Init and its like behind them.
+        call_sites: Calls by the place they came from, the longest first; empty without `--callsites`.
         collectives: Collective operations by algorithm, the longest first.
         waiting: Waiting and transferring; `null` without a trace.
         matrix: Messages by source and destination.
@@ -325,6 +352,7 @@ class ReportData(msgspec.Struct, frozen=True):
     gaps: list[Gap]
     ranks: Ranks
     calls: list[Call]
+    call_sites: list[CallSite]
     collectives: list[Collective]
     waiting: Waiting | None
     matrix: CommMatrix

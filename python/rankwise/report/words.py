@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime, timezone
+from pathlib import Path
 
 from rankwise.placement.distribution import MessageDistribution, SizeRange
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
+    CallSite,
     Collective,
     PlacedDistribution,
     ReportData,
@@ -16,6 +18,9 @@ from rankwise.report.data import (
     Waiting,
     WaitingCall,
 )
+
+# So many characters of a function's name fit beside its file in a column.
+_FUNCTION = 26
 
 
 def percent(share: float | None) -> str:
@@ -144,6 +149,26 @@ def unsplit_text(call: UnsplitCall) -> str:
         f"not told apart: {call.call}, whose calls take {seconds_text(mean_s)} on average: "
         f"the clocks are known to {seconds_text(call.clocks_s)}"
     )
+
+
+def place_text(site: CallSite, short: bool = False) -> str:
+    """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
+
+    Args:
+        site: Calls from there.
+        short: Whether to leave out the directories of files and cut the function, for a column of text.
+    """
+    if site.file is None and site.function is None:
+        module = site.module or "code of no file"
+        return f"{Path(module).name if short else module} +{site.offset:#x}"
+    function = site.function or "?"
+    if short and len(function) > _FUNCTION:
+        # The end tells mangled names apart.
+        function = "…" + function[1 - _FUNCTION :]
+    if site.file is None:
+        return function
+    line = "" if site.line is None else f":{site.line}"
+    return f"{function}, {Path(site.file).name if short else site.file}{line}"
 
 
 def plural(count: int, noun: str) -> str:

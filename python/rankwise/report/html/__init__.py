@@ -24,7 +24,7 @@ def render(report: ReportData) -> str:
     """The whole page."""
     charts = {"ranks": ranks.chart(report), "matrix": matrix.chart(report)}
     for at, placed in enumerate(report.distributions):
-        charts[f"distribution{at}"] = distribution.chart(placed)
+        charts |= {f"{what}{at}": made for what, made in distribution.charts(placed).items()}
     charts = {name: chart for name, chart in charts.items() if chart is not None}
     script, divisions = components(charts) if charts else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -38,6 +38,8 @@ def render(report: ReportData) -> str:
         script=Markup(script),
         charts={name: Markup(division) for name, division in divisions.items()},
         raw=Markup(_raw_json(report)),
+        rank_legend=ranks.legend(report),
+        channel_legend=distribution.legend,
         groups=report.matrix.ranks_per_group,
     )
 

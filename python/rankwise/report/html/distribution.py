@@ -3,28 +3,39 @@
 
 from __future__ import annotations
 
-from bokeh.layouts import row
-from bokeh.models import ColumnDataSource, HoverTool, LayoutDOM
+from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
 from rankwise.placement.distribution import ChannelShare, SizeRange
 from rankwise.report.data import PlacedDistribution
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, plain_figure, style_legend
+from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, plain_figure
 from rankwise.report.words import even_shares, percent, range_text
 
 _COLOURS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": GREY}
 _CACHE_COLOURS = (SKY, GREEN)
 
 
-def chart(placed: PlacedDistribution) -> LayoutDOM | None:
-    """Messages on the left, bytes on the right."""
+def charts(placed: PlacedDistribution) -> dict[str, figure]:
+    """By `messages` and `bytes`, how they are distributed; none without messages."""
     if not placed.distribution.total.messages:
-        return None
-    return row(
-        _bars(placed, "message_share", "messages"),
-        _bars(placed, "byte_share", "bytes"),
-        sizing_mode="stretch_width",
-    )
+        return {}
+    return {
+        "messages": _bars(placed, "message_share", "messages"),
+        "bytes": _bars(placed, "byte_share", "bytes"),
+    }
+
+
+def legend(placed: PlacedDistribution) -> list[tuple[str, str]]:
+    """Label and colour of each part of the bars."""
+    found, caches = [], 0
+    for share in _narrowest_first(placed.distribution.total.channels):
+        if share.part_of:
+            colour = _CACHE_COLOURS[caches % len(_CACHE_COLOURS)]
+            caches += 1
+        else:
+            colour = _COLOURS[share.channel]
+        found.append(("rest of intra-CMP" if share.channel == "package" and caches else share.name, colour))
+    return found
 
 
 def _bars(placed: PlacedDistribution, key: str, what: str) -> figure:
@@ -36,16 +47,10 @@ def _bars(placed: PlacedDistribution, key: str, what: str) -> figure:
         "name": names,
         "overall": ["", *(percent(getattr(part, key)) for part in parts)],
     }
-    channels, labels, colours = [], [], []
-    caches = 0
+    labels, colours = zip(*legend(placed), strict=True)
+    channels = []
     for share in _narrowest_first(distribution.total.channels):
-        if share.part_of:
-            colours.append(_CACHE_COLOURS[caches % len(_CACHE_COLOURS)])
-            caches += 1
-        else:
-            colours.append(_COLOURS[share.channel])
         channels.append(share.channel)
-        labels.append("rest of intra-CMP" if share.channel == "package" and caches else share.name)
         columns[share.channel] = [
             _own(even, distribution.total.channels, share),
             *(_own_share(part, share.channel, key) for part in parts),
@@ -59,18 +64,15 @@ def _bars(placed: PlacedDistribution, key: str, what: str) -> figure:
         tools="save",
     )
     made.hbar_stack(
-        channels, y="name", height=0.74, color=colours, source=ColumnDataSource(columns), legend_label=labels,
-        line_color=None,
+        channels, y="name", height=0.74, color=colours, source=ColumnDataSource(columns), line_color=None,
     )  # fmt: skip
     tips = [("", "@name"), ("of all", "@overall")]
     tips += [(label, f"@{{{channel}_text}}") for channel, label in zip(channels, labels, strict=True)]
     made.add_tools(HoverTool(tooltips=tips))
-    made.add_layout(made.legend[0], "above")
     made.xaxis.formatter.update(use_scientific=False)
     made.xaxis.ticker = [0, 0.25, 0.5, 0.75, 1]
     made.xaxis.major_label_overrides = {0: "0", 0.25: "25 %", 0.5: "50 %", 0.75: "75 %", 1: "100 %"}
     made.ygrid.grid_line_color = None
-    style_legend(made)
     return made
 
 

@@ -30,13 +30,3 @@ def plain_figure(**options) -> figure:
         axis.axis_line_color = axis.major_tick_line_color = LINES
         axis.minor_tick_line_color = None
     return made
-
-
-def style_legend(made: figure) -> None:
-    """Legend above the chart, in one line."""
-    for legend in made.legend:
-        legend.background_fill_color = legend.border_line_color = None
-        legend.label_text_color = TEXT
-        legend.label_text_font_size = "13px"
-        legend.orientation = "horizontal"
-        legend.padding = legend.margin = 0

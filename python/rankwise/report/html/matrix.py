@@ -9,8 +9,10 @@ from bokeh.models import (
     ColumnDataSource,
     CustomJSHover,
     CustomJSTickFormatter,
+    FixedTicker,
     HoverTool,
     LogColorMapper,
+    LogTicker,
 )
 from bokeh.palettes import Viridis256
 from bokeh.plotting import figure
@@ -42,9 +44,14 @@ def chart(report: ReportData) -> figure | None:
     sizes[matrix.source, matrix.destination] = matrix.bytes
     counts[matrix.source, matrix.destination] = matrix.messages
     some = [size for size in matrix.bytes if size > 0] or [1]
-    mapper = LogColorMapper(
-        palette=_PALETTE, low=min(some), high=max(max(some), min(some) * 1.01), nan_color=EMPTY
-    )
+    low, high = min(some), max(some)
+    if low == high:
+        # One value has one colour, that of the most, and one tick.
+        mapper = LogColorMapper(palette=_PALETTE[-1:], low=low / 2, high=high, nan_color=EMPTY)
+        ticker = FixedTicker(ticks=[high])
+    else:
+        mapper = LogColorMapper(palette=_PALETTE, low=low, high=high, nan_color=EMPTY)
+        ticker = LogTicker(desired_num_ticks=6)
     unit = matrix.ranks_per_group
     last = matrix.groups * unit
     made = plain_figure(
@@ -82,6 +89,7 @@ def chart(report: ReportData) -> figure | None:
     made.add_layout(
         ColorBar(
             color_mapper=mapper,
+            ticker=ticker,
             formatter=CustomJSTickFormatter(code=_BYTES_TEXT),
             background_fill_color=None,
             major_label_text_color=TEXT,

@@ -8,10 +8,18 @@ from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREY, ORANGE, SKY, plain_figure, style_legend
+from rankwise.report.html.look import BLUE, GREY, ORANGE, SKY, plain_figure
 from rankwise.report.words import waited_for_cores
 
 _MOST_BARS = 512
+
+
+def legend(report: ReportData) -> list[tuple[str, str]]:
+    """Label and colour of each part of the bars, from below."""
+    parts = [("outside MPI", BLUE), ("inside MPI", ORANGE)]
+    if waited_for_cores(report):
+        parts += [("inside or outside MPI", SKY), ("waiting for a core", GREY)]
+    return parts
 
 
 def chart(report: ReportData) -> figure | None:
@@ -28,14 +36,10 @@ def chart(report: ReportData) -> figure | None:
 
     compute, mpi = means(ranks.compute_s), means(ranks.mpi_s)
     waits = means([np.nan if wait is None else wait for wait in ranks.runqueue_wait_s])
-    columns = {"outside MPI": compute, "inside MPI": mpi}
+    columns = [compute, mpi]
     if waited_for_cores(report):
-        columns = {
-            "outside MPI": means(ranks.compute_on_core_s),
-            "inside MPI": means(ranks.mpi_on_core_s),
-            "inside or outside MPI": means(ranks.unattributed_s),
-            "waiting for a core": waits,
-        }
+        parts = (ranks.compute_on_core_s, ranks.mpi_on_core_s, ranks.unattributed_s, ranks.runqueue_wait_s)
+        columns = [means(part) for part in parts]
     total = np.maximum(compute + mpi, 1e-300)
     names = [
         str(ranks.rank[start])
@@ -48,7 +52,7 @@ def chart(report: ReportData) -> figure | None:
             "at": np.asarray(ranks.rank)[starts] + (per_bar - 1) / 2,
             "name": names,
             "host": [report.program.hosts[ranks.host[start]] for start in starts],
-            **{f"part{at}": column for at, column in enumerate(columns.values())},
+            **{f"part{at}": column for at, column in enumerate(columns)},
             "inside": [f"{of:.3f} s ({share:.1%})" for of, share in zip(mpi, mpi / total, strict=True)],
             "wait": ["not sampled" if np.isnan(wait) else f"{wait:.3g} s" for wait in waits],
         }
@@ -63,20 +67,18 @@ def chart(report: ReportData) -> figure | None:
         [f"part{at}" for at in range(len(columns))],
         x="at",
         width=0.84 * per_bar,
-        color=[BLUE, ORANGE, SKY, GREY][: len(columns)],
+        color=[colour for _, colour in legend(report)],
         source=source,
-        legend_label=list(columns),
         line_color=None,
     )
-    tips = [(name, f"@part{at}{{0.000}} s") for at, name in enumerate(columns)]
-    if columns.keys() == {"outside MPI", "inside MPI"}:
+    if waited_for_cores(report):
+        tips = [(label, f"@part{at}{{0.000}} s") for at, (label, _) in enumerate(legend(report))]
+    else:
         tips = [("outside MPI", "@part0{0.000} s"), ("inside MPI", "@inside"), ("waited for a core", "@wait")]
     made.add_tools(HoverTool(tooltips=[("rank", "@name"), ("host", "@host"), *tips]))
-    made.add_layout(made.legend[0], "above")
     made.y_range.start = 0
     made.xgrid.grid_line_color = None
     # Ranks are whole numbers: no ticks between them.
     made.xaxis.ticker.min_interval = 1
     made.xaxis.formatter.use_scientific = False
-    style_legend(made)
     return made

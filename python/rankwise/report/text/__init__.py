@@ -8,12 +8,22 @@ import io
 from rich.console import Console, RenderableType
 
 from rankwise.report.data import ReportData
-from rankwise.report.text import calls, collectives, distribution, headline, matrix, ranks, waiting
+from rankwise.report.text import (
+    call_sites,
+    calls,
+    collectives,
+    distribution,
+    headline,
+    matrix,
+    ranks,
+    waiting,
+)
 
 VIEWS = (
     headline.view,
     ranks.view,
     calls.view,
+    call_sites.view,
     waiting.view,
     collectives.view,
     matrix.view,

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls by the place in the program they came from, all ranks together."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rankwise.recording import Recording
+from rankwise.report.data import CallSite
+
+_PLACE = ("call", "module", "offset", "function", "file", "line")
+
+
+def call_sites(recording: Recording, time_s: float) -> list[CallSite]:
+    """The most time first, then the most calls; empty without `--callsites`.
+
+    Args:
+        recording: The run.
+        time_s: Time of all ranks, for the shares.
+    """
+    times = pl.col("time_s")
+    summed = (
+        recording.call_sites.group_by(_PLACE)
+        .agg(pl.col("count").sum(), pl.when(times.null_count() == 0).then(times.sum()).alias("time_s"))
+        .sort(["time_s", "count", *_PLACE], descending=[True, True, *[False] * len(_PLACE)], nulls_last=True)
+    )
+    return [
+        CallSite(
+            **row,
+            share=row["time_s"] / time_s if row["time_s"] is not None and time_s > 0 else None,
+        )
+        for row in summed.iter_rows(named=True)
+    ]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where in the program the calls came from."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.padding import Padding
+
+from rankwise.quantities import count_text, seconds_text
+from rankwise.report.data import ReportData
+from rankwise.report.text.tables import table
+from rankwise.report.words import percent, place_text
+
+_SHOWN = 8
+
+
+def view(report: ReportData) -> list[RenderableType]:
+    """The places with the most time, the most calls where they were not timed."""
+    sites, ranks = report.call_sites, max(len(report.ranks.rank), 1)
+    if not sites:
+        return []
+    rows = [
+        (
+            f"  {site.call}",
+            "-" if site.time_s is None else seconds_text(site.time_s / ranks),
+            percent(site.share),
+            count_text(site.count),
+            place_text(site, short=True),
+        )
+        for site in sites[:_SHOWN]
+    ]
+    parts: list[RenderableType] = [
+        table(("Call sites", "time a rank", "of run", "calls", "place"), rows, left=(0, 4))
+    ]
+    if len(sites) > _SHOWN:
+        parts.append(
+            Padding(
+                f"{len(sites) - _SHOWN} more are in the HTML report and in `rankwise report --json`",
+                (0, 0, 0, 2),
+            )
+        )
+    return parts
