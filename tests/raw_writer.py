@@ -126,6 +126,7 @@ class Rank:
     run_ns: int = 1_000_000_000
     mpi_ns: int = 0
     runqueue_wait_ns: int = 0
+    still_ns: int = 0  # neither running nor waiting for a core
     schedstat_samples: int = 1
     unrecorded: int = 0
     note: str = ""
@@ -234,7 +235,8 @@ class Rank:
             (self.note, 256),
         ]
         who = (self.world_rank, self.world_size, self.pid, self.thread, self.flavour, self.flags, 0, self.cpu)
-        waited = (self.runqueue_wait_ns, self.run_ns - self.runqueue_wait_ns, self.schedstat_samples)
+        ran = self.run_ns - self.runqueue_wait_ns - self.still_ns
+        waited = (self.runqueue_wait_ns, ran, self.schedstat_samples)
         numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start + self.shift_ns, finalize,
                               self.mpi_ns, *waited, self.unrecorded, *mask)  # fmt: skip
         since_2 = struct.pack("<2I2Q", *self.coding, self.call_cost_ns * 1024, self.recorder_ns)

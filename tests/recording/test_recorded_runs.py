@@ -101,3 +101,39 @@ def test_call_sites_are_lines_of_the_program(mpi, compiled, tmp_path):
     for site in sites.iter_rows(named=True):
         assert site["function"] == "main" and site["file"].endswith("ring.c")
         assert "MPI_Send(" in lines[site["line"] - 1]
+
+
+STOPPED = """
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** words) {
+    MPI_Init(&count, &words);
+    const double begin = MPI_Wtime();
+    if (fork() == 0) {
+        usleep(200000);
+        kill(getppid(), SIGSTOP);
+        usleep(1000000);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    while (MPI_Wtime() - begin < 1.5)
+        ;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.mpi
+def test_a_rank_that_was_stopped_while_it_computed_is_named(tmp_path):
+    # GIVEN a rank that is stopped for a second while it is in no call
+    mpi = mpis.first("mpich")
+    (tmp_path / "stopped.c").write_text(STOPPED)
+    program = mpi.compile(tmp_path / "stopped.c", tmp_path / "stopped")
+    # WHEN it is recorded THEN its time says how long it stood still, at least
+    (found,) = record(mpi, tmp_path / "stopped.rw", 1, program).context["stood_still"]
+    assert found["rank"] == 0 and 0.9 < found["time_s"] < 1.5

@@ -262,3 +262,14 @@ def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     assert "22 more are in the HTML report and in `rankwise report --json`" in render(report)
     assert render_html(report).count("<code>/nowhere/app +") == 30
+
+
+def test_ranks_that_stood_still_outside_mpi_are_noted(tmp_path):
+    # GIVEN a rank that of 5 s neither ran nor waited for a core for 2 s, and was in MPI for 0.5 s; and one that ran
+    ranks = [Rank(me, 2, run_ns=5 * 10**9, still_ns=2 * 10**9 * (1 - me)) for me in range(2)]
+    for rank in ranks:
+        rank.count("MPI_Barrier", 5 * 10**8)
+    report = report_of(write_recording(tmp_path / "app.rw", ranks))
+    # THEN the first is noted with what cannot have been in MPI
+    (note,) = [each for each in report.notes if "did not run" in each]
+    assert note.startswith("Rank 0 did not run for 1.5 s or more outside MPI, and did not wait for a core")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLES = ("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites")
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 6
+TABLES_VERSION = 7
 
 
 @dataclass

@@ -40,6 +40,8 @@ STOPPED = {
     STORAGE_FULL: "the file system had no space",
     FILE_GONE: "the file of its node was no longer there",
 }
+# Shorter times are those of files that are read, and of clocks.
+LEAST_STILL_S, LEAST_STILL_SHARE = 0.1, 0.01
 REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
 
 
@@ -81,6 +83,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         ],
         "damage": raw.problems,
         "recorder": _recorder(job),
+        "stood_still": _stood_still(job),
         "trace": {
             "empty_ranks": _without_trace(job),
             "ranks": len({t.rank["world_rank"] for t in job.threads if t.has(TRACED)}),
@@ -110,6 +113,27 @@ def _recorder(job: Job) -> dict:
         "call_cost_s": float(np.median(costs)) if costs else None,
         "share": max(shares) if shares else None,
     }
+
+
+def _stood_still(job: Job) -> list[dict]:
+    """Ranks that for a while neither ran nor waited for a core, outside MPI: how long at least.
+
+    What the scheduler says of a thread's time is not said of calls, so all the time in MPI is taken off.
+    """
+    threads = Counter(thread.process for thread in job.threads)
+    found = []
+    for thread in job.first_threads:
+        rank = thread.rank
+        # Of other threads, and where MPI_Abort came in between, clock and scheduler were not read together.
+        if not (thread.timed and rank["schedstat_samples"] and threads[thread.process] == 1) or thread.has(
+            ABORTED
+        ):
+            continue
+        clock_ns = rank["last_monotonic_ns"] - rank["first_monotonic_ns"]
+        still_s = (clock_ns - rank["cpu_ns"] - rank["runqueue_wait_ns"]) * 1e-9 - thread.mpi_s
+        if still_s > max(LEAST_STILL_S, LEAST_STILL_SHARE * clock_ns * 1e-9):
+            found.append({"rank": rank["world_rank"], "time_s": still_s})
+    return found
 
 
 def _run(directory: Path) -> tuple[dict | None, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rankwise.quantities import seconds_text
 from rankwise.recording import Recording, completeness
 from rankwise.report.data import Gap
 
@@ -29,6 +30,13 @@ def notes(recording: Recording, waited_share: float | None) -> list[str]:
     if unbound:
         who = "The ranks were" if len(unbound) == len(bindings) else f"{len(unbound)} ranks were"
         found.append(f"{who} not bound to cores: their times include migration between cores.")
+    if still := recording.context["stood_still"]:
+        who = completeness.ranks_text([entry["rank"] for entry in still])
+        longest = max(entry["time_s"] for entry in still)
+        found.append(
+            f"{who[0].upper()}{who[1:]} did not run for {seconds_text(longest)} or more outside MPI, and did not "
+            "wait for a core (asleep, stopped, waiting for a file or another thread): that counts as computation."
+        )
     per_host = Counter(entry["host"] for entry in bindings)
     cores = {
         host["host"]: len(host["topology"]["pus"]) for host in recording.context["hosts"] if host["topology"]
