@@ -10,9 +10,13 @@ def count_text(value: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """How many of what: `1 rank`, `16 ranks`, `38.4 k messages`; counts below 10000 in full."""
-    number = str(count) if count < 10_000 else count_text(count)
-    return f"{number} {noun}{'' if count == 1 else 's'}"
+    """How many of what, in full, so that two numbers of a sentence can be compared: `1 rank`, `99999 ranks`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def rounded(count: int, noun: str) -> str:
+    """About how many of what there are many of: `1 message`, `9536 messages`, `38.4 k messages`."""
+    return counted(count, noun) if count < 10_000 else f"{count_text(count)} {noun}s"
 
 
 def bytes_text(value: float) -> str:

@@ -185,6 +185,18 @@ def test_on_a_large_machine_only_the_nodes_that_hold_the_ranks_are_used_and_name
     assert "asks for 9999 nodes, the machine has " in capsys.readouterr().err
 
 
+def test_where_nothing_is_better_it_says_so_and_writes_what_was(tmp_path, capsys):
+    # GIVEN ranks that send nothing, for which no placement is better than another
+    ranks = [Rank(me, 4, flags=FINALIZED | TRACED) for me in range(4)]
+    silent = write_recording(tmp_path / "silent.rw", ranks)
+    output = tmp_path / "best.placement.json"
+    words = ["place", str(silent), "-m", str(MACHINE), "--budget", "0.2s", "-o", str(output)]
+    assert main(words) == 0
+    # THEN the first simple placement stays
+    assert "nothing that was tried is worth a change: blocked is what was written" in capsys.readouterr().out
+    assert load(output).node.tolist() == [0, 0, 0, 0]
+
+
 def test_a_plane_larger_than_a_node_is_refused(recording, capsys):
     assert (
         main(["predict", str(recording), "-m", str(MACHINE), "--nodes", "2x2", "--allocation", "plane=9"])

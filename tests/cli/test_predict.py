@@ -283,6 +283,17 @@ def test_bad_input_is_one_sentence_and_a_hint(goal, capsys, words, status, expec
     assert expected in out.err and "hint:" in out.err
 
 
+def test_nodes_may_be_hosts_as_place_takes_them(goal, capsys):
+    words = [goal, "--machine", MACHINE, "--allocation", "cyclic", "--no-losses"]
+    document = predicted(capsys, *words, "--nodes", "n07,n11,n12")
+    (one,) = document["placements"]
+    # THEN as many nodes are used, and they have the hosts' names
+    assert one["name"] == "cyclic 3x2"
+    assert {each["node"] for each in one["interfaces"]["tx"]} <= {"n07", "n11", "n12"}
+    number = predicted(capsys, *words, "--nodes", "3")["placements"][0]
+    assert number["makespan_s"] == one["makespan_s"]
+
+
 def test_of_a_large_machine_as_few_nodes_are_used_as_hold_the_ranks(goal, capsys):
     (one,) = predicted(capsys, goal, "--machine", str(Path(MACHINE).with_name("lumi-c.machine.toml")))[
         "placements"

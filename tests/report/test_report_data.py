@@ -130,6 +130,26 @@ def test_a_placement_for_other_nodes_or_ranks_is_refused(record, tmp_path):
             report_of(path, placement=str(tmp_path / "p.placement.json"))
 
 
+def test_it_says_which_ranks_are_where(record):
+    # GIVEN 16 ranks on 4 nodes, and the same dealt to 16 nodes with one rank each
+    report = report_of(record(), nodes="16x1", node="core:1")
+    ran, dealt = report.distributions
+    # THEN all nodes are in the data, and the terminal has the first four
+    assert [(seat.node, seat.ranks, seat.cores) for seat in ran.seats] == [
+        (f"n{node}", f"{4 * node}-{4 * node + 3}", "0-3") for node in range(4)
+    ]
+    assert len(dealt.seats) == 16
+    text = render(report)
+    assert "\n  n3: ranks 12-15 on cores 0-3\n" in text
+    assert "\n  node3: rank 3 on core 0\n  and 12 more nodes; HTML and JSON have all\n" in text
+    assert '<td>node15</td><td class="text numbers-text">15</td>' in render_html(report)
+
+
+def test_ranks_that_may_use_several_cores_are_said_to(record):
+    report = report_of(record(bound=False))
+    assert report.distributions[0].seats[0] == data.Seat("n0", "0-3", "any of 0-3")
+
+
 def test_unbound_ranks_are_said_and_not_guessed(record):
     report = report_of(record(bound=False))
     (ran,) = report.distributions
@@ -208,7 +228,7 @@ def test_the_widest_distribution_is_not_cut():
     sizes = np.full(16, 262144)
     messages = MessageColumns(source, destination, sizes, source + 1, sizes * (source + 1))
     found = message_distribution(messages, placement.locations(nodes), unbound_ranks=1)
-    placed = data.PlacedDistribution("as it ran", "recorded", "2 nodes", None, found)
+    placed = data.PlacedDistribution("as it ran", "recorded", "2 nodes", None, [], found)
     # WHEN shown
     console = Console(width=80, file=io.StringIO(), highlight=False)
     for part in distribution.one(placed):

@@ -71,6 +71,7 @@ def compared(
 ) -> tuple[str, list[str]]:
     """What the best is compared with, and sentences on what it saves and costs."""
     from rankwise.placement.reasons import compared_with, in_doubt, kept, reasons
+    from rankwise.placement.seats import seats
 
     known = {each.name: each.prediction for each in candidates[:-1]}
     best = candidates[-1].prediction
@@ -78,7 +79,7 @@ def compared(
         reference = compared_with(known, best)
         sentences = reasons(best, known[reference], reference, topology, machine)
         stays = next((each for each in candidates[:-1] if each.name == "current"), candidates[0])
-        if stays.placement is candidates[-1].placement:
+        if seats(stays.placement) == seats(candidates[-1].placement):
             sentences.insert(0, f"nothing that was tried is worth a change: {stays.name} is what was written")
         current = known.get("current")
         if doubtful and current and best.makespan_s < current.makespan_s:
@@ -91,17 +92,11 @@ def compared(
 
 def _show_seats(terminal: Terminal, placement: Placement) -> None:
     """Which ranks are where."""
-    import textwrap
+    from rankwise.placement.seats import seat_lines, seats
 
-    from rankwise.placement.seats import seats
-
-    rows = seats(placement)
     terminal.result("\nthe best, rank by rank:")
-    for node, ranks, cores in rows[:_NODES_SHOWN]:
-        line = f"{node}: ranks {ranks} on cores {cores}"
-        terminal.result(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="    "))
-    if len(rows) > _NODES_SHOWN:
-        terminal.result(f"  and {len(rows) - _NODES_SHOWN} more nodes; the placement file has all")
+    for line in seat_lines(seats(placement), _NODES_SHOWN, "the placement file has all"):
+        terminal.result(line)
 
 
 def _show_sharing(

@@ -51,8 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--nodes",
-        metavar="N|PxQ",
-        help="N of the nodes, or P with Q ranks each; default: as many as it ran on, or as hold the ranks",
+        metavar="N|PxQ|HOSTS",
+        help="N of the nodes, P with Q ranks each, or these hosts; "
+        "default: as many as it ran on, or as hold the ranks",
     )
     allocation = f"blocked, cyclic or plane=K; {repeat}"
     parser.add_argument("--allocation", action="append", default=[], metavar="HOW", help=allocation)
@@ -91,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
-    from rankwise.quantities import counted
+    from rankwise.quantities import rounded
     from rankwise.replay.source import MEMORY_BYTES, calls_named, load, write_goal
 
     terminal = Terminal(args)
@@ -109,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     if args.goal:
         if synchronous := source.schedule.synchronous:
             terminal.warning(
-                f"GOAL has no synchronous sends: {counted(synchronous, 'send')} of MPI_Ssend or MPI_Issend "
+                f"GOAL has no synchronous sends: {rounded(synchronous, 'send')} of MPI_Ssend or MPI_Issend "
                 "will wait for their receive above the eager limit only",
                 "goal-synchronous",
             )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.placement.placement import Placement
+    from rankwise.placement.usable import NodesWanted
     from rankwise.replay.document import MachineUsed, Outcome
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
@@ -133,7 +134,7 @@ def _placements(
         kinds = topology.nodes[:nodes]
         most = each if fixed else max(other.cores for other in kinds)
         return {
-            f"{how} on {counted(nodes, 'node')}": allocate_unlike(ranks, kinds, most, how)
+            f"{how} on {counted(nodes, 'node')}": _on(wanted, allocate_unlike(ranks, kinds, most, how))
             for how in args.allocation or ["blocked"]
         }
     found = {}
@@ -141,5 +142,14 @@ def _placements(
         # Blocked fills nodes, the others deal to all that may be used.
         full = min(node.cores, ranks)
         on, most = (nodes, each) if fixed or how != "blocked" else (-(-ranks // full), full)
-        found[f"{how} {on}x{most}"] = allocate(ranks, on, most, node, how)[0]
+        found[f"{how} {on}x{most}"] = _on(wanted, allocate(ranks, on, most, node, how)[0])
     return found
+
+
+def _on(wanted: NodesWanted | None, placement: Placement) -> Placement:
+    """The placement with the names of the hosts, where `--nodes` says them."""
+    from dataclasses import replace
+
+    if wanted is None or not wanted.hosts:
+        return placement
+    return replace(placement, node_names=wanted.hosts[: len(placement.node_names)])

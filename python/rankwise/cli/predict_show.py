@@ -97,11 +97,11 @@ def value_text(value: float, unit: str) -> str:
 
 
 def _head(terminal: Terminal, source: Source, where: str) -> None:
-    from rankwise.quantities import bytes_text, counted
+    from rankwise.quantities import bytes_text, counted, rounded
 
     schedule = source.schedule
     terminal.result(
-        f"{counted(schedule.ranks, 'rank')}, {counted(schedule.messages, 'message')}, "
+        f"{counted(schedule.ranks, 'rank')}, {rounded(schedule.messages, 'message')}, "
         f"{bytes_text(schedule.bytes)}{where}\n"
     )
 
@@ -193,7 +193,7 @@ def _words(name: str) -> str:
 
 
 def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
-    from rankwise.quantities import counted, seconds_text
+    from rankwise.quantities import counted, rounded, seconds_text
 
     rows = [
         [_words(cause), seconds_text(time), _share(time, makespan_s)]
@@ -203,7 +203,7 @@ def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
     terminal.result("")
     terminal.table(["critical path", "time", "share"], rows)
     busiest = ", ".join(f"{rank}" for rank in list(path.rank_s)[:_RANKS_SHOWN])
-    over = f"over {counted(path.messages, 'message')} and {counted(len(path.rank_s), 'rank')}"
+    over = f"over {rounded(path.messages, 'message')} and {counted(len(path.rank_s), 'rank')}"
     terminal.result(over + (f", longest on {busiest}" if busiest else ""))
 
 

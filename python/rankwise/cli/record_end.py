@@ -141,10 +141,10 @@ def contradiction(session: Session, context: dict) -> list[str]:
 
 def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:
     """What was written."""
-    from rankwise.quantities import bytes_text, counted
+    from rankwise.quantities import bytes_text, counted, rounded
 
     return (
-        f"wrote {path}: {counted(world_size, 'rank')}, {counted(calls, 'MPI call')}, {bytes_text(size_bytes)}"
+        f"wrote {path}: {counted(world_size, 'rank')}, {rounded(calls, 'MPI call')}, {bytes_text(size_bytes)}"
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from rankwise.placement.placement import Placement
@@ -24,6 +25,27 @@ def seats(placement: Placement) -> list[tuple[str, str, str]]:
             where = " ".join(numbers_text(each).replace(" ", ",") for each in own)
         rows.append((placement.node_names[node], numbers_text(of_node[node]), where))
     return rows
+
+
+def seat_lines(rows: Sequence[tuple[str, str, str]], most: int, rest: str) -> list[str]:
+    """Seats in 78 columns: `  node0: ranks 0-3 on cores 0-3`.
+
+    Args:
+        rows: Of `seats`.
+        most: Nodes shown.
+        rest: Where those are that are not shown.
+    """
+    lines = []
+    for node, ranks, cores in rows[:most]:
+        line = f"{node}: {_noun('rank', ranks)} on {_noun('core', cores)}"
+        lines += textwrap.wrap(line, 78, initial_indent="  ", subsequent_indent="    ")
+    if len(rows) > most:
+        lines.append(f"  and {len(rows) - most} more nodes; {rest}")
+    return lines
+
+
+def _noun(noun: str, numbers: str) -> str:
+    return f"{noun} {numbers}" if numbers.isdigit() else f"{noun}s {numbers}"
 
 
 def numbers_text(numbers: Sequence[int]) -> str:

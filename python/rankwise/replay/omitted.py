@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rankwise.machine.drawing import ranges
-from rankwise.quantities import counted
+from rankwise.quantities import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +64,6 @@ def _ranks(ranks: Mapping[int, int]) -> str:
 def let_go_text(sends: int) -> str:
     """A sentence on sends that did not wait for their receive in a replay."""
     return (
-        f"{counted(sends, 'send')} did not wait for {'its' if sends == 1 else 'their'} receive: in the recorded order "
+        f"{rounded(sends, 'send')} did not wait for {'its' if sends == 1 else 'their'} receive: in the recorded order "
         "ranks would wait for each other for ever (the program polls)"
     )

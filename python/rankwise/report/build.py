@@ -11,6 +11,7 @@ import polars as pl
 
 import rankwise
 from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, message_distribution
+from rankwise.placement.seats import seats
 from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.call_sites import call_sites
@@ -171,7 +172,14 @@ def _placed(placed: Placed, columns: MessageColumns, ranges: Sequence[int]) -> d
         unbound_ranks=int((~placement.bound).sum()),
         shared_cores=_oversubscribed(placed),
     )
-    return data.PlacedDistribution(placed.name, placement.allocation, placed.layout, placed.core_order, found)
+    return data.PlacedDistribution(
+        name=placed.name,
+        allocation=placement.allocation,
+        layout=placed.layout,
+        core_order=placed.core_order,
+        seats=[data.Seat(*each) for each in seats(placement)],
+        distribution=found,
+    )
 
 
 def _oversubscribed(placed: Placed) -> bool:

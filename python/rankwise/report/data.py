@@ -306,6 +306,21 @@ class CommMatrix(msgspec.Struct, frozen=True):
     bytes: list[int]
 
 
+class Seat(msgspec.Struct, frozen=True):
+    """The ranks of one node, and their cores.
+
+    Attributes:
+        node: Its name.
+        ranks: World ranks, as `0-3 8`.
+        cores: Logical cores in the order of the ranks, as `0-3 1`; of ranks that may use several, `any of 0-3` for all
+            alike, else `0-1 2,3` with a word a rank.
+    """
+
+    node: str
+    ranks: str
+    cores: str
+
+
 class PlacedDistribution(msgspec.Struct, frozen=True):
     """The message distribution under a placement.
 
@@ -314,6 +329,7 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
         allocation: `recorded` for the one of the run, `blocked`, `cyclic`, `plane=K`, `explicit`, ...
         layout: Nodes, and what each is.
         core_order: `logical`, `os`, `packages` or a list of cores; `null` where the placement names the cores itself.
+        seats: Which ranks are where, by node that has ranks.
         distribution: Messages by channel and size.
     """
 
@@ -321,6 +337,7 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
     allocation: str
     layout: str
     core_order: str | None
+    seats: list[Seat]
     distribution: MessageDistribution
 
 

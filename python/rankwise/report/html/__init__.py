@@ -11,7 +11,7 @@ from bokeh.embed import components
 from bokeh.resources import Resources
 from markupsafe import Markup
 
-from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import words
 from rankwise.report.data import ReportData, to_dict
 from rankwise.report.html import distribution, matrix, ranks
@@ -29,7 +29,7 @@ def render(report: ReportData) -> str:
     script, divisions = components(charts) if charts else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals.update(
-        words=words, count_text=count_text, bytes_text=bytes_text, seconds_text=seconds_text
+        words=words, counted=counted, count_text=count_text, bytes_text=bytes_text, seconds_text=seconds_text
     )
     return environment.from_string(_file("page.html.jinja")).render(
         report=report,

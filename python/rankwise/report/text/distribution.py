@@ -10,9 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rankwise.placement.distribution import MessageDistribution
+from rankwise.placement.seats import seat_lines
 from rankwise.report.data import PlacedDistribution, ReportData
 from rankwise.report.text.tables import table, title
 from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text, together
+
+_NODES_SHOWN = 4
 
 
 def view(report: ReportData) -> list[RenderableType]:
@@ -38,6 +41,8 @@ def one(placed: PlacedDistribution) -> list[RenderableType]:
     parts: list[RenderableType] = [
         Text("\n".join(textwrap.wrap(f"Message distribution, {placed_text(placed)}", 78)), style="bold")
     ]
+    rows = [(seat.node, seat.ranks, seat.cores) for seat in placed.seats]
+    parts += [Text(line, style="dim") for line in seat_lines(rows, _NODES_SHOWN, "HTML and JSON have all")]
     if not distribution.total.messages:
         return [*parts, Text("  no messages between ranks")]
     parts.append(_table(distribution))

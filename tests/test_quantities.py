@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers for people."""
+
+import pytest
+
+from rankwise.quantities import counted, rounded
+
+
+@pytest.mark.parametrize("count", [2, 9_999, 10_000, 99_999, 100_001])
+def test_what_is_compared_is_counted_in_full(count):
+    # `100 k` for 99999 ranks beside `the program has 100001` would say nothing
+    assert counted(count, "rank") == f"{count} ranks"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(1, "1 message"), (9_999, "9999 messages"), (10_000, "10 k messages"), (99_949, "99.9 k messages")],
+)
+def test_what_there_is_much_of_is_rounded_to_three_digits(count, text):
+    assert rounded(count, "message") == text
