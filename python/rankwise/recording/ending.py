@@ -53,6 +53,21 @@ def ending(job: Job, run: dict | None) -> dict | None:
     return found | {"text": _text(found, len(open_ended), run)}
 
 
+def brief(found: dict) -> str:
+    """What `ending` found in a few words: `rank 3 called MPI_Abort`, `hung for 20 s in MPI_Recv`."""
+    who = _named(found["ranks"]) if found["ranks"] else ""
+    if found["kind"] == "abort":
+        return f"{who} called MPI_Abort"
+    if found["kind"] == "crash":
+        return f"{who} crashed" if len(found["ranks"]) == 1 else f"one of {who} crashed"
+    calls = [each["call"] for each in found["waiting"]]
+    if calls and found["hung_s"] is not None:
+        inside = " and ".join(calls[:2]) if len(calls) < 3 else f"{calls[0]} and other calls"
+        late = f", {who} in no MPI call" if who else ""
+        return f"hung for {seconds_text(found['hung_s'])} in {inside}{late}"
+    return "ended from outside" if found["kind"] == "stopped" else "ended before MPI_Finalize"
+
+
 def _by_call(threads: list[Thread]) -> dict[str, list[Thread]]:
     found: dict[str, list[Thread]] = {}
     for thread in threads:

@@ -13,6 +13,7 @@ import rankwise
 from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, message_distribution
 from rankwise.placement.seats import seats
 from rankwise.recording import Recording
+from rankwise.recording.ending import brief
 from rankwise.report import data
 from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
@@ -86,6 +87,19 @@ def _program(recording: Recording) -> data.Program:
         started_s=run.get("start_s"),
         elapsed_s=float(recording.ranks["time_s"].max() or 0),
         exit_status=run.get("exit_status"),
+        ending=_ending(context.get("ending")),
+    )
+
+
+def _ending(found: dict | None) -> data.Ending | None:
+    if found is None:
+        return None
+    return data.Ending(
+        kind=found["kind"],
+        ranks=found["ranks"],
+        waiting=[data.CallOfHungRanks(**each) for each in found["waiting"]],
+        hung_s=found["hung_s"],
+        brief=brief(found),
     )
 
 

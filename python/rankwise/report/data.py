@@ -15,6 +15,38 @@ from rankwise.placement.distribution import MessageDistribution
 SCHEMA = "rankwise.report/1"
 
 
+class CallOfHungRanks(msgspec.Struct, frozen=True):
+    """A call that did not return.
+
+    Attributes:
+        call: Its name.
+        ranks: Who was in it.
+        since_s: When the first of them entered it, after MPI_Init; `null` if it is not known.
+    """
+
+    call: str
+    ranks: list[int]
+    since_s: float | None
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a run ended whose ranks did not all reach MPI_Finalize.
+
+    Attributes:
+        kind: `abort`, `crash`, `stopped` (from outside), or `unknown` (either of the last two).
+        ranks: Those that ended it, or that others waited for.
+        waiting: Calls that did not return.
+        hung_s: How long all that waited did so; `null` if it is not known.
+        brief: The same in a few words.
+    """
+
+    kind: Literal["abort", "crash", "stopped", "unknown"]
+    ranks: list[int]
+    waiting: list[CallOfHungRanks]
+    hung_s: float | None
+    brief: str
+
+
 class Program(msgspec.Struct, frozen=True):
     """What was run.
 
@@ -27,6 +59,7 @@ class Program(msgspec.Struct, frozen=True):
         started_s: Seconds since 1970, UTC.
         elapsed_s: From MPI_Init to MPI_Finalize, of the rank that took longest.
         exit_status: Of the launcher.
+        ending: How it ended before MPI_Finalize; `null` if all ranks reached that, or left nothing.
     """
 
     name: str
@@ -37,6 +70,7 @@ class Program(msgspec.Struct, frozen=True):
     started_s: float | None
     elapsed_s: float
     exit_status: int | None
+    ending: Ending | None
 
 
 class Summary(msgspec.Struct, frozen=True):

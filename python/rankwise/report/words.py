@@ -57,7 +57,10 @@ def mpi_on_core(report: ReportData) -> str:
 
 
 def headline(report: ReportData) -> str:
-    """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`; `...; 89 % of it waiting for a core, 9-11 % in MPI`."""
+    """`lmp on 16 ranks, 12.3 s; 37 % of it in MPI`; `...; 89 % of it waiting for a core, 9-11 % in MPI`.
+
+    How it ended comes first where that was before MPI_Finalize: `...; rank 3 called MPI_Abort; 37 % of it in MPI`.
+    """
     program, summary = report.program, report.summary
     inside = ""
     if waited_for_cores(report):
@@ -65,9 +68,9 @@ def headline(report: ReportData) -> str:
         inside += "" if summary.mpi_on_core_share is None else f", {mpi_on_core(report)} in MPI"
     elif summary.mpi_share is not None:
         inside = f"; {summary.mpi_share * 100:.0f} % of it in MPI"
-    return (
-        f"{program.name} on {counted(program.world_size, 'rank')}, {seconds_text(program.elapsed_s)}{inside}"
-    )
+    ended = f"; {program.ending.brief}" if program.ending else ""
+    ranks = counted(program.world_size, "rank")
+    return f"{program.name} on {ranks}, {seconds_text(program.elapsed_s)}{ended}{inside}"
 
 
 def command_text(report: ReportData) -> str:
