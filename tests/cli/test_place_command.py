@@ -193,7 +193,13 @@ def test_where_nothing_is_better_it_says_so_and_writes_what_was(tmp_path, capsys
     words = ["place", str(silent), "-m", str(MACHINE), "--budget", "0.2s", "-o", str(output)]
     assert main(words) == 0
     # THEN the first simple placement stays
-    assert "nothing that was tried is worth a change: blocked is what was written" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    # AND blocked is not compared with itself
+    said = "nothing that was tried is worth a change: blocked is what was written"
+    assert f"the best against blocked:\n  {said}\n" in out
+    assert "better than blocked" not in out
+    # AND one host is asked for
+    assert " --hosts HOST -- mpiexec -n 4 ./app" in err
     assert load(output).node.tolist() == [0, 0, 0, 0]
 
 

@@ -218,7 +218,7 @@ def _run(args: argparse.Namespace) -> int:
             if " -rankmap " in words:
                 terminal.note("`-rankmap` is followed by MPICH 5.0.2 and newer")
         terminal.wrote(output)
-        terminal.next(_next(args, output, machine, topology, source.schedule.ranks))
+        terminal.next(_next(args, output, machine, topology, candidates[-1].placement))
     return 0
 
 
@@ -375,7 +375,9 @@ def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal:
         return candidates
 
 
-def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: Topology, ranks: int) -> str:
+def _next(
+    args: argparse.Namespace, output: Path, machine: Machine, topology: Topology, placement: Placement
+) -> str:
     """The command that runs with the placement, with what it cannot find out by itself."""
     from rankwise.launchers.hosts import allocation
     from rankwise.machine.topology import from_this_machine
@@ -388,8 +390,9 @@ def _next(args: argparse.Namespace, output: Path, machine: Machine, topology: To
     if args.hosts:
         words += f" --hosts {quote(args.hosts)}"
     elif len(topology.nodes) > 1 and not allocation(os.environ):
-        words += " --hosts HOST,HOST,..."
-    return f"{words} -- mpiexec -n {ranks} ./app"
+        used = len(placement.node_names)
+        words += " --hosts " + ",".join(["HOST"] * min(used, 2)) + (",..." if used > 2 else "")
+    return f"{words} -- mpiexec -n {placement.ranks} ./app"
 
 
 def _output(args: argparse.Namespace) -> Path:

@@ -80,7 +80,9 @@ def compared(
         sentences = reasons(best, known[reference], reference, topology, machine)
         stays = next((each for each in candidates[:-1] if each.name == "current"), candidates[0])
         if seats(stays.placement) == seats(candidates[-1].placement):
-            sentences.insert(0, f"nothing that was tried is worth a change: {stays.name} is what was written")
+            stay = f"nothing that was tried is worth a change: {stays.name} is what was written"
+            # Compared with itself it has nothing to say.
+            sentences = [stay] if reference == stays.name else [stay, *sentences]
         current = known.get("current")
         if doubtful and current and best.makespan_s < current.makespan_s:
             sentences.append(in_doubt(best, current))

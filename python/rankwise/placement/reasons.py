@@ -113,10 +113,10 @@ def compared_with(predictions: dict[str, Prediction], best: Prediction) -> str:
 
 
 def _shared(now: Sharing, then: Sharing) -> list[str]:
-    things = [("memory", now.memory, then.memory)]
-    things += [(f"{name} cache", now.caches.get(name), then.caches.get(name)) for name in now.caches]
+    things = [("a memory", now.memory, then.memory)]
+    things += [(f"an {name} cache", now.caches.get(name), then.caches.get(name)) for name in now.caches]
     return [
-        f"a {what} has up to {_ranks(new.most)} instead of {_ranks(old.most)}"
+        f"{what} has up to {_ranks(new.most)} instead of {_ranks(old.most)}"
         for what, new, old in things
         if new and old and new.most != old.most
     ]
