@@ -20,6 +20,7 @@ from raw_writer import (
 )
 
 from rankwise.cli import main
+from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collection
 from rankwise.recording.completeness import gaps
 
@@ -148,3 +149,14 @@ def test_a_cache_that_was_altered_is_made_again(tmp_path, name):
     for table in collection.TABLES:
         assert opened.table(table).width > 0
     assert opened.messages.equals(messages)
+
+
+def test_ranks_that_found_no_room_at_all_are_not_said_to_have_been_missed(tmp_path):
+    # GIVEN a node's file that was made, of which nothing could be written but its head
+    recording = write_recording(tmp_path / "x.rw", pair())
+    (file,) = (recording / "raw").glob("*.rwn")
+    file.write_bytes(file.read_bytes()[:HEADER_BYTES])
+    # WHEN it is read THEN ranks are said to have come so far
+    with pytest.raises(RankwiseError, match="its ranks could not write into their files") as caught:
+        Recording.open(recording)
+    assert "df -h" in caught.value.hint

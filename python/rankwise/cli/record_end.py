@@ -62,7 +62,7 @@ def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
     try:
         lines = do_apart(lambda: _collected(session))
     except Exception as error:
-        lines = [f"wrote {session.path}, not collected yet: {_reason(error)}; the next command collects it"]
+        lines = [f"wrote {session.path}, not collected yet: {_reason(error)}; the next command tries again"]
     lines = lines[: MOST_LINES - 1]
     if lines and not session.manifest.locked:
         lines[0] += "; its file system has no locks: see that nothing else records there"

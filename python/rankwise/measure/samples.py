@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankwise.whole_files import replacing
+from rankwise import whole_files
 
 MARK = "@rankwise "
 COMPLETE = "complete"  # in the context of a sample: whether its launch came to its end
@@ -160,13 +160,12 @@ def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write samples as Parquet, by rename.
 
     Raises:
-        OSError: They cannot be written.
+        RankwiseError: They cannot be written.
     """
     # In memory first: polars tells a full disk by an exception of its own.
     content = BytesIO()
     samples.write_parquet(content)
-    with replacing(Path(path)) as scratch:
-        scratch.write_bytes(content.getvalue())
+    whole_files.write(Path(path), content.getvalue())
 
 
 def undisturbed(samples: pl.DataFrame, least: int = 3, least_share: float = 0.2) -> pl.DataFrame:

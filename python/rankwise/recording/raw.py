@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -212,7 +213,8 @@ def read(directory: Path) -> RawRecording:
     raw = RawRecording([], [], [])
     failures: list[RankwiseError] = []
     by_run: dict[str, list[Thread]] = {}
-    for path in raw_files(directory):
+    files = raw_files(directory)
+    for path in files:
         try:
             node = trace.NodeFile(str(path))
         except RankwiseError as error:
@@ -232,10 +234,16 @@ def read(directory: Path) -> RawRecording:
     if not raw.threads:
         if failures:
             raise failures[0]
+        if files:  # who makes one has called MPI_Init
+            why = "only another run wrote into it" if others else "its ranks could not write into their files"
+            raise RankwiseError(
+                f"the recording `{directory}` is empty: {why}",
+                f"see whether its file system has space: `df -h {quote(str(directory))}`",
+                causes=tuple((raw.problems + raw.notes)[:3]),
+            )
         raise RankwiseError(
             f"the recording `{directory}` is empty: no rank called MPI_Init with the recorder in it",
             "see what works here: `rankwise doctor`",
-            causes=tuple((raw.problems + raw.notes)[:3]),
         )
     _tell_hosts_apart(raw.threads)
     return raw
