@@ -19,7 +19,7 @@ from rankwise.measure.curves import Curve
 from rankwise.measure.questions.answer import Answer
 from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text, seconds_text
-from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, plain_figure, style_legend
+from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, TEXT, plain_figure
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY)
 
@@ -76,7 +76,7 @@ def _curve(curve: Curve):
     if curve.limit is not None:
         made.vspan(x=[curve.limit], line_color="#7b848d", line_dash="dashed", legend_label="eager limit")
     made.add_layout(made.legend[0], "above")
-    style_legend(made)
+    _style_legend(made)
     return made
 
 
@@ -120,8 +120,18 @@ def _answer(answer: Answer):
         made.scatter(across, up, color=colour, size=5, **named)
     if made.legend:
         made.add_layout(made.legend[0], "above")
-        style_legend(made)
+        _style_legend(made)
     return made
+
+
+def _style_legend(made) -> None:
+    """Legend above the chart, in one line."""
+    for legend in made.legend:
+        legend.background_fill_color = legend.border_line_color = None
+        legend.label_text_color = TEXT
+        legend.label_text_font_size = "13px"
+        legend.orientation = "horizontal"
+        legend.padding = legend.margin = 0
 
 
 def _label(column) -> str:
