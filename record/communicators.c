@@ -74,8 +74,10 @@ static struct rw_group *resolve(MPI_Group group) {
         int *world = ranks + size;
         for (int i = 0; i < size; i++)
             ranks[i] = i;
-        int result = RW_PMPI_CALL(Group_translate_ranks, MPI_Group, int, const int *, MPI_Group, int *)(
-            group, size, ranks, rw_process.world_group, world);
+        int result = MPI_ERR_GROUP;
+        if (rw_process.world_group != MPI_GROUP_NULL)
+            result = RW_PMPI_CALL(Group_translate_ranks, MPI_Group, int, const int *, MPI_Group, int *)(
+                group, size, ranks, rw_process.world_group, world);
         for (int i = 0; i < size; i++)
             if (result != MPI_SUCCESS || world[i] == MPI_UNDEFINED)
                 world[i] = (int)RW_PEER_UNKNOWN;

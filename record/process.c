@@ -156,23 +156,32 @@ void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t ini
         start(thread, provided, init_ticks);
 }
 
-/* A session after the last one. */
-static void reopen(void) {
+static int world_of(void *session) {
+    return RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *, MPI_Group *)(
+        *(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group);
+}
+
+/* A session after the last one: the world goes on. */
+static void reopen(void *session) {
     rw_process.finished = 0;
-    for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
+    if (!RW_HAS(Group_from_session_pset) || world_of(session) != MPI_SUCCESS)
+        rw_process.world_group = MPI_GROUP_NULL;
+    for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
+        __atomic_fetch_and(&each->rank->flags, ~(uint32_t)RW_FINALIZED, __ATOMIC_RELAXED);
+        each->rank->finalize_ticks = 0;
         rw_seal(each, 0);
+    }
 }
 
 void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks) {
     rw_process.sessions++;
     if (rw_process.finished)
-        reopen();
+        reopen(session);
     if (rw_process.ready && !rw_process.multiple)
         rw_requests_share(); /* it may be of a higher level than the world */
     if (rw_process.ready || rw_process.inert || !RW_HAS(Group_from_session_pset))
         return;
-    if (RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *, MPI_Group *)(
-            *(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group) == MPI_SUCCESS)
+    if (world_of(session) == MPI_SUCCESS)
         start(thread, MPI_THREAD_MULTIPLE, init_ticks);
 }
 
@@ -194,7 +203,7 @@ void rw_process_finish(struct rw_thread *thread, uint64_t now) {
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
         rw_seal(each, 0);
     rw_process.finishing = 1;
-    if (rw_process.world_group != MPI_GROUP_NULL)
+    if (!rw_process.sessions && rw_process.world_group != MPI_GROUP_NULL)
         RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_process.world_group);
 }
 
@@ -202,6 +211,8 @@ void rw_process_close(void) {
     if (!rw_process.finishing)
         return;
     rw_process.finishing = 0;
+    if (rw_process.sessions)
+        return;
     rw_process.finished = 1;
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
         each->next_sample = 0;

@@ -21,8 +21,8 @@ struct rw_process {
     int sited;    /* places of calls are kept */
     int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
     uint64_t init_ticks;
-    int sessions;      /* open ones, where MPI_Init was not called */
-    int world_model;   /* MPI_Init was called */
+    int sessions;      /* open ones */
+    int world_model;   /* between MPI_Init and MPI_Finalize */
     int finishing;     /* MPI_Finalize was entered */
     int finished;      /* it returned: what is counted from here on is sealed after each call */
     const char *directory;

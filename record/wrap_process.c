@@ -26,8 +26,11 @@ static int thread_level(void) {
 #define INITS(name, call, base, large, parameters) INIT(mpi, name) INIT(pmpi, name)
 RW_CALLS_init(INITS)
 
-/* The world ends with MPI_Finalize, or where MPI_Init was not called with the last session. */
-static void finish_world(struct rw_thread *thread, uint64_t now) { rw_process_finish(thread, now); }
+/* The world ends with MPI_Finalize, and where MPI_Init was not called, or that has been, with the last session. */
+static void finish_world(struct rw_thread *thread, uint64_t now) {
+    rw_process.world_model = 0;
+    rw_process_finish(thread, now);
+}
 
 static void finish_session(struct rw_thread *thread, uint64_t now) {
     if (--rw_process.sessions == 0 && !rw_process.world_model)

@@ -62,6 +62,25 @@ def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("first", ["session", "world"])
+def test_sessions_that_follow_each_other_are_recorded_and_run_as_ever(mpi, compiled, record, first):
+    # GIVEN a program that opens a session after the last one, or after MPI_Finalize
+    if not mpi.has("MPI_Session_init"):
+        pytest.skip("this MPI has no sessions")
+    program = compiled(mpi, "session_again.c")
+    if mpi.run(2, program, first).returncode != 0:
+        pytest.skip("this MPI has no second session")
+    # THEN it ends as ever, and all of them are in the recording
+    recorded = record(mpi, 2, program, first)
+    for rank in range(2):
+        thread = recorded.rank(rank)
+        assert thread.count("MPI_Allreduce") == (300 if first == "session" else 400)
+        assert thread.has("finalized")
+        comms = [comm for comm in thread.comms.values() if comm["size"] == 2]
+        assert [comm["members"] for comm in comms] == [[0, 1]] * len(comms) and len(comms) > 3
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("how", ["linked", "in the program", "preloaded"])
 def test_a_profiling_tool_works_on_and_counts_as_the_program(mpi, compiled, record, tmp_path_factory, how):
     # GIVEN a tool that counts MPI_Send and adds a barrier, as users have it
