@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from rankwise.errors import RankwiseError
+from rankwise.locks import is_held
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.whole_files import replacing
 
@@ -134,17 +135,7 @@ def lock_path(directory: Path) -> Path:
 
 def is_alive(directory: Path) -> bool:
     """Whether the keeper of the lab in `directory` runs."""
-    try:
-        descriptor = os.open(lock_path(directory), os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_held(lock_path(directory))
 
 
 def create(name: str) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import LaunchLine
+from rankwise.locks import is_held
 from rankwise.record.manifest import FILE_NAME
 from rankwise.whole_files import synchronise
 
@@ -106,7 +107,7 @@ def in_use(path: Path) -> Use | None:
     """Who records into a directory; `None` if nobody does, or if its file system has no locks."""
     for name in ("lock", *sorted(file.name for file in (path / "raw").glob("*.rwn"))):
         file = path / name if name == "lock" else path / "raw" / name
-        if _is_held(file):
+        if is_held(file):
             return _holder(path) if name == "lock" else Use(f"ranks on `{file.stem}`", ranks=True)
     return None
 
@@ -131,26 +132,6 @@ def _claim(path: Path, run: str) -> int | None:
     os.ftruncate(lock, 0)
     os.write(lock, f"{os.getpid()} {socket.gethostname()} {run}\n".encode())
     return lock
-
-
-def _is_held(file: Path) -> bool:
-    flags = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        descriptor = os.open(file, os.O_RDWR | flags)
-    except OSError:
-        try:
-            descriptor = os.open(file, os.O_RDONLY | flags)
-        except OSError:
-            return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _holder(path: Path) -> Use:
