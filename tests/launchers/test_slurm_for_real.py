@@ -241,6 +241,37 @@ def test_run_places_and_verifies(slurm, tmp_path, seats):
     assert done.stderr.splitlines() == ["rankwise: verified: 4 ranks on 2 hosts ran as p.json says"]
 
 
+def test_a_job_of_srun_ends_with_a_record_that_is_killed(slurm, tmp_path):
+    # GIVEN two ranks that run for minutes, recorded
+    mark = f"import time; time.sleep(300)  # {tmp_path}"
+    command = [sys.executable, "-m", "rankwise", "record", "--mpi", "mpich", "-o", "a.rw", "--"]
+    words = [*command, "srun", "-n", "2", sys.executable, "-c", mark]
+    record = subprocess.Popen(words, env=slurm, cwd=tmp_path, stderr=subprocess.DEVNULL)
+
+    def ranks():
+        found = []
+        for pid in ours(slurm):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] == [b"-c", mark.encode()]:
+                    found.append(pid)
+        return found
+
+    def until(wanted):
+        end = time.monotonic() + 60
+        while len(ranks()) != wanted and time.monotonic() < end:
+            time.sleep(0.1)
+        return ranks()
+
+    try:
+        assert len(until(2)) == 2
+        # WHEN `rankwise record` is killed THEN they end, as srun alone would have ended them
+        record.kill()
+        assert until(0) == []
+    finally:
+        record.kill()
+        record.wait()
+
+
 def test_in_an_allocation_its_hosts_are_the_nodes(slurm, tmp_path):
     save(placed(IRREGULAR, None)[0], tmp_path / "p.json")
     words = ["srun", sys.executable, "-c", SAY]
