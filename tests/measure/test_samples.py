@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the microbenchmarks say, read and kept."""
 
+import errno
+import os
+
 import polars as pl
 import pytest
 
+from rankwise.errors import RankwiseError
 from rankwise.measure.samples import Launch, concatenate, save, undisturbed
 
 SAMPLE = (
@@ -70,3 +74,16 @@ def test_a_point_that_is_always_interrupted_is_kept_and_marked():
     assert len(kept) == 23
     assert kept.filter(pl.col("interrupted"))["test"].unique().to_list() == ["send_overhead"]
     assert kept["interrupted"].sum() == 3
+
+
+def test_samples_that_find_no_space_are_one_error_and_what_was_there_stays(tmp_path, monkeypatch):
+    path = tmp_path / "m.samples.parquet"
+    path.write_bytes(b"before")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("rankwise.whole_files.synchronise", full)
+    with pytest.raises(RankwiseError, match="m.samples.parquet` cannot be written: no space left on device"):
+        save(concatenate([]), path)
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(path.name, b"before")]
