@@ -91,12 +91,19 @@ def create(path: Path, replace: bool, run: str) -> Claim:
         )
     if path.is_symlink():
         path = path.resolve()
-    old = _set_aside(path, replace) if os.path.lexists(path) else None
+    old = _set_aside(path, replace, run) if os.path.lexists(path) else None
     try:
         if not path.is_dir():
             path.mkdir()
+    except FileExistsError:
+        raise _is_in_use(path) from None
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
         (path / "raw").mkdir()
         lock = _claim(path, run)
+    except (FileExistsError, FileNotFoundError):  # another one makes it, or has put it aside again
+        raise _is_in_use(path) from None
     except OSError as error:
         raise _cannot(path, error) from error
     # Without locks nobody knows whether ranks still write to the old one.
@@ -113,7 +120,12 @@ def in_use(path: Path) -> Use | None:
 
 
 def _claim(path: Path, run: str) -> int | None:
-    """Lock the directory: by a file of its own, as NFS gives an exclusive lock only on what is open for writing."""
+    """Lock the directory: by a file of its own, as NFS gives an exclusive lock only on what is open for writing.
+
+    Raises:
+        FileExistsError: Another one has it.
+        OSError: It cannot be locked.
+    """
     lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     for _ in range(_ATTEMPTS):  # who asks whether it is held holds it for a moment
         try:
@@ -129,9 +141,20 @@ def _claim(path: Path, run: str) -> int | None:
     else:
         os.close(lock)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    # Before it was locked, another one may have put the directory aside, this file with it.
+    if not _is_at(lock, path / "lock"):
+        os.close(lock)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     os.ftruncate(lock, 0)
     os.write(lock, f"{os.getpid()} {socket.gethostname()} {run}\n".encode())
     return lock
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def _holder(path: Path) -> Use:
@@ -150,8 +173,19 @@ def _cannot(path: Path, error: OSError) -> RankwiseError:
     return RankwiseError(f"the recording `{path}` cannot be created: {reason}", hint=hint, status=125)
 
 
-def _set_aside(path: Path, replace: bool) -> Path | None:
-    """Rename a recording that is there; returns its new name."""
+def _is_in_use(path: Path, holder: str | None = None) -> RankwiseError:
+    if holder is None:
+        use = in_use(path)
+        holder = use.holder if use else "another `rankwise record`"
+    return RankwiseError(
+        f"`{path}` is still being recorded by {holder}",
+        hint="choose another name with `-o DIR`, or end that run first",
+        status=125,
+    )
+
+
+def _set_aside(path: Path, replace: bool, run: str) -> Path | None:
+    """Rename a recording that is there, locked, so that no other one does; returns its new name."""
     if not path.is_dir():
         hint = "choose another name with `-o DIR`"
         raise RankwiseError(f"`{path}` exists and is not a recording", hint=hint, status=125)
@@ -162,11 +196,7 @@ def _set_aside(path: Path, replace: bool) -> Path | None:
         raise RankwiseError(f"`{path}` exists and is not a recording", hint=hint, status=125)
     use = in_use(path)
     if use and not use.ranks:
-        raise RankwiseError(
-            f"`{path}` is still being recorded by {use.holder}",
-            hint="choose another name with `-o DIR`, or end that run first",
-            status=125,
-        )
+        raise _is_in_use(path, use.holder)
     if not replace:
         hint = "add `--force` to replace it, or choose another name with `-o DIR`"
         raise RankwiseError(f"the recording `{path}` exists", hint=hint, status=125)
@@ -174,10 +204,17 @@ def _set_aside(path: Path, replace: bool) -> Path | None:
     while os.path.lexists(old):
         number += 1
         old = path.with_name(f"{path.name}.old.{number}")
+    lock = None
     try:
+        lock = _claim(path, run)
         os.rename(path, old)
+    except (FileExistsError, FileNotFoundError):
+        raise _is_in_use(path) from None
     except OSError as error:
         raise _cannot(path, error) from error
+    finally:
+        if lock is not None:
+            os.close(lock)
     return old
 
 
