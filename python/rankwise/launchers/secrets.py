@@ -40,7 +40,7 @@ def masked(words: Sequence[str]) -> list[str]:
     shown: list[str] = []
     hidden = False
     for before, word in zip(["", *words], words, strict=False):
-        if hidden and not _LONG_OPTION.match(word):
+        if hidden and MASK not in word and not _LONG_OPTION.match(word):
             shown.append(MASK)
             hidden = False
             continue
