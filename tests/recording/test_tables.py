@@ -254,6 +254,18 @@ def test_what_recording_cost_is_calls_at_their_cost_and_the_rest(tmp_path):
     assert recorder["share"] == pytest.approx(1e-3 + 1000 * 10e-9)
 
 
+def test_the_cost_of_a_rank_that_was_killed_early_is_over_what_it_is_known_to_have_run(tmp_path):
+    # GIVEN a rank whose clocks were read before MPI_Init ended only, and that was killed 2 ms after that
+    killed = Rank(
+        0, 2, flags=0, run_ns=0, shift_ns=500_000, call_cost_ns=10, recorder_ns=1_000_000,
+        in_call=("MPI_Recv", 2_500_000),
+    )  # fmt: skip
+    other = Rank(1, 2, call_cost_ns=10)
+    recorder = Recording.open(write_recording(tmp_path, [killed, other])).context["recorder"]
+    # THEN 1 ms of 2 ms is half, and not 1 ms of a tick
+    assert recorder["share"] == pytest.approx(0.5)
+
+
 def test_times_of_calls_have_a_shortest_and_a_distribution(tmp_path):
     rank = Rank(0, 1)
     rank.count("MPI_Barrier", ns=100)

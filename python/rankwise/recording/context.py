@@ -97,7 +97,8 @@ def _recorder(job: Job) -> dict:
     """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
-    time between MPI_Init and MPI_Finalize. Null where the cost was not measured (version 1 of the format, sessions).
+    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. Null where the cost was not measured
+    (version 1 of the format, sessions).
     """
     costs, shares = [], []
     for thread in job.threads:
@@ -106,8 +107,9 @@ def _recorder(job: Job) -> dict:
             continue
         cost = rank["call_cost_ticks_1024"] / 1024
         costs.append(cost * per_tick)
-        ticks = max((rank["finalize_ticks"] or rank["last_ticks"]) - rank["init_ticks"], 1)
-        shares.append((cost * int(thread.calls["count"].sum()) + rank["recorder_ticks"]) / ticks)
+        spent_s = thread.seconds(cost * int(thread.calls["count"].sum()) + rank["recorder_ticks"])
+        if thread.run_s > 0:
+            shares.append(spent_s / thread.run_s)
     return {
         "timed": all(thread.timed for thread in job.threads),
         "call_cost_s": float(np.median(costs)) if costs else None,

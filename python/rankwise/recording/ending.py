@@ -54,18 +54,20 @@ def ending(job: Job, run: dict | None) -> dict | None:
 
 
 def brief(found: dict) -> str:
-    """What `ending` found in a few words: `rank 3 called MPI_Abort`, `hung for 20 s in MPI_Recv`."""
+    """What `ending` found in a few words: `rank 3 called MPI_Abort`, `ended from outside after 20 s in MPI_Recv`."""
     who = _named(found["ranks"]) if found["ranks"] else ""
     if found["kind"] == "abort":
         return f"{who} called MPI_Abort"
     if found["kind"] == "crash":
         return f"{who} crashed" if len(found["ranks"]) == 1 else f"one of {who} crashed"
     calls = [each["call"] for each in found["waiting"]]
-    if calls and found["hung_s"] is not None:
-        inside = " and ".join(calls[:2]) if len(calls) < 3 else f"{calls[0]} and other calls"
-        late = f", {who} in no MPI call" if who else ""
-        return f"hung for {seconds_text(found['hung_s'])} in {inside}{late}"
-    return "ended from outside" if found["kind"] == "stopped" else "ended before MPI_Finalize"
+    how = "ended from outside" if found["kind"] == "stopped" else "ended before MPI_Finalize"
+    if not calls:
+        return how
+    inside = " and ".join(calls[:2]) if len(calls) < 3 else f"{calls[0]} and other calls"
+    lasted = "" if found["hung_s"] is None else f"after {seconds_text(found['hung_s'])} "
+    late = f", {who} in no MPI call" if who else ""
+    return f"{how} {lasted}in {inside}{late}"
 
 
 def _by_call(threads: list[Thread]) -> dict[str, list[Thread]]:

@@ -113,9 +113,8 @@ def recording_cost(report: ReportData) -> str:
     cost, share = report.summary.call_cost_s, report.summary.recording_share
     if cost is None or share is None:
         return "not measured in this run"
-    return (
-        f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {share * 100:.2g} % of a rank's time"
-    )
+    most = f"{share * 100:.2g}" if share < 0.1 else f"{share * 100:.0f}"
+    return f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {most} % of a rank's time"
 
 
 def clocks_text(waiting: Waiting) -> str:
