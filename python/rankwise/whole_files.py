@@ -28,13 +28,14 @@ def check_free(
         hint: What to do if it is there.
 
     Raises:
-        RankwiseError: It is there already, it is a directory, or there is no directory for it.
+        RankwiseError: It is there already, it is no regular file, or there is no directory for it.
     """
     path = Path(path)
     if str(path) == "-":
         raise RankwiseError(
             "`-o -` names no file", "leave `-o` out: results go to stdout; or name a file with `-o FILE`"
         )
+    refuse_special(path)
     if os.path.lexists(path) and not force:
         raise RankwiseError(f"`{path}` is there already", hint)
     if path.is_dir():
@@ -46,12 +47,30 @@ def check_free(
         )
 
 
+def refuse_special(path: str | os.PathLike[str]) -> None:
+    """Refuse to put a file in the place of a pipe or a device: programs of others have them open.
+
+    Raises:
+        RankwiseError: It is one, or a link to one.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # nothing, or what cannot be written to either
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise RankwiseError(f"`{path}` is a pipe or a device, not a file", "name a file that may be written")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file beside `path` to write to; it becomes `path` in the end, on the disk, unless something went wrong.
 
     Its name cannot be guessed, and what is there already under it is not written to.
+
+    Raises:
+        RankwiseError: `path` is a pipe or a device.
     """
+    refuse_special(path)
     scratch = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
     os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
     try:
@@ -59,6 +78,7 @@ def replacing(path: Path) -> Iterator[Path]:
             os.chmod(scratch, stat.S_IMODE(path.stat().st_mode))
         yield scratch
         synchronise(scratch)
+        refuse_special(path)
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rankwise import whole_files
 from rankwise.errors import RankwiseError
 
 _FIGURES = (".svg", ".pdf", ".png")
@@ -25,6 +26,7 @@ def check(paths: list[str], force: bool) -> None:
                 "for example `--plot curves.svg` or `--plot machine.html`",
                 status=2,
             )
+        whole_files.refuse_special(path)
         if path.exists() and not force:
             raise RankwiseError(f"`{each}` exists", "use `--force` to replace it, or another name")
         if not path.parent.is_dir():
@@ -48,7 +50,6 @@ def write(paths: list[str], written) -> None:
         paths: As checked.
         written: What `rankwise.measure.outcome.write` returned.
     """
-    from rankwise import whole_files
     from rankwise.measure import figure, page
     from rankwise.measure.curves import curves
 

@@ -51,6 +51,7 @@ class Format:
         Raises:
             RankwiseError: The hosts are not known, or a file is there already.
         """
+        from rankwise import whole_files
         from rankwise.launchers import forms, place_hydra, place_openmpi
         from rankwise.launchers.hosts import on_hosts
         from rankwise.launchers.line import Launcher, LaunchLine, Segment
@@ -75,6 +76,7 @@ class Format:
         stem = output.with_name(output.name.removesuffix(_SUFFIX).removesuffix(".json"))
         suffixes = forms.SUFFIXES.get(name) or (place_hydra if name == "hydra" else place_openmpi).SUFFIXES
         for suffix in suffixes:
+            whole_files.refuse_special(f"{stem}{suffix}")
             if os.path.lexists(file := f"{stem}{suffix}") and not force:
                 hint = "use `--force` to replace it, or `-o` for another name"
                 raise RankwiseError(f"`{file}` is there already", hint)

@@ -67,6 +67,7 @@ def output_path(asked: str | None, force: bool, resume: bool = False) -> Path:
             f"`{path}` is a directory", f"name a file, for example `-o {path / ('site' + SUFFIX)}`"
         )
     for each in (path, samples_path(path)):
+        whole_files.refuse_special(each)
         if each.exists() and not force and not resume:
             raise RankwiseError(
                 f"`{each}` exists",

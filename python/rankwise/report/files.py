@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rankwise import whole_files
+from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError
 
-# Within this many characters a report of Rankwise says that it is one.
+# Within this many bytes a report of Rankwise says that it is one.
 _HEAD = 2000
 _MARK = '<meta name="generator" content="rankwise report">'
 
@@ -39,6 +39,7 @@ def check(path: Path, force: bool) -> None:
         )
     if path.is_dir():
         raise RankwiseError(f"`{path}` is a directory", f"name a file in it: `-o {path / 'report.html'}`")
+    whole_files.refuse_special(path)
     if path.exists():
         if not is_report(path):
             raise RankwiseError(
@@ -57,8 +58,7 @@ def check(path: Path, force: bool) -> None:
 def is_report(path: Path) -> bool:
     """Whether a file is a report that Rankwise wrote."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return _MARK in file.read(_HEAD)
+        return _MARK.encode() in regular_files.read_beginning(path, _HEAD)
     except OSError:
         return False
 

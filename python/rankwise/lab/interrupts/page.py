@@ -87,6 +87,7 @@ def check(path: Path, force: bool) -> None:
     """
     if path.is_dir() or not path.parent.is_dir():
         raise RankwiseError(f"`{path}` cannot be written", "name a file, for example `-o interrupt-core.md`")
+    whole_files.refuse_special(path)
     if path.exists() and not force and MARK not in path.read_text(encoding="utf-8", errors="replace"):
         raise RankwiseError(f"`{path}` exists and is no such page", "add `--force` to replace it")
 

@@ -170,6 +170,7 @@ def check(path: Path, force: bool) -> None:
             "name the page, for example `-o accuracy.md`: its results are written as accuracy.json",
         )
     for there, mark in ((path, MARK), (results, f'[\n{{"schema":"{SCHEMA}"')):
+        whole_files.refuse_special(there)
         if there.exists() and not force and mark not in there.read_text(encoding="utf-8", errors="replace"):
             raise RankwiseError(f"`{there}` exists and is not of such a page", "add `--force` to replace it")
     try:
