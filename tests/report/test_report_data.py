@@ -252,14 +252,20 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     made = []
     for me in range(2):
         rank = Rank(me, 2, modules=["/nowhere/app"])
-        rank.sites = [(0, "MPI_Send", 0x40, 3, 300_000_000), (0xFFFFFFFF, "MPI_Send", 0x7F00, 1, 50)]
+        rank.sites = [
+            (0, "MPI_Send", 0x40, 3, 300_000_000),
+            (0xFFFFFFFF, "MPI_Send", 0x7F00, 1, 50),
+            (0, "MPI_Finalize", 0x80, 1, 10),
+        ]
         made.append(rank)
     report = report_of(write_recording(tmp_path / "sites.rw", made))
     # THEN both places are there with what all ranks spent
-    first, second = report.call_sites
+    first, second, last = report.call_sites
     assert (first.call, first.module, first.offset, first.count) == ("MPI_Send", "/nowhere/app", 0x40, 6)
     assert (first.time_s, first.share) == pytest.approx((0.6, 0.3))
     assert (second.module, second.count) == (None, 2)
+    # AND what is no part of the run has no share of it
+    assert (last.call, last.share) == ("MPI_Finalize", None)
     assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report).split())
     assert "<code>/nowhere/app +0x40</code>" in render_html(report)
 

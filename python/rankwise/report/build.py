@@ -51,7 +51,7 @@ def build(
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
-        call_sites=call_sites(recording, time_s),
+        call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
         waiting=waiting(recording),
         matrix=comm_matrix(columns, recording.world_size),

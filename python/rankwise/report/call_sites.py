@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import polars as pl
 
 from rankwise.recording import Recording
@@ -11,12 +13,13 @@ from rankwise.report.data import CallSite
 _PLACE = ("call", "module", "offset", "function", "file", "line")
 
 
-def call_sites(recording: Recording, time_s: float) -> list[CallSite]:
+def call_sites(recording: Recording, time_s: float, outside: Container[str]) -> list[CallSite]:
     """The most time first, then the most calls; empty without `--callsites`.
 
     Args:
         recording: The run.
         time_s: Time of all ranks, for the shares.
+        outside: Functions that are no part of that, so that their calls have no share.
     """
     times = pl.col("time_s")
     summed = (
@@ -27,7 +30,9 @@ def call_sites(recording: Recording, time_s: float) -> list[CallSite]:
     return [
         CallSite(
             **row,
-            share=row["time_s"] / time_s if row["time_s"] is not None and time_s > 0 else None,
+            share=row["time_s"] / time_s
+            if row["time_s"] is not None and time_s > 0 and row["call"] not in outside
+            else None,
         )
         for row in summed.iter_rows(named=True)
     ]

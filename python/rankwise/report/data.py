@@ -216,7 +216,7 @@ class CallSite(msgspec.Struct, frozen=True):
         line: Its line; `null` likewise.
         count: Calls of all ranks.
         time_s: Time of all ranks inside them; `null` if calls were only counted.
-        share: Of the time of all ranks; `null` likewise.
+        share: Of the time of all ranks; `null` likewise, and for MPI_Init, MPI_Finalize and their like.
     """
 
     call: str
