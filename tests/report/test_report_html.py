@@ -129,6 +129,11 @@ def test_equal_values_have_one_colour_and_one_tick(record):
     # AND values that differ have a scale
     (bar,) = matrix.chart(report).select(ColorBar)
     assert len(bar.color_mapper.palette) > 1
+    # AND no two ticks read the same, also where sizes differ by less than what is written
+    alike = [10_968 + index % 2 for index in range(len(report.matrix.bytes))]
+    nearly = msgspec.structs.replace(report.matrix, bytes=alike)
+    (bar,) = matrix.chart(msgspec.structs.replace(report, matrix=nearly)).select(ColorBar)
+    assert len(bar.ticker.ticks) == 1 and len(bar.color_mapper.palette) == 1
 
 
 def test_legends_and_pairs_of_charts_wrap_on_narrow_pages(report):

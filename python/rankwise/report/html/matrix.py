@@ -12,16 +12,17 @@ from bokeh.models import (
     FixedTicker,
     HoverTool,
     LogColorMapper,
-    LogTicker,
 )
 from bokeh.palettes import Viridis256
 from bokeh.plotting import figure
 
+from rankwise.quantities import bytes_text
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import EMPTY, LINES, TEXT, plain_figure
 
 # Without the darkest colours, which would be lost on a dark page.
 _PALETTE = Viridis256[40:]
+_TICKS = 6
 
 
 # As `bytes_text` does.
@@ -45,13 +46,12 @@ def chart(report: ReportData) -> figure | None:
     counts[matrix.source, matrix.destination] = matrix.messages
     some = [size for size in matrix.bytes if size > 0] or [1]
     low, high = min(some), max(some)
-    if low == high:
-        # One value has one colour, that of the most, and one tick.
+    # No two ticks say the same; what all reads the same has one colour, that of the most.
+    ticks = list({bytes_text(size): float(size) for size in np.geomspace(low, high, _TICKS)}.values())
+    if len(ticks) == 1:
         mapper = LogColorMapper(palette=_PALETTE[-1:], low=low / 2, high=high, nan_color=EMPTY)
-        ticker = FixedTicker(ticks=[high])
     else:
         mapper = LogColorMapper(palette=_PALETTE, low=low, high=high, nan_color=EMPTY)
-        ticker = LogTicker(desired_num_ticks=6)
     unit = matrix.ranks_per_group
     last = matrix.groups * unit
     made = plain_figure(
@@ -89,7 +89,7 @@ def chart(report: ReportData) -> figure | None:
     made.add_layout(
         ColorBar(
             color_mapper=mapper,
-            ticker=ticker,
+            ticker=FixedTicker(ticks=ticks),
             formatter=CustomJSTickFormatter(code=_BYTES_TEXT),
             background_fill_color=None,
             major_label_text_color=TEXT,
