@@ -21,14 +21,18 @@ namespace {
 } // namespace
 
 MappedFile::MappedFile(const std::string &path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Without O_NONBLOCK a pipe that nobody writes to would be waited for.
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         fail(path, errno);
     }
     struct stat status{};
     int reason = fstat(file, &status) == 0 ? 0 : errno;
     if (reason == 0 && !S_ISREG(status.st_mode)) {
-        reason = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
+        close(file);
+        throw Error("cannot read `" + path + "`: it is a " +
+                        (S_ISDIR(status.st_mode) ? "directory" : "pipe or a device") + ", not a file",
+                    "check it with `ls -l " + path + "`");
     }
     if (reason == 0 && status.st_size > 0) {
         const auto size = static_cast<std::size_t>(status.st_size);

@@ -3,6 +3,7 @@
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from raw_writer import (
     CUT,
     FINALIZED,
     HEADER_BYTES,
+    MANIFEST,
     STORAGE_FULL,
     TRACED,
     Rank,
@@ -22,6 +24,7 @@ from raw_writer import (
 from rankwise.cli import main
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collection
+from rankwise.recording.check import check
 from rankwise.recording.completeness import gaps
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
@@ -149,6 +152,26 @@ def test_a_cache_that_was_altered_is_made_again(tmp_path, name):
     for table in collection.TABLES:
         assert opened.table(table).width > 0
     assert opened.messages.equals(messages)
+
+
+def test_a_run_of_a_wrong_name_is_read_and_said_to_be_another(tmp_path):
+    # GIVEN a recording one digit of whose name is another one in recording.json
+    recording = write_recording(tmp_path / "x.rw", pair())
+    (recording / "recording.json").write_text(json.dumps(MANIFEST | {"run": "0" * 31 + "1"}))
+    # THEN what the ranks wrote is there, and it is said
+    opened = Recording.open(recording)
+    assert opened.messages["messages"].sum() == 1
+    (gap,) = [gap for gap in gaps(recording, opened.context) if "names another run" in gap.why]
+    assert gap.severity == "note"
+    assert [each.file for each in check(recording) if each.state == "damaged"] == ["recording.json"]
+
+
+def test_a_pipe_among_the_raw_files_is_not_waited_for(tmp_path):
+    recording = write_recording(tmp_path / "x.rw", pair())
+    os.mkfifo(recording / "raw" / "x.rwn")
+    opened = Recording.open(recording)
+    assert opened.messages["messages"].sum() == 1
+    assert "it is a pipe or a device, not a file" in opened.context["problems"][0]
 
 
 def test_ranks_that_found_no_room_at_all_are_not_said_to_have_been_missed(tmp_path):

@@ -12,7 +12,7 @@ from rankwise._core import trace
 from rankwise.errors import RankwiseError
 from rankwise.recording import collection
 from rankwise.recording.completeness import ranks_text
-from rankwise.recording.raw import raw_files, read
+from rankwise.recording.raw import OTHER_RUN, raw_files, read
 
 State = Literal["whole", "not covered", "damaged"]
 _MADE_AGAIN = "the next command makes it again"
@@ -48,7 +48,9 @@ def check(path: Path) -> list[Checked]:
     found = [_raw(file) for file in raw_files(path)]
     found += _missing(path, found)
     found += [_topology(file) for file in sorted((path / "raw").glob("*.topology.tar"))]
-    return [*found, *_manifest(path), *_caches(path)]
+    if all(each.file != "recording.json" for each in found):
+        found += _manifest(path)
+    return [*found, *_caches(path)]
 
 
 def _raw(file: Path) -> Checked:
@@ -80,16 +82,18 @@ def _raw(file: Path) -> Checked:
 
 
 def _missing(path: Path, files: list[Checked]) -> list[Checked]:
-    """Ranks of which there is nothing."""
+    """Ranks of which there is nothing, or whether it is another run's."""
     from rankwise.recording.job import choose_job
 
     try:
-        missing = choose_job(read(path), None).missing_ranks
+        raw = read(path)
+        missing = choose_job(raw, None).missing_ranks
     except RankwiseError as error:
         # Of a file it is said already.
         said = any(error.message in each.details for each in files)
         return [] if said else [Checked("raw", "damaged", (error.message,))]
-    return [Checked("raw", "damaged", (f"{ranks_text(missing)} left nothing",))] if missing else []
+    other = [Checked("recording.json", "damaged", (OTHER_RUN,))] if OTHER_RUN in raw.notes else []
+    return other + ([Checked("raw", "damaged", (f"{ranks_text(missing)} left nothing",))] if missing else [])
 
 
 def _topology(file: Path) -> Checked:

@@ -11,6 +11,7 @@ from shlex import quote
 
 import numpy as np
 
+from rankwise import regular_files
 from rankwise._core import trace
 from rankwise.errors import RankwiseError
 
@@ -75,6 +76,8 @@ SCHED_EVENT = 2049
     FILE_GONE,
 ) = (1 << bit for bit in range(11))
 FLAVOURS = {1: "mpich", 2: "openmpi", 3: "standard_abi"}
+
+OTHER_RUN = "`recording.json` names another run than the raw files; the one that started last is taken"
 
 CALLS = trace.calls()
 CALL_NAMES = np.array([name for name, _, _ in CALLS])
@@ -227,7 +230,11 @@ def read(directory: Path) -> RawRecording:
             Thread(record.rank | {"node_file": path.stem, "format": node.version}, record)
             for record in node.threads
         )
-    run = _run_of(directory, by_run)
+    run = _run_named(directory)
+    if run is None or (run not in by_run and any(by_run.values())):
+        if run is not None:
+            raw.notes.append(OTHER_RUN)
+        run = _last_run(by_run)
     raw.threads = by_run.pop(run, [])
     if others := sum(map(len, by_run.values())):
         raw.notes.append(f"{others} threads of another run left files here; they are left out")
@@ -235,9 +242,8 @@ def read(directory: Path) -> RawRecording:
         if failures:
             raise failures[0]
         if files:  # who makes one has called MPI_Init
-            why = "only another run wrote into it" if others else "its ranks could not write into their files"
             raise RankwiseError(
-                f"the recording `{directory}` is empty: {why}",
+                f"the recording `{directory}` is empty: its ranks could not write into their files",
                 f"see whether its file system has space: `df -h {quote(str(directory))}`",
                 causes=tuple((raw.problems + raw.notes)[:3]),
             )
@@ -249,14 +255,17 @@ def read(directory: Path) -> RawRecording:
     return raw
 
 
-def _run_of(directory: Path, by_run: dict[str, list[Thread]]) -> str:
-    """The run that recording.json names; else the one that started last."""
+def _run_named(directory: Path) -> str | None:
+    """The run that recording.json names."""
     try:
-        named = json.loads((directory / "recording.json").read_bytes()).get("run")
+        named = json.loads(regular_files.read_bytes(directory / "recording.json")).get("run")
     except (OSError, ValueError, AttributeError, RecursionError):
-        named = None
-    if isinstance(named, str):
-        return named
+        return None
+    return named if isinstance(named, str) else None
+
+
+def _last_run(by_run: dict[str, list[Thread]]) -> str:
+    """The run that started last."""
 
     def start(run: str) -> int:
         return max((thread.rank["first_realtime_ns"] for thread in by_run[run]), default=0)
