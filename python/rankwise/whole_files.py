@@ -93,7 +93,7 @@ def synchronise(path: Path) -> None:
     Raises:
         OSError: It cannot get there.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         os.fsync(descriptor)
     except OSError as error:

@@ -50,10 +50,27 @@ def test_pipes_and_devices_are_no_input_of_any_reader(goal, tmp_path, kind):
         "a = " + "{b=" * DEEP + "1" + "}" * DEEP,
         "a" + ".b" * DEEP + " = 1",
         "[a" + ".b" * DEEP + "]",
+        "a" + ' . "x y"' * DEEP + " = 1",
+        "a" + " . 'x \"y'" * DEEP + " = 1",
+        "a" + ' . "x\\" y"' * DEEP + " = 1",
+        "x = {a = 1, b" + ' . "."' * DEEP + " = 1}",
+        'a = "' + '\\"' * DEEP + "." * DEEP + "\n",
         "schema = " + "9" * 30,
         "schema = nan",
     ],
-    ids=["lists", "tables", "dots", "header", "number", "nan"],
+    ids=[
+        "lists",
+        "tables",
+        "dots",
+        "header",
+        "quoted",
+        "literal",
+        "escaped",
+        "inline",
+        "not closed",
+        "number",
+        "nan",
+    ],
 )
 def test_machine_files_nested_without_end_are_refused(goal, tmp_path, text):
     path = tmp_path / "m.machine.toml"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine files: what is written is read back, and what is wrong is named by key and line."""
 
+import os
 import re
 from pathlib import Path
 
@@ -318,3 +319,16 @@ def test_any_bytes_are_refused_in_a_sentence(tmp_path_factory, data):
     path.write_bytes(data)
     with pytest.raises(RankwiseError):
         load(path)
+
+
+def test_a_pipe_is_no_machine_file_and_no_measurement_is_to_replace_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RankwiseError, match="it is a pipe or a device") as caught:
+        load(tmp_path / "pipe")
+    assert caught.value.hint == "name a machine file"
+
+
+@pytest.mark.parametrize("part", ['"x y"', "'x \"y'", r'"x\" y"', "x"])
+def test_a_key_of_many_parts_is_refused_however_they_are_written(part):
+    with pytest.raises(RankwiseError, match="a key has more than 100 parts"):
+        loads(f"a = {{b . {' . '.join([part] * 200)} = 1}}")

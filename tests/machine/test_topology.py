@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes from synthetic descriptions, XML files and saved files, with hand-computed answers."""
 
+import os
 import subprocess
 import tarfile
 
@@ -190,18 +191,30 @@ def test_a_number_of_a_pu_that_would_need_a_set_of_billions_is_refused_by_line(t
 
 
 def test_an_archive_that_holds_more_than_a_node_is_refused_before_it_is_unpacked(tmp_path):
-    # GIVEN a small file that would become large
+    # GIVEN a file that says that it holds 300 MiB, and one that has them
+    claimed, large = tarfile.TarInfo("proc/cpuinfo"), tmp_path / "large.topology.tar"
+    claimed.size = 300 << 20
     path = tmp_path / "n0.topology.tar"
-    with tarfile.open(path, "w:gz") as archive:
-        big = tmp_path / "big"
-        with open(big, "wb") as file:
-            file.truncate(300 << 20)
-        archive.add(big, arcname="proc/cpuinfo")
-    assert path.stat().st_size < 1 << 20
-    # THEN it is not unpacked, and the size that is allowed is named
-    with pytest.raises(RankwiseError, match="cannot be read") as caught:
-        topology.from_saved_files(path)
-    assert "it holds more than" in caught.value.causes[0]
+    for file in (path, large):
+        file.write_bytes(claimed.tobuf())
+    os.truncate(large, 300 << 20)
+    for file in (path, large):
+        # THEN it is not unpacked, and the size that is allowed is named
+        with pytest.raises(RankwiseError, match="cannot be read") as caught:
+            topology.from_saved_files(file)
+        assert "it holds more than" in caught.value.causes[0]
+
+
+@pytest.mark.parametrize("packed", ["gz", "bz2", "xz"])
+def test_a_compressed_archive_is_refused_as_its_size_says_nothing(tmp_path, monkeypatch, packed):
+    # GIVEN a file of a node, compressed
+    with tarfile.open(tmp_path / "n0.topology.tar", f"w:{packed}") as archive:
+        (tmp_path / "online").write_text("0-3\n")
+        archive.add(tmp_path / "online", arcname="sys/devices/system/cpu/online")
+    # THEN nothing of it is unpacked
+    monkeypatch.setattr(topology, "_unpack", lambda *_: pytest.fail("it is unpacked"))
+    with pytest.raises(RankwiseError, match="cannot be read"):
+        topology.from_saved_files(tmp_path / "n0.topology.tar")
 
 
 def test_what_ends_hwloc_does_not_end_us(tmp_path, monkeypatch):

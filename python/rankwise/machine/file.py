@@ -264,7 +264,9 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
 
 _MOST_BYTES = 64 << 20
 _MOST_PARTS = 100
-_MANY_PARTS = re.compile(rf"(?<![\w.-])(?:[\w\"'-]+\s*\.\s*){{{_MOST_PARTS}}}")
+# No key begins after a backslash: else each quote of a string of `\\"` would be followed to its end.
+_PART = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_MANY_PARTS = re.compile(rf"(?<![\w.\\-])(?:{_PART}\s*\.\s*){{{_MOST_PARTS}}}")
 
 _KEYS = sorted(
     {
@@ -289,9 +291,11 @@ def load(path: str | os.PathLike[str]) -> Machine:
             f"machine file `{path}` cannot be read: it is a directory", "name a file in it"
         ) from None
     except OSError as error:
+        hint = "name a machine file"
+        if not os.path.exists(path) or os.path.isfile(path):
+            hint = f"measure this machine: `rankwise measure -o {path} -- mpiexec -n 2`"
         raise RankwiseError(
-            f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}",
-            f"measure this machine: `rankwise measure -o {path} -- mpiexec -n 2`",
+            f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}", hint
         ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

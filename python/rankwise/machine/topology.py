@@ -28,6 +28,9 @@ from rankwise.scratch import scratch
 # Of /proc and /sys as hwloc reads them: a node of 1 000 PUs has about 20 000 files, and 10 MB.
 _MOST_SAVED_BYTES = 256 << 20
 _MOST_SAVED_FILES = 500_000
+_TOO_LARGE = (
+    f"it holds more than {bytes_text(_MOST_SAVED_BYTES)} or {_MOST_SAVED_FILES} files, which no node has"
+)
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,10 @@ def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
         try:
             with (
                 os.fdopen(regular_files.open_file(path), "rb") as file,
-                tarfile.open(fileobj=file) as archive,
+                tarfile.open(fileobj=file, mode="r:") as archive,  # compressed, its size would say nothing
             ):
+                if os.fstat(file.fileno()).st_size > _MOST_SAVED_BYTES:
+                    raise tarfile.TarError(_TOO_LARGE)
                 _unpack(archive, directory)
         except Exception as error:  # the modules beneath raise whatever a damaged number leads to
             raise RankwiseError(f"the saved topology `{path}` cannot be read", causes=(str(error),)) from None
@@ -179,9 +184,7 @@ def _unpack(archive: tarfile.TarFile, directory: Path) -> None:
     for number, member in enumerate(archive):
         left -= max(member.size, 0)
         if left < 0 or number >= _MOST_SAVED_FILES:
-            raise tarfile.TarError(
-                f"it holds more than {bytes_text(_MOST_SAVED_BYTES)} or {_MOST_SAVED_FILES} files, which no node has"
-            )
+            raise tarfile.TarError(_TOO_LARGE)
         target = (directory / member.name.lstrip("/")).resolve()
         content = archive.extractfile(member) if member.isreg() else None
         if content is not None and target.is_relative_to(directory.resolve()):
