@@ -37,7 +37,9 @@ def seat_lines(rows: Sequence[tuple[str, str, str]], most: int, rest: str) -> li
     """
     lines = []
     for node, ranks, cores in rows[:most]:
-        line = f"{node}: {_noun('rank', ranks)} on {_noun('core', cores)}"
+        _, anywhere, those = cores.rpartition("any of ")
+        on = f"any of cores {those}" if anywhere else _noun("core", those)
+        line = f"{node}: {_noun('rank', ranks)} on {on}"
         lines += textwrap.wrap(line, 78, initial_indent="  ", subsequent_indent="    ")
     if len(rows) > most:
         lines.append(f"  and {len(rows) - most} more nodes; {rest}")

@@ -69,4 +69,4 @@ def _parts(report: ReportData, at: int, share: float) -> Text:
     text.pad_right(_BAR_OF_PARTS + 8 - len(text))
     least = ranks.mpi_on_core_s[at] / whole
     text.append(f" {percent(share):>7}  {bounds_text(least, least + ranks.unattributed_s[at] / whole):>8}")
-    return text.append("  partial" if ranks.partial[at] else "")
+    return text.append(" partial" if ranks.partial[at] else "")
