@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program's exit status comes through, whatever memory is left for collecting."""
+"""The program's exit status comes through, whatever memory is left; commands that compute say that it is short."""
 
 import os
 import resource
@@ -12,6 +12,7 @@ import mpis
 import pytest
 
 from rankwise.recording import Recording
+from rankwise.site_build import source_room
 
 pytestmark = [pytest.mark.slow, pytest.mark.mpi]
 
@@ -57,6 +58,8 @@ def is_right(done, path) -> None:
     assert done.returncode == STATUS
     said = [each for each in done.stderr.splitlines() if each.startswith("rankwise: ")]
     assert 1 <= len(said) <= 3
+    unsaid = ("not collected yet: memory may", "not collected yet: status", "IMPORTANT")
+    assert not [each for each in unsaid if each in done.stderr]
     assert said[0].startswith(f"rankwise: wrote {path}")
     opened = Recording.open(path)
     assert (opened.context["run"]["exit_status"], opened.world_size) == (STATUS, 2)
@@ -68,6 +71,35 @@ def test_the_status_is_the_programs_under_a_limit_of_address_space(line, tmp_pat
         resource.setrlimit(resource.RLIMIT_AS, (size_mb << 20, size_mb << 20))
 
     is_right(recorded(line, tmp_path / "a.rw", limit), tmp_path / "a.rw")
+
+
+@pytest.fixture(scope="module")
+def traced(line, tmp_path_factory):
+    """A traced recording."""
+    mpi, words = line
+    path = tmp_path_factory.mktemp("traced") / "t.rw"
+    command = [sys.executable, "-m", "rankwise", "record", "--trace", "-o", str(path), "--", *words]
+    subprocess.run(command, env=mpi.environment(), check=False, timeout=200)
+    return path
+
+
+@pytest.mark.parametrize("size_kb", [100_000, *range(150_000, 600_000, 50_000), 700_000])
+def test_commands_that_compute_succeed_or_say_that_memory_is_short(traced, size_kb, tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (size_kb << 10, size_kb << 10))
+
+    machine = source_room("machines") / "azure-hbv3.machine.toml"
+    for verb, words in {
+        "report": ["-o", str(tmp_path / "r.html")],
+        "predict": ["--machine", str(machine)],
+        "place": ["--machine", str(machine), "--budget", "1s", "-o", str(tmp_path / "p.json")],
+    }.items():
+        command = [sys.executable, "-m", "rankwise", verb, str(traced), *words]
+        done = subprocess.run(
+            command, preexec_fn=limit, capture_output=True, text=True, check=False, timeout=200
+        )
+        assert done.returncode in (0, 1), done.stderr
+        assert done.returncode == 0 or "error: memory is short\n" in done.stderr
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Sequence
 
 from rankwise.errors import RankwiseError
+from rankwise.short_memory import was_short
 
 # In the order of the help text.
 COMMANDS: tuple[str, ...] = (
@@ -42,7 +43,7 @@ BROKEN_PIPE_STATUS = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the only place that turns an exception into text and an exit status."""
-    from rankwise.cli import failures
+    from rankwise.cli import failures, memory
     from rankwise.cli.parsing import build_parser, parse
 
     failures.open_closed_streams()
@@ -54,10 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args is None:
             parser.print_help(sys.stderr)
             return 2
+        status = memory.status_of_child() if args.verb in memory.COMPUTING else None
+        if status is not None:
+            return status
         status = args.run(args)
         sys.stdout.flush()
         return status
     except RankwiseError as error:
+        error = memory.short() if was_short(error) else error
         failures.show(error, argv)
         return failures.status_of(error, verb)
     except KeyboardInterrupt:
@@ -66,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         failures.silence_streams()
         return BROKEN_PIPE_STATUS
     except OSError as error:
+        if was_short(error):
+            return _without_memory(argv, verb)
         if not failures.stdout_fails(error):
             failures.show_bug(error, argv)
             return failures.status_of(error, verb)
@@ -75,6 +82,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         failures.show(full, argv)
         failures.silence_streams()
         return failures.status_of(full, verb)
-    except Exception as bug:
+    except BaseException as bug:
+        if was_short(bug):
+            return _without_memory(argv, verb)
+        if not isinstance(bug, Exception):
+            raise
         failures.show_bug(bug, argv)
         return failures.status_of(bug, verb)
+
+
+def _without_memory(argv: Sequence[str], verb: str | None) -> int:
+    from rankwise.cli import failures, memory
+
+    error = memory.short()
+    failures.show(error, argv)
+    return failures.status_of(error, verb)

@@ -9,12 +9,12 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from rankwise.errors import RankwiseError
 from rankwise.launchers.execute import LATE
 from rankwise.launchers.start import ending_with_us
+from rankwise.short_memory import is_limited, use_one_thread, was_short
 
 # A child that used no processor for so long waits for what will not come.
 _STALLED_S = 30.0
@@ -50,7 +50,8 @@ def do_apart(work: Callable[[], list[str]]) -> list[str]:
             raise
         ended = os.waitpid(pid, 0)[1]
         if ended:
-            raise NotDone("memory was short" if os.WIFSIGNALED(ended) else f"status {ended >> 8}")
+            short = os.WIFSIGNALED(ended) or is_limited()  # libraries without memory leave with a status, too
+            raise NotDone("memory was short" if short else f"status {ended >> 8}")
         return _heard(os.read(said, 1 << 16))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -70,16 +71,13 @@ def _do(work: Callable[[], list[str]], ask: Callable[[], None], saying: int) -> 
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        if _memory_is_limited():
-            os.environ["POLARS_MAX_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        if is_limited():
+            use_one_thread()
         try:
             answer = {"lines": work()}
-        except MemoryError:
-            answer = {"failed": "memory was short"}
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
-            known = isinstance(error, (RankwiseError, OSError)) or not _memory_is_limited()
-            answer = {"failed": why if known else f"memory may be short ({type(error).__name__}: {why})"}
+            answer = {"failed": "memory was short" if was_short(error) else why}
         os.write(saying, json.dumps(answer).encode()[: 1 << 16])
         os._exit(0)
     finally:
@@ -113,28 +111,3 @@ def _heard(answer: bytes) -> list[str]:
     if "failed" in heard:
         raise NotDone(heard["failed"])
     return heard["lines"]
-
-
-def _memory_is_limited() -> bool:
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        return True
-    return any(limit not in ("", "max") for limit in _group_limits())
-
-
-def _group_limits() -> Iterator[str]:
-    """Limits of the memory of our control group and those above, of either version."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-            _, kinds, group = line.split(":", 2)
-            if kinds and "memory" not in kinds.split(","):
-                continue
-            root = Path("/sys/fs/cgroup", "memory" if kinds else "")
-            at = root / group.lstrip("/")
-            for each in (at, *at.parents):
-                if not each.is_relative_to(root):
-                    break
-                for name in ("memory.max", "memory.limit_in_bytes"):
-                    with contextlib.suppress(OSError):
-                        text = (each / name).read_text(encoding="ascii").strip()
-                        # Version 1 writes the largest number of pages where there is no limit.
-                        yield "max" if text.isdigit() and int(text) > 1 << 60 else text
