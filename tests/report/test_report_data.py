@@ -274,6 +274,19 @@ def test_a_place_is_named_by_function_file_and_line():
     known = data.CallSite("MPI_Send", "/a/app", 64, "exchange", "/src/halo.c", 42, 1, None, None)
     assert place_text(known) == "exchange, /src/halo.c:42"
     assert place_text(known, short=True) == "exchange, halo.c:42"
+    # AND two calls of a function without lines by where they are
+    other = data.CallSite("MPI_Send", "/a/app", 64, "exchange", None, None, 1, None, None)
+    assert place_text(other) == "exchange, /a/app +0x40"
+    assert place_text(other, short=True) == "exchange, app +0x40"
+
+
+def test_a_call_site_that_ends_mpi_has_no_part_of_the_run(tmp_path):
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Finalize", 0x80, 1, 700_000_000), (0, "MPI_Barrier", 0x40, 1, 300_000_000)]
+    report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
+    shares = {site.call: site.share for site in report.call_sites}
+    assert shares == {"MPI_Finalize": None, "MPI_Barrier": pytest.approx(0.3)}
+    assert "MPI_Finalize 700 ms - 1" in " ".join(render(report).split())
 
 
 def test_a_recording_without_call_sites_says_nothing_of_them(record):

@@ -160,15 +160,17 @@ def place_text(site: CallSite, short: bool = False) -> str:
         site: Calls from there.
         short: Whether to leave out the directories of files and cut the function, for a column of text.
     """
+    module = site.module or "code of no file"
+    offset = f"{Path(module).name if short else module} +{site.offset:#x}"
     if site.file is None and site.function is None:
-        module = site.module or "code of no file"
-        return f"{Path(module).name if short else module} +{site.offset:#x}"
+        return offset
     function = site.function or "?"
     if short and len(function) > _FUNCTION:
         # The end tells mangled names apart.
         function = "…" + function[1 - _FUNCTION :]
     if site.file is None:
-        return function
+        # Without lines the offset tells two calls of a function apart.
+        return f"{function}, {offset}"
     line = "" if site.line is None else f":{site.line}"
     return f"{function}, {Path(site.file).name if short else site.file}{line}"
 
