@@ -23,6 +23,7 @@ from raw_writer import (
 
 from rankwise.cli import main
 from rankwise.errors import RankwiseError
+from rankwise.record import directory
 from rankwise.recording import Recording, collection
 from rankwise.recording.check import check
 from rankwise.recording.completeness import gaps
@@ -114,6 +115,37 @@ def test_an_end_that_a_full_disk_made_is_said_to_be_that(tmp_path):
         entry for entry in Recording.open(recording).context["not_recorded"] if entry["what"] == "trace"
     ]
     assert "the file system had no space" in trace["why"] and "did not occur" not in trace["why"]
+
+
+@pytest.mark.parametrize("verb", ["predict", "place"])
+@pytest.mark.parametrize("lost", ["trace", "rank"])
+def test_what_a_full_disk_took_is_said_to_be_that_wherever_it_is_used(tmp_path, capsys, verb, lost):
+    # GIVEN a recording that has no trace of a rank, or nothing of it, as another one found no room
+    ranks = pair(flags=FINALIZED | TRACED | STORAGE_FULL)
+    ranks[0].trace.clear()
+    recording = write_recording(tmp_path / "x.rw", ranks if lost == "trace" else ranks[:1])
+    # WHEN it is used THEN the disk is the cause, and more of it the way out
+    assert main(words(verb, recording)) == 1
+    error = capsys.readouterr().err
+    assert {"trace": "is damaged: the trace of rank 0", "rank": "lacks rank `1`"}[lost] in error
+    assert "the file system had no space" in error
+    assert "hint: record it again where there is more space: `df -h" in error
+    assert "every node" not in error
+
+
+def test_a_recording_that_is_under_way_is_not_said_to_be_empty(tmp_path, capsys):
+    # GIVEN a directory that is recorded into, and no rank has called MPI_Init yet
+    path = tmp_path / "x.rw"
+    claim = directory.create(path, replace=False, run=directory.new_run())
+    # WHEN it is used THEN who records into it is named
+    for words_ in (words("predict", path), words("place", path), ["report", str(path)]):
+        assert main(words_) == 1
+        error = capsys.readouterr().err
+        assert f"is still being recorded by process {os.getpid()} on" in error and "doctor" not in error
+    # AND when it is over, that no rank came
+    os.close(claim.lock)
+    assert main(["report", str(path)]) == 1
+    assert "no rank called MPI_Init" in capsys.readouterr().err
 
 
 def test_a_full_disk_leaves_the_report_in_memory(tmp_path, monkeypatch, capsys):

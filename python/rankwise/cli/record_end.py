@@ -167,12 +167,12 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
         others = context["other_jobs"]
         named = ", ".join(f"`--job {job['number']}`" for job in others[:3]) + (", ..." if others[3:] else "")
         found.append(f"other MPI jobs of this run are left out; `rankwise report` shows them with {named}")
-    if context["trace"]["ranks"] and not context["trace"]["bytes"]:
-        why = context["trace"]["stopped"] or "the calls or the phase asked for did not occur"
-        found.append(f"the trace is empty: {why}")
     missing = len(context["missing_ranks"])
     if missing:
         found.append(f"partial: {missing} of {world_size} ranks left nothing")
+    if context["trace"]["ranks"] and not context["trace"]["bytes"]:
+        why = context["trace"]["stopped"] or "the calls or the phase asked for did not occur"
+        found.append(f"the trace is empty: {why}")
     reasons = Counter(entry["why"] for entry in context["partial_ranks"])
     if context.get("ending"):
         found.append(f"partial: {context['ending']['text']}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from rankwise.errors import RankwiseError
@@ -12,6 +13,7 @@ from rankwise.quantities import seconds_text
 from rankwise.record.directory import in_use
 
 _MOST_RANKS_NAMED = 6
+NO_SPACE = "the file system had no space"
 _LOST = "recording had stopped"  # as `context` says it of messages
 
 
@@ -43,10 +45,10 @@ def gaps(path: Path, context: dict) -> list[Gap]:
         found.append(Gap("how it ended", ending["text"], "partial"))
     if use := in_use(path):
         found = [Gap("the rest of the run", f"it is still being recorded by {use.holder}", "partial")]
+    full = _is_full(context)
     if missing := context["missing_ranks"]:
-        found.append(
-            Gap(f"{ranks_text(missing)} of {context['world_size']}", "left nothing behind", "damaged")
-        )
+        why = "left nothing behind" + (f": {NO_SPACE}" if full else "")
+        found.append(Gap(f"{ranks_text(missing)} of {context['world_size']}", why, "damaged"))
     alike: dict[tuple[str, bool], list[dict]] = {}
     for entry in context["partial_ranks"]:
         alike.setdefault((entry["why"], entry.get("damaged", False)), []).append(entry)
@@ -55,7 +57,9 @@ def gaps(path: Path, context: dict) -> list[Gap]:
         what = f"a part of {who}" if damaged else f"the end of {who}"
         found.append(Gap(what, why + _since(entries), "damaged" if damaged else "partial"))
     if empty := context["trace"]["empty_ranks"]:
-        why = "their calls were counted, but the trace of them is not there"
+        why = "their calls were counted, but the trace of them is not there" + (
+            f": {NO_SPACE}" if full else ""
+        )
         found.append(Gap(f"the trace of {ranks_text(empty)}", why, "damaged"))
     for entry in context["not_recorded"]:
         severity = "partial" if entry["why"].startswith(_LOST) else "note"
@@ -88,13 +92,18 @@ def check_usable(path: Path, context: dict) -> list[Gap]:
     found = gaps(path, context)
     damaged = [gap for gap in found if gap.severity == "damaged"]
     hint = f"see what there is with `rankwise report {path}`; record it again"
+    nodes = "record it again, with every node writing to the recording directory"
+    if _is_full(context):
+        nodes = hint = (
+            f"record it again where there is more space: `df -h {quote(str(path))}` shows what there is"
+        )
     causes = tuple(f"{gap.what}: {gap.why}" for gap in damaged)
     if missing := context["missing_ranks"]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise RankwiseError(
             f"the recording `{path}` lacks rank `{missing[0]}`{more}",
-            "record it again, with every node writing to the recording directory",
-            causes=causes[1:4],
+            nodes,
+            causes=causes[0 if _is_full(context) else 1 :][:3],
         )
     if damaged:
         raise RankwiseError(f"the recording `{path}` is damaged: {causes[0]}", hint, causes=causes[1:4])
@@ -115,6 +124,12 @@ def ranks_text(ranks: list[int]) -> str:
     if len(ranks) <= _MOST_RANKS_NAMED:
         return "ranks " + ", ".join(map(str, ranks))
     return f"{len(ranks)} ranks"
+
+
+def _is_full(context: dict) -> bool:
+    """Whether recording stopped, on any rank, as the disk was full."""
+    reasons = [entry["why"] for key in ("partial_ranks", "not_recorded") for entry in context[key]]
+    return context["trace"]["stopped"] == NO_SPACE or any(NO_SPACE in why for why in reasons)
 
 
 def _since(entries: list[dict]) -> str:

@@ -13,7 +13,7 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.quantities import seconds_text
 from rankwise.record import manifest
-from rankwise.recording.completeness import ranks_text
+from rankwise.recording.completeness import NO_SPACE, ranks_text
 from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
 from rankwise.recording.ending import ending
 from rankwise.recording.expansion import Expansion, library_of
@@ -37,7 +37,7 @@ from rankwise.recording.raw import (
 
 SCHEMA = "rankwise.context/1"
 STOPPED = {
-    STORAGE_FULL: "the file system had no space",
+    STORAGE_FULL: NO_SPACE,
     FILE_GONE: "the file of its node was no longer there",
 }
 # Shorter times are those of files that are read, and of clocks.

@@ -14,6 +14,7 @@ import numpy as np
 from rankwise import regular_files
 from rankwise._core import trace
 from rankwise.errors import RankwiseError
+from rankwise.record.directory import in_use
 
 CALL_TOTAL = np.dtype([(name, "<u8") for name in ("count", "ticks", "max_ticks", "bytes", "min_ticks")])
 TICK_BINS = 48
@@ -239,6 +240,11 @@ def read(directory: Path) -> RawRecording:
     if others := sum(map(len, by_run.values())):
         raw.notes.append(f"{others} threads of another run left files here; they are left out")
     if not raw.threads:
+        if use := in_use(directory):
+            raise RankwiseError(
+                f"the recording `{directory}` is still being recorded by {use.holder}, and no rank wrote anything yet",
+                "wait until it ends",
+            )
         if failures:
             raise failures[0]
         if files:  # who makes one has called MPI_Init
