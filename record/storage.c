@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../formats/crc32c.h"
@@ -19,6 +20,7 @@
 
 /* Descriptors from here on are rarely a program's own. */
 #define HIGH_DESCRIPTOR 1000
+#define LOCK_ATTEMPTS 10
 
 static char stem[4096]; /* DIRECTORY/raw/HOST.NODE.RUN */
 static struct rw_file_header *file_header;
@@ -44,7 +46,10 @@ static void keep(int file) {
         node_file = file;
     else
         close(file);
-    (void)flock(node_file, LOCK_SH | LOCK_NB);
+    /* Who asks whether it is held holds it for a moment. */
+    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    for (int left = LOCK_ATTEMPTS; flock(node_file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK && --left > 0;)
+        nanosleep(&moment, NULL);
 }
 
 /*

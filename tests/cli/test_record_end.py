@@ -22,7 +22,7 @@ from rankwise.record.library import What
 
 def context(**changes):
     nothing = {"world_size": 16, "other_jobs": [], "missing_ranks": [], "partial_ranks": []}
-    nothing |= {"trace": {"ranks": 0, "bytes": 0}}
+    nothing |= {"trace": {"ranks": 0, "bytes": 0, "stopped": None}}
     return nothing | {"mpi": {"version": "MPICH Version:      5.0.2\nMPICH Release date: x"}} | changes
 
 
@@ -58,6 +58,10 @@ def test_ranks_that_left_nothing_come_first(line):
     partial = [{"rank": 3, "why": "MPI_Abort was called"}]
     found = flaws(context(missing_ranks=[1, 2], partial_ranks=partial), line)
     assert found[0] == "partial: 2 of 16 ranks left nothing"
+    # AND why, if that is known
+    stopped = "the file system had no space"
+    found = flaws(context(missing_ranks=[1], trace={"ranks": 16, "bytes": 0, "stopped": stopped}), line)
+    assert found == [f"partial: 1 of 16 ranks left nothing: {stopped}", f"the trace is empty: {stopped}"]
 
 
 def test_a_launcher_that_does_not_belong_to_the_mpi_is_named(line):

@@ -12,6 +12,7 @@ import mpis
 import pytest
 import raw_reader
 
+from rankwise.locks import is_held
 from rankwise.record.library import library_directory
 from rankwise.recording import raw
 
@@ -85,7 +86,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     FIRST
     fclose(fopen(argv[1], "w"));
-    while (access(argv[2], F_OK) != 0)
+    for (int waited = 0; waited < 60000 && access(argv[2], F_OK) != 0; waited++)
         usleep(1000);
     for (int i = 0; i < 60000; i++)
         MPI_Bcast(&i, i % 7 + 1, MPI_BYTE, 0, MPI_COMM_SELF);
@@ -143,6 +144,24 @@ def test_a_run_whose_directory_was_renamed_makes_nothing_in_the_next_one(outlivi
     (thread,) = raw_reader.read(tmp_path / "old.rw")
     assert thread.count("MPI_Bcast") == 60000
     assert thread.has("gone") == bool(first) and not thread.has("full")
+
+
+@mpis.only(lambda mpi: mpi.name != "openmpi-4.1.8")
+def test_a_file_that_others_look_at_as_a_rank_opens_it_is_locked_all_the_same(outliving, tmp_path):
+    # GIVEN someone who asks whether the file is held, at the moment a rank wants to show that it is
+    program, directory, go, environment = outliving()
+    started, late_lock = tmp_path / "started", tmp_path / "late_lock.so"
+    source = raw_reader.TOP / "tests" / "programs" / "late_lock.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", late_lock], check=True)
+    environment["LD_PRELOAD"] += f":{late_lock}"
+    with subprocess.Popen([program, started, go], env=os.environ | environment) as process:
+        wait_for(started)
+        (path,) = (directory / "raw").glob("*.rwn")
+        held = is_held(path)
+        go.touch()
+        assert process.wait(60) == 0
+    # THEN the file showed that it was written to
+    assert held
 
 
 def test_a_link_in_the_place_of_the_file_is_not_followed(mpi, compiled, tmp_path):

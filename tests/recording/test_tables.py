@@ -6,6 +6,8 @@ import pytest
 from raw_writer import ABORTED, FINALIZED, UNCLASSIFIED, Rank, write_recording
 
 from rankwise.recording import Recording
+from rankwise.report import words
+from rankwise.report.build import build
 
 LAPS = 23
 
@@ -264,6 +266,16 @@ def test_the_cost_of_a_rank_that_was_killed_early_is_over_what_it_is_known_to_ha
     recorder = Recording.open(write_recording(tmp_path, [killed, other])).context["recorder"]
     # THEN 1 ms of 2 ms is half, and not 1 ms of a tick
     assert recorder["share"] == pytest.approx(0.5)
+
+
+def test_a_cost_of_more_than_all_the_time_a_rank_ran_is_said_not_to_be_known(tmp_path):
+    # GIVEN a rank that was killed 1 ms after MPI_Init, and a recorder that counted 2 ms
+    rank = Rank(0, 1, run_ns=1_000_000, call_cost_ns=10, recorder_ns=2_000_000)
+    recording = Recording.open(write_recording(tmp_path / "short.rw", [rank]))
+    # THEN no share is made of it, and the report says so
+    assert recording.context["recorder"]["share"] is None
+    text = words.recording_cost(build(recording))
+    assert text == "10 ns a call, measured as the run began; its part of a rank's time is not known"
 
 
 def test_times_of_calls_have_a_shortest_and_a_distribution(tmp_path):

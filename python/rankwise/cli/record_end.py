@@ -167,9 +167,9 @@ def flaws(context: dict, line: LaunchLine) -> list[str]:
         others = context["other_jobs"]
         named = ", ".join(f"`--job {job['number']}`" for job in others[:3]) + (", ..." if others[3:] else "")
         found.append(f"other MPI jobs of this run are left out; `rankwise report` shows them with {named}")
-    missing = len(context["missing_ranks"])
-    if missing:
-        found.append(f"partial: {missing} of {world_size} ranks left nothing")
+    if missing := len(context["missing_ranks"]):
+        why = f": {context['trace']['stopped']}" if context["trace"]["stopped"] else ""
+        found.append(f"partial: {missing} of {world_size} ranks left nothing{why}")
     if context["trace"]["ranks"] and not context["trace"]["bytes"]:
         why = context["trace"]["stopped"] or "the calls or the phase asked for did not occur"
         found.append(f"the trace is empty: {why}")

@@ -89,7 +89,7 @@ class Summary(msgspec.Struct, frozen=True):
         collective_bytes: Their bytes.
         calls_per_s: MPI calls in a second of the rank that made most.
         call_cost_s: What recording added to a call, measured as the run began; `null` if it was not.
-        recording_share: Of the time of the rank where recording cost most; `null` if it was not measured.
+        recording_share: Of the time of the rank where recording cost most; `null` if that is not known.
     """
 
     mpi_share: float | None

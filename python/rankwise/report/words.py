@@ -111,8 +111,12 @@ def traffic(report: ReportData) -> str:
 def recording_cost(report: ReportData) -> str:
     """What the recording may have cost, as far as that is known."""
     cost, share = report.summary.call_cost_s, report.summary.recording_share
-    if cost is None or share is None:
+    if cost is None:
         return "not measured in this run"
+    if share is None:
+        return (
+            f"{cost * 1e9:.0f} ns a call, measured as the run began; its part of a rank's time is not known"
+        )
     most = f"{share * 100:.2g}" if share < 0.1 else f"{share * 100:.0f}"
     return f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {most} % of a rank's time"
 
