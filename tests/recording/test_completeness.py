@@ -148,6 +148,20 @@ def test_a_recording_that_is_under_way_is_not_said_to_be_empty(tmp_path, capsys)
     assert "no rank called MPI_Init" in capsys.readouterr().err
 
 
+def test_a_run_that_was_killed_in_its_first_moments_is_not_said_to_lack_the_recorder(tmp_path, capsys):
+    # GIVEN `rankwise record` that was killed before any rank came, so that it did not write when it ended
+    path = tmp_path / "x.rw"
+    (path / "raw").mkdir(parents=True)
+    (path / "recording.json").write_text(json.dumps(MANIFEST | {"end_s": None, "exit_status": None}))
+    # THEN that is said
+    assert main(["report", str(path)]) == 1
+    assert "was ended before any rank called MPI_Init" in capsys.readouterr().err
+    # AND of ranks that were killed before they wrote anything, no more than is known
+    (path / "raw" / "n0.rwn").touch()
+    assert main(["report", str(path)]) == 1
+    assert "its ranks ended, or found no space, before they wrote anything" in capsys.readouterr().err
+
+
 def test_a_full_disk_leaves_the_report_in_memory(tmp_path, monkeypatch, capsys):
     # GIVEN a disk that is full when the tables are written
     recording = write_recording(tmp_path / "x.rw", pair())

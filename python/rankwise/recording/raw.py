@@ -248,10 +248,18 @@ def read(directory: Path) -> RawRecording:
         if failures:
             raise failures[0]
         if files:  # who makes one has called MPI_Init
+            why = "its ranks could not write into their files"
+            if not raw.problems:
+                why = "its ranks ended, or found no space, before they wrote anything"
             raise RankwiseError(
-                f"the recording `{directory}` is empty: its ranks could not write into their files",
+                f"the recording `{directory}` is empty: {why}",
                 f"see whether its file system has space: `df -h {quote(str(directory))}`",
                 causes=tuple((raw.problems + raw.notes)[:3]),
+            )
+        if (written := _manifest(directory)) and written.get("end_s") is None:
+            raise RankwiseError(
+                f"the recording `{directory}` is empty: `rankwise record` was ended before any rank called MPI_Init",
+                "record it again",
             )
         raise RankwiseError(
             f"the recording `{directory}` is empty: no rank called MPI_Init with the recorder in it",
@@ -261,12 +269,18 @@ def read(directory: Path) -> RawRecording:
     return raw
 
 
+def _manifest(directory: Path) -> dict:
+    """What recording.json holds, as far as it can be read."""
+    try:
+        content = json.loads(regular_files.read_bytes(directory / "recording.json"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
 def _run_named(directory: Path) -> str | None:
     """The run that recording.json names."""
-    try:
-        named = json.loads(regular_files.read_bytes(directory / "recording.json")).get("run")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None
+    named = _manifest(directory).get("run")
     return named if isinstance(named, str) else None
 
 
