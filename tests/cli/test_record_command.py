@@ -283,7 +283,8 @@ def test_a_signal_to_us_alone_reaches_the_program_once(start, tmp_path, script, 
     # THEN the program had it once, ended as it liked, and the recording was kept
     assert (tmp_path / "got").read_text() == "1\n"
     assert process.returncode == status
-    assert (tmp_path / "a.rw" / "recording.json").exists()
+    written = manifest.read(tmp_path / "a.rw")
+    assert written.told_to_end == (None if number == signal.SIGUSR1 else number)
 
 
 def test_a_signal_to_the_whole_group_is_not_doubled(start, tmp_path, script):

@@ -56,8 +56,9 @@ def test_of_a_run_that_crashed_what_was_recorded_is_used_and_said_to_be_a_part(t
     # WHEN it is used
     assert main(words(verb, recording)) == 0
     # THEN the first line says that it is a part, and why
-    first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("warning: partial, what was recorded is replayed:")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("warning: the run was cut short: ")
+    assert len([line for line in said if "MPI_Finalize" in line]) == 1
     # AND so does JSON
     assert main([*words(verb, recording), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -251,7 +251,7 @@ def _with_gaps(chosen: Candidate, source: Source) -> Candidate:
     """The placement says what was missing in the recording, for those who have its file alone."""
     from dataclasses import replace
 
-    partial = tuple(f"{gap.what}: {gap.why}" for gap in source.missing)
+    partial = tuple(dict.fromkeys(gap.said_by or f"{gap.what}: {gap.why}" for gap in source.missing))
     return replace(chosen, placement=replace(chosen.placement, partial=partial))
 
 

@@ -89,15 +89,15 @@ def _machines(read: str) -> str:
         return f"{measured}; then add `--machine here.machine.toml`"
     example = next((path for path in shipped if path.name.startswith("azure-hbv3")), shipped[0])
     return (
-        f"{measured}; {len(shipped)} of published machines ship in `{example.parent}`, for example "
+        f"{measured}; {len(shipped)} files of published machines are in `{example.parent}`: "
         f"`rankwise predict {quote(read)} --machine {quote(str(example))}`"
     )
 
 
 def say_partial(terminal: Terminal, source: Source) -> None:
     """First of all, that only a part of the run was recorded, and why."""
-    for gap in source.missing:
-        terminal.warning(f"partial, what was recorded is replayed: {gap.what}: {gap.why}", "partial")
+    for line in dict.fromkeys(map(str, source.missing)):
+        terminal.warning(line, "partial")
 
 
 def say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None:

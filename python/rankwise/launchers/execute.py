@@ -30,13 +30,17 @@ _GRACE_S = 0.3
 
 @dataclass(frozen=True)
 class Ended:
-    """How a launch ended: `status` is its exit status, or 128 + `signal` as in a shell."""
+    """How a launch ended: `status` is its exit status, or 128 + `signal` as in a shell.
+
+    `told_to_end` is the signal that asked us, and with us the launcher, to end; `None` if none did.
+    """
 
     status: int
     signal: int | None
     interrupted: bool
     start_s: float
     end_s: float
+    told_to_end: int | None = None
 
 
 def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
@@ -60,13 +64,14 @@ def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
     try:
         start_s = time.time()
         pid = _spawn(launch, before, untied)
-        status, number, interrupted = _wait(pid, watched)
+        status, number, told = _wait(pid, watched)
         after = before | LATE
         with contextlib.suppress(OSError):
             os.waitpid(pid, 0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, after)
-    return Ended(status, number, interrupted, start_s, time.time())
+    interrupted = signal.SIGINT in told
+    return Ended(status, number, interrupted, start_s, time.time(), max(told, default=None))
 
 
 def _spawn(launch: Launch, mask: set[signal.Signals], untied: Callable[[], None] | None) -> int:
@@ -79,9 +84,9 @@ def _spawn(launch: Launch, mask: set[signal.Signals], untied: Callable[[], None]
         raise RankwiseError(message, hint=hint, status=status) from error
 
 
-def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, bool]:
-    """Exit status, signal that ended it, and whether SIGINT came meanwhile."""
-    interrupted = False
+def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, set[int]]:
+    """Exit status, signal that ended it, and the signals that came meanwhile to end it."""
+    told: set[int] = set()
     pending: list[tuple[float, int]] = []
     while True:
         # Left for who asks again: nothing is lost where there is no memory for the answer.
@@ -89,8 +94,8 @@ def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, bool
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is not None:
                 if ended.si_code == os.CLD_EXITED:
-                    return ended.si_status, None, interrupted
-                return 128 + ended.si_status, ended.si_status, interrupted
+                    return ended.si_status, None, told
+                return 128 + ended.si_status, ended.si_status, told
             now = time.monotonic()
             for _, number in [each for each in pending if each[0] <= now]:
                 _send(pid, number)
@@ -98,7 +103,8 @@ def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, bool
             info = signal.sigtimedwait(watched, min([1.0, *(at - now for at, _ in pending)]))
             if info is None or info.si_signo == signal.SIGCHLD:
                 continue
-            interrupted = interrupted or info.si_signo == signal.SIGINT
+            if info.si_signo in _ENDING:
+                told.add(int(info.si_signo))
             if info.si_signo in _TELLING:
                 _send(pid, info.si_signo)
             elif info.si_code != _FROM_KERNEL:

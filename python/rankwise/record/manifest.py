@@ -55,6 +55,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         lab: The emulated cluster it ran in (`rankwise.lab.state.Lab`), null outside a lab.
         placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
         run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
+        told_to_end: Number of the signal by which `rankwise record` was told to end; null if it was not.
         locked: Whether others are kept from recording into the directory; false where its file system has no locks.
     """
 
@@ -76,6 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     lab: dict[str, Any] | None = None
     placement: dict[str, Any] | None = None
     run: str | None = None
+    told_to_end: int | None = None
     locked: bool = True
 
 

@@ -113,7 +113,7 @@ def finish(session: Session, ended: Ended) -> bool:
         if directory.remove_if_empty(session.path):
             return False
         known = {"start_s": ended.start_s, "end_s": ended.end_s}
-        known |= {"exit_status": ended.status, "signal": ended.signal}
+        known |= {"exit_status": ended.status, "signal": ended.signal, "told_to_end": ended.told_to_end}
         write(msgspec.structs.replace(session.manifest, **known), session.path)
         directory.synchronise_raw(session.path)
         return True

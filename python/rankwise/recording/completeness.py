@@ -26,11 +26,16 @@ class Gap:
         why: The reason, without a full stop.
         severity: `damaged`: what is left says nothing of the run as a whole, nothing is predicted from it; `partial`:
             it is of a part of the run, and so is what is predicted; `note`: nothing that predictions need.
+        said_by: What says the same and why in one sentence, with all others that it is of; `None` if nothing does.
     """
 
     what: str
     why: str
     severity: Literal["damaged", "partial", "note"]
+    said_by: str | None = None
+
+    def __str__(self) -> str:
+        return self.said_by or f"partial, what was recorded is replayed: {self.what}: {self.why}"
 
 
 def gaps(path: Path, context: dict) -> list[Gap]:
@@ -41,9 +46,9 @@ def gaps(path: Path, context: dict) -> list[Gap]:
         context: Content of the recording's context.json.
     """
     found = []
-    if ending := context.get("ending"):
-        found.append(Gap("how it ended", ending["text"], "partial"))
+    cut_short = context["ending"] and f"the run was cut short: {context['ending']['text']}"
     if use := in_use(path):
+        cut_short = None
         found = [Gap("the rest of the run", f"it is still being recorded by {use.holder}", "partial")]
     full = _is_full(context)
     if missing := context["missing_ranks"]:
@@ -55,7 +60,8 @@ def gaps(path: Path, context: dict) -> list[Gap]:
     for (why, damaged), entries in alike.items():
         who = ranks_text([entry["rank"] for entry in entries])
         what = f"a part of {who}" if damaged else f"the end of {who}"
-        found.append(Gap(what, why + _since(entries), "damaged" if damaged else "partial"))
+        severity = "damaged" if damaged else "partial"
+        found.append(Gap(what, why + _since(entries), severity, None if damaged else cut_short))
     if empty := context["trace"]["empty_ranks"]:
         why = "their calls were counted, but the trace of them is not there" + (
             f": {NO_SPACE}" if full else ""

@@ -12,6 +12,8 @@ from rankwise.recording.raw import ABORTED, FINALIZED, Thread
 _MOST_NAMED = 4
 # What `timeout` says, and what launchers say that were told to end.
 _TOLD_TO_END = (124, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+# A rank without memory, and a job out of time.
+_KILLED = (int(signal.SIGKILL), 128 + signal.SIGKILL)
 # Hydra says so when it was told to end, and at times when it ended the others after one rank had crashed.
 _EITHER = int(signal.SIGTERM)
 
@@ -25,8 +27,8 @@ def ending(job: Job, run: dict | None) -> dict | None:
 
     Returns:
         `kind`: `abort`, `crash`, `stopped` (from outside) or `unknown` (either of these two); `ranks`: those that ended
-        it, or that others waited for; `waiting`: for each call that did not return its `ranks` and `since_s`; `hung_s`:
-        how long all that waited did so; `text`: the same in words.
+        it, or that others waited for; `inside`: the call that such a rank was in; `waiting`: for each call that did not
+        return its `ranks` and `since_s`; `hung_s`: how long all that waited did so; `text`: the same in words.
     """
     open_ended = [thread for thread in job.first_threads if not thread.has(FINALIZED)]
     if not open_ended:
@@ -34,23 +36,30 @@ def ending(job: Job, run: dict | None) -> dict | None:
     aborted = [thread for thread in open_ended if thread.has(ABORTED)]
     waiting = [thread for thread in open_ended if thread.in_call and thread not in aborted]
     elsewhere = [thread for thread in open_ended if not thread.in_call and thread not in aborted]
-    told = run is not None and (run["signal"] is not None or run["exit_status"] in _TOLD_TO_END)
+    told = run is not None and (
+        run["signal"] is not None or run["told_to_end"] is not None or run["exit_status"] in _TOLD_TO_END
+    )
     failed = run is not None and run["exit_status"] not in (0, None, _EITHER)
+    inside = None
     if aborted:
         kind, ranks = "abort", aborted
     elif told:
         kind, ranks = "stopped", elsewhere if waiting else []
     elif failed and elsewhere and (waiting or len(job.first_threads) == 1):
         kind, ranks = "crash", elsewhere
+    elif failed and run["exit_status"] not in _KILLED and not elsewhere and (alone := _alone(waiting)):
+        kind, ranks, inside = "crash", [alone], alone.in_call
+        waiting = [thread for thread in waiting if thread is not alone]
     else:
         kind, ranks = "unknown", elsewhere if waiting else []
     calls = [
         {"call": call, "ranks": _ranks(those), "since_s": _first([t.in_call_since_s for t in those])}
         for call, those in _by_call(waiting).items()
     ]
-    hung_s = _hung_s(waiting, run) if kind in ("stopped", "unknown") else None
-    found = {"kind": kind, "ranks": _ranks(ranks), "waiting": calls, "hung_s": hung_s}
-    return found | {"text": _text(found, len(open_ended), run)}
+    one_of_these = kind == "unknown" and failed and run["exit_status"] not in _KILLED and not elsewhere
+    hung_s = _hung_s(waiting, run) if kind in ("stopped", "unknown") and not one_of_these else None
+    found = {"kind": kind, "ranks": _ranks(ranks), "inside": inside, "waiting": calls, "hung_s": hung_s}
+    return found | {"text": _text(found, len(open_ended), run, one_of_these)}
 
 
 def brief(found: dict) -> str:
@@ -59,6 +68,8 @@ def brief(found: dict) -> str:
     if found["kind"] == "abort":
         return f"{who} called MPI_Abort"
     if found["kind"] == "crash":
+        if found.get("inside"):
+            return f"{who} ended in {found['inside']}"
         return f"{who} crashed" if len(found["ranks"]) == 1 else f"one of {who} crashed"
     calls = [each["call"] for each in found["waiting"]]
     how = "ended from outside" if found["kind"] == "stopped" else "ended before MPI_Finalize"
@@ -68,6 +79,13 @@ def brief(found: dict) -> str:
     lasted = "" if found["hung_s"] is None else f"after {seconds_text(found['hung_s'])} "
     late = f", {who} in no MPI call" if who else ""
     return f"{how} {lasted}in {inside}{late}"
+
+
+def _alone(waiting: list[Thread]) -> Thread | None:
+    """The rank that was in another call than all the others, or the only one."""
+    calls = sorted(_by_call(waiting).values(), key=len)
+    sizes = [len(each) for each in calls]
+    return calls[0][0] if sizes == [1] or (len(sizes) == 2 and sizes[0] == 1 < sizes[1]) else None
 
 
 def _by_call(threads: list[Thread]) -> dict[str, list[Thread]]:
@@ -99,25 +117,32 @@ def _hung_s(waiting: list[Thread], run: dict | None) -> float | None:
     return max(run["end_s"] - max(entered), 0.0)
 
 
-def _text(found: dict, open_ended: int, run: dict | None) -> str:
+def _text(found: dict, open_ended: int, run: dict | None, one_of_these: bool) -> str:
     ranks, others = found["ranks"], open_ended - len(found["ranks"])
     who = _named(ranks)
     inside = ", ".join(f"{_named(each['ranks'])} in {each['call']}" for each in found["waiting"][:2])
     inside += ", ..." if len(found["waiting"]) > 2 else ""
+    were = "was" if sum(len(each["ranks"]) for each in found["waiting"]) == 1 else "were"
     status = _status(run)
     if found["kind"] == "abort":
         text = f"{who} called MPI_Abort{status}"
         return text + (f"; the launcher ended {_the_others(others)}" if others else "")
     if found["kind"] == "crash":
+        if found["inside"]:
+            text = f"{who} ended or was ended in {found['inside']}{status}"
+            return text + (f"; waiting {were} {inside}" if inside else "")
         text = f"{who} ended without MPI_Finalize, in no MPI call{status}"
         if len(ranks) > 1:
             text = f"one of {who}, which were in no MPI call, ended without MPI_Finalize{status}"
-        return text + (f"; waiting for others were {inside}" if inside else "")
+        return text + (f"; waiting for others {were} {inside}" if inside else "")
     stopped = "the run was ended from outside" + status if found["kind"] == "stopped" else ""
     parts = [stopped] if stopped else ["the run ended before MPI_Finalize" + status]
-    if inside:
+    if inside and one_of_these:
+        parts.append(f"in calls were {inside}: one of these ended it")
+    elif inside:
         lasted = f", for {seconds_text(found['hung_s'])}" if found["hung_s"] is not None else ""
-        parts.append(f"waiting were {inside}{lasted}")
+        does = f"waiting {were} {inside}" if open_ended > 1 else inside.replace(" in ", " was in ")
+        parts.append(does + lasted)
         if ranks:
             parts.append(f"in no MPI call was {who}" if len(ranks) == 1 else f"in no MPI call were {who}")
     return "; ".join(parts)

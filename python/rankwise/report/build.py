@@ -100,6 +100,7 @@ def _ending(found: dict | None) -> data.Ending | None:
         waiting=[data.CallOfHungRanks(**each) for each in found["waiting"]],
         hung_s=found["hung_s"],
         brief=brief(found),
+        text=found["text"],
     )
 
 

@@ -38,6 +38,7 @@ class Ending(msgspec.Struct, frozen=True):
         waiting: Calls that did not return.
         hung_s: How long all that waited did so; `null` if it is not known.
         brief: The same in a few words.
+        text: The same in a sentence.
     """
 
     kind: Literal["abort", "crash", "stopped", "unknown"]
@@ -45,6 +46,7 @@ class Ending(msgspec.Struct, frozen=True):
     waiting: list[CallOfHungRanks]
     hung_s: float | None
     brief: str
+    text: str
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -115,11 +117,13 @@ class Gap(msgspec.Struct, frozen=True):
         why: The reason.
         severity: `damaged`: nothing is predicted from what is left; `partial`: predictions are of a part of the run;
             `note`: nothing that predictions need.
+        of_the_end: Whether it is missing because the run ended before MPI_Finalize, and `ending` says the same.
     """
 
     what: str
     why: str
     severity: Literal["damaged", "partial", "note"]
+    of_the_end: bool = False
 
 
 class Ranks(msgspec.Struct, frozen=True):

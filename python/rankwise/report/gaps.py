@@ -13,7 +13,8 @@ from rankwise.report.data import Gap
 def gaps(recording: Recording) -> list[Gap]:
     """What is missing, and why, in sentences without a full stop."""
     return [
-        Gap(gap.what, gap.why, gap.severity) for gap in completeness.gaps(recording.path, recording.context)
+        Gap(gap.what, gap.why, gap.severity, gap.said_by is not None)
+        for gap in completeness.gaps(recording.path, recording.context)
     ]
 
 

@@ -73,6 +73,12 @@ def headline(report: ReportData) -> str:
     return f"{program.name} on {ranks}, {seconds_text(program.elapsed_s)}{ended}{inside}"
 
 
+def not_recorded(report: ReportData) -> list[str]:
+    """What is missing, and why; not once more what the line of how it ended says."""
+    ended = report.program.ending is not None
+    return [f"{gap.what}: {gap.why}" for gap in report.gaps if not (ended and gap.of_the_end)]
+
+
 def command_text(report: ReportData) -> str:
     """The launch line, quoted for a shell."""
     return shlex.join(report.program.command)

@@ -33,6 +33,7 @@ def render(report: ReportData) -> str:
     )
     return environment.from_string(_file("page.html.jinja")).render(
         report=report,
+        not_recorded=words.not_recorded(report),
         style=Markup(_file("page.css")),
         library=Markup(Resources(mode="inline", components=["bokeh"], minified=True).render_js()),
         script=Markup(script),

@@ -24,7 +24,9 @@ def view(report: ReportData) -> list[RenderableType]:
     parts += [Text(words.circumstances(report)), Text("")]
     parts += _labelled("sent", [words.traffic(report)])
     parts += _labelled("recording cost", [words.recording_cost(report)])
-    missing = [f"{gap.what}: {gap.why}" for gap in report.gaps]
+    if report.program.ending:
+        parts += _labelled("ended", [report.program.ending.text], warn=True)
+    missing = words.not_recorded(report)
     if len(missing) > _MOST_GAPS:
         missing = [*missing[:_MOST_GAPS], f"and {len(missing) - _MOST_GAPS} more, all in the HTML report"]
     parts += _labelled("not recorded", missing or ["nothing that MPI calls show is missing"], bool(missing))
