@@ -73,3 +73,40 @@ def test_place_says_as_predict_does_that_the_machine_is_far_from_the_recorded_ru
     # THEN both say so, in the same words
     assert len(said) == 2 and said[0] == said[1]
     assert "3.0 times as fast as predicted" in said[0]
+
+
+def test_run_and_report_say_what_they_were_given_instead(recording, tmp_path, capsys):
+    placement = tmp_path / "e.placement.json"
+    placement.write_text('{"schema": "rankwise.placement/1"}')
+    for words, status, what in (
+        (
+            ["run", "--placement", MACHINE, "--", "true"],
+            125,
+            f"`{MACHINE}` is a machine file, not a placement",
+        ),
+        (
+            ["run", "--placement", recording, "--", "true"],
+            125,
+            f"`{recording}` is a recording, not a placement",
+        ),
+        (["report", MACHINE], 1, f"`{MACHINE}` is a machine file, not a recording"),
+        (["report", str(placement)], 1, f"`{placement}` is a placement, not a recording"),
+    ):
+        assert main(words) == status
+        assert f"error: {what}\n\nhint: `rankwise {words[0]} " in capsys.readouterr().err
+
+
+def test_hosts_of_nodes_need_no_format_and_are_expanded(recording, tmp_path, capsys):
+    words = ["place", recording, "--machine", MACHINE, "--budget", "0.1s", "-o", str(tmp_path / "p.json")]
+    assert main([*words, "--nodes", "nid[1-2]"]) == 0
+    assert main([*words, "-f", "--nodes", "nid[1-2],nid1"]) == 1
+    assert "nid1" in capsys.readouterr().err
+    assert main([*words, "-f", "--nodes", "4x"]) == 1
+    assert "`4x` is not a number of nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["cg", "--ranks", "6"], ["cg", "--class", "S"], ["--ranks", "6"]])
+def test_what_only_counting_takes_is_refused_without_it(words, capsys):
+    assert main(["workloads", *words]) == 2
+    option = next(word for word in words if word.startswith("--"))
+    assert f"error: `{option}` goes with `--count`" in capsys.readouterr().err

@@ -393,6 +393,14 @@ def test_a_launcher_before_the_dashes_is_given_back_behind_them(record):
     assert record(*typed) == refused(125, message, "`rankwise record -o x.rw -- mpiexec -n 4 ./app -v`")
 
 
+def test_a_wrapper_before_the_dashes_is_given_back_behind_them(record):
+    message = "`timeout` belongs behind `--`, with the program it starts"
+    typed = ["-o", "x.rw", "timeout", "5", "mpiexec", "-n", "2", "--", "./loop"]
+    assert record(*typed) == refused(
+        125, message, "`rankwise record -o x.rw -- timeout 5 mpiexec -n 2 ./loop`"
+    )
+
+
 def test_a_dash_is_no_directory(record, script):
     status, _, err = record("-o", "-", "--", script("exit 0"))
     assert (status, err.partition("\n")[0]) == (125, "error: `-o -` names no directory")

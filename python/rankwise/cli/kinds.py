@@ -30,6 +30,17 @@ def kind_of(path: str) -> Kind | None:
     return "machine" if b'schema = "rankwise.machine/' in head else None
 
 
+def check_kind(wanted: Kind, path: str, hint: str, status: int) -> None:
+    """Refuse what is known to be of another kind.
+
+    Raises:
+        RankwiseError: The message says what it is; with this hint and status.
+    """
+    kind = kind_of(path)
+    if kind not in (None, wanted):
+        raise RankwiseError(f"`{path}` is {_CALLED[kind]}, not {_CALLED[wanted]}", hint, status=status)
+
+
 def check_kinds(verb: str, read: str, machines: Sequence[str], placements: Sequence[str] = ()) -> None:
     """Refuse a machine file where a recording stands, and the like, before one is read as the other.
 

@@ -142,7 +142,10 @@ def _fail_launcher_before_dashes(
     used: argparse.ArgumentParser, before: list[str], unknown: list[str], behind: list[str]
 ) -> None:
     """Raise a usage error with the whole line as a hint, where a launcher stands before `--`."""
-    if not _LAUNCHER.match(os.path.basename(unknown[0])):
+    from rankwise.launchers.wrappers import WRAPPERS
+
+    name = os.path.basename(unknown[0])
+    if not _LAUNCHER.match(name) and name not in WRAPPERS:
         return
     ours, launcher = [], list(unknown)
     for word in before:

@@ -176,11 +176,11 @@ def _run(args: argparse.Namespace) -> int:
     topology = topology_of(machine, Path(args.machine).parent)
     source = _source(args, terminal)
     ranks = source.schedule.ranks
-    every, (topology, constraints) = topology, _usable(args, source, topology)
+    named, every, (topology, constraints) = args.hosts, topology, _usable(args, source, topology)
     launcher = None
     if args.format:
         launcher = Format.prepare(args.format, args.hosts, machine, topology, output, args.force)
-    elif args.hosts and not args.current:
+    elif named and not args.current:
         raise RankwiseError(
             "`--hosts` names the nodes in the files of launchers",
             "name the launcher with `--format`, or such a file with `--current`",

@@ -65,12 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show a recording."""
+    from rankwise.cli.kinds import check_kind
     from rankwise.cli.terminal import Terminal, wants_colour
     from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
     from rankwise.recording import Recording
     from rankwise.report import build, data, layouts
 
     terminal = Terminal(args)
+    check_kind("recording", args.recording, "`rankwise report app.rw`", 1)
     if args.check:
         return _check(args, terminal)
     ranges = args.ranges or DEFAULT_RANGES

@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
+    from rankwise.cli.kinds import check_kind
     from rankwise.cli.record_end import say, say_untied
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import session as recorder
@@ -62,6 +63,10 @@ def run(args: argparse.Namespace) -> int:
     if args.record is None and asked:
         option = f"--{asked[0].replace('_', '-')}"
         raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
+    line = "`rankwise run --placement P.placement.json --machine M.machine.toml -- ...`"
+    check_kind("placement", args.placement, line, FAILURE_STATUS)
+    if args.machine:
+        check_kind("machine", args.machine, line, FAILURE_STATUS)
     what = What(trace=args.trace, arguments=args.keep_arguments)
     recorded = Recorded(args.record, args.force, what) if args.record is not None else None
     session = prepare(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankwise.quantities import counted
 from rankwise.run.binding import text_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def verified(
         count = f"{len(unknown)} of {ranks} ranks" if len(unknown) > 1 else f"rank {unknown[0]}"
         return [f"where {count} ran could not be verified; the others ran as `{name}` says"]
     where = f"{found.hosts} hosts" if found.hosts > 1 else "1 host"
-    return [] if quiet else [f"verified: {ranks} ranks on {where} ran as {name} says"]
+    return [] if quiet else [f"verified: {counted(ranks, 'rank')} on {where} ran as {name} says"]
 
 
 def _pus(pus: frozenset[int]) -> str:

@@ -26,13 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     count = parser.add_argument_group("what it sends, without running it")
     count.add_argument("--count", action="store_true", help="count its messages instead of compiling it")
-    count.add_argument("--class", dest="problem_class", default="B", metavar="CLASS", help="default B")
-    count.add_argument("--ranks", type=int, default=16, metavar="N", help="default 16")
+    count.add_argument("--class", dest="problem_class", metavar="CLASS", help="default B")
+    count.add_argument("--ranks", type=int, metavar="N", help="default 16")
     add_json(count)
 
 
 def run(args: argparse.Namespace) -> int:
     """List, compile or count."""
+    for option, value in (("--class", args.problem_class), ("--ranks", args.ranks)):
+        if value is not None and not (args.name and args.count):
+            hint = f"`rankwise workloads {args.name or 'cg'} --count {option} {value}`"
+            raise RankwiseError(f"`{option}` goes with `--count`", hint=hint, status=2)
+    args.problem_class = args.problem_class or "B"
+    args.ranks = 16 if args.ranks is None else args.ranks
     if not args.name:
         return _list(args)
     if args.count:

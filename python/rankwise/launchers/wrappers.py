@@ -11,7 +11,7 @@ from rankwise.launchers.adapters import parse
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import LaunchLine
 
-_WRAPPERS = (
+WRAPPERS = (
     "timeout",
     "env",
     "nice",
@@ -30,7 +30,7 @@ _NO_PROGRAM = re.compile(r"-|\w+=|[\d.,:-]+[smhd]?$")
 def behind_wrappers(line: LaunchLine) -> LaunchLine:
     """The launch line that a wrapper starts; the line itself if it starts with none."""
     words = line.words()
-    while line.launcher.kind == "none" and os.path.basename(words[0]) in _WRAPPERS:
+    while line.launcher.kind == "none" and os.path.basename(words[0]) in WRAPPERS:
         starts = [at for at in range(1, len(words)) if not _NO_PROGRAM.match(words[at])]
         start = next((at for at in starts if identify(words[at])), None)
         if start is None:

@@ -37,14 +37,14 @@ class NodesWanted:
             return cls(int(text))
         if re.fullmatch(r"\d+[xX]\d+", text.strip()):
             return cls(*parse_nodes(text))
-        from rankwise.launchers.hosts import distinct
+        from rankwise.launchers.hosts import distinct, expand
 
-        if not re.search(r"[A-Za-z]", text):
+        if not re.search(r"[A-Za-z]", text) or re.fullmatch(r"\d+[xX]", text.strip()):
             raise RankwiseError(
                 f"`{text}` is not a number of nodes, NODESxRANKS or a list of hosts",
                 "for example `--nodes 4`, `--nodes 4x16` or `--nodes n01,n02`",
             )
-        hosts = tuple(distinct(text.split(","), "--nodes"))
+        hosts = tuple(distinct(expand(text), "--nodes"))
         return cls(len(hosts), hosts=hosts)
 
 
