@@ -72,6 +72,9 @@ def test_colours_in_host_names_are_none_in_a_coloured_report(tmp_path, capsys):
     # THEN the host does not colour
     said = capsys.readouterr().out
     assert "\\x1b[31mn0" in said and "\033[31m" not in said
+    # AND the page has it written out, too
+    page = (tmp_path / "x.report.html").read_text()
+    assert "\\x1b[31mn0" in page and "\033[31m" not in page
 
 
 def test_paths_for_a_shell_are_whole_and_on_a_terminal_printable(monkeypatch, capsys):

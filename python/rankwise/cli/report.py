@@ -180,7 +180,7 @@ def _write_html(report, path: Path, terminal) -> None:
     from rankwise.report import files
     from rankwise.report.html import render
 
-    files.write(path, render(report))
+    files.write(path, render(_printable(report)))
     terminal.note("\nWrote " + terminal.paint("path", str(path)))
 
 
