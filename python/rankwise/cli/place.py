@@ -160,7 +160,7 @@ def _run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rankwise.cli.place_format import Format
-    from rankwise.cli.place_show import compared, is_doubtful, show, show_screening
+    from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_screening
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.document import document
@@ -203,7 +203,7 @@ def _run(args: argparse.Namespace) -> int:
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
     screening = _screening(search, predictor)
-    candidates = _with_intervals(found, predictor, terminal)
+    candidates = settled(_with_intervals(found, predictor, terminal))
     doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankwise.replay.predict import Predictor
 
 _NODES_SHOWN = 16
+BEST = "optimised"
 FOUND = "found"  # what has the least predicted time, where that is not known to be better
 
 
@@ -29,6 +30,19 @@ def is_doubtful(candidates: list[Candidate], predictor: Predictor) -> bool:
         and FOUND not in names
         and not is_better(predictor, candidates[-1].placement, present)
     )
+
+
+def settled(candidates: list[Candidate]) -> list[Candidate]:
+    """What is shown: a best that is where the ranks stay has the name of that, and is there once."""
+    from dataclasses import replace
+
+    from rankwise.placement.seats import seats
+
+    *others, best = candidates
+    stays = next((each for each in others if each.name == "current"), others[0])
+    if any(each.name == FOUND for each in others) or seats(stays.placement) != seats(best.placement):
+        return candidates
+    return [*(each for each in others if each is not stays), replace(best, name=stays.name)]
 
 
 def show(
@@ -71,18 +85,15 @@ def compared(
 ) -> tuple[str, list[str]]:
     """What the best is compared with, and sentences on what it saves and costs."""
     from rankwise.placement.reasons import compared_with, in_doubt, kept, reasons
-    from rankwise.placement.seats import seats
 
     known = {each.name: each.prediction for each in candidates[:-1]}
+    if candidates[-1].name != BEST and FOUND not in known:
+        name = candidates[-1].name
+        return name, [f"nothing that was tried is worth a change: {name} is what was written"]
     best = candidates[-1].prediction
     if FOUND not in known:
         reference = compared_with(known, best)
         sentences = reasons(best, known[reference], reference, topology, machine)
-        stays = next((each for each in candidates[:-1] if each.name == "current"), candidates[0])
-        if seats(stays.placement) == seats(candidates[-1].placement):
-            stay = f"nothing that was tried is worth a change: {stays.name} is what was written"
-            # Compared with itself it has nothing to say.
-            sentences = [stay] if reference == stays.name else [stay, *sentences]
         current = known.get("current")
         if doubtful and current and best.makespan_s < current.makespan_s:
             sentences.append(in_doubt(best, current))
