@@ -41,15 +41,14 @@ def use_one_thread() -> None:
 def was_short(error: BaseException) -> bool:
     """Whether an exception, or one that it came of, says that there was no memory."""
     seen: BaseException | None = error
-    limited: bool | None = None
+    # A control group ends processes; only where addresses are limited does an allocation fail half way.
+    limited = address_space() is not None
     while seen is not None:
         if isinstance(seen, MemoryError) or getattr(seen, "errno", None) == errno.ENOMEM:
             return True
         suspect = isinstance(seen, _HALF_LOADED) or type(seen).__name__ == "PanicException"
-        if suspect or any(each in str(seen) for each in _NO_THREAD):
-            limited = is_limited() if limited is None else limited
-            if limited:
-                return True
+        if limited and (suspect or any(each in str(seen) for each in _NO_THREAD)):
+            return True
         seen = seen.__cause__ or seen.__context__
     return False
 

@@ -67,3 +67,10 @@ def test_an_error_of_another_kind_is_none_of_memory():
             raise ValueError("x") from None
     except ValueError as error:
         assert was_short(error)
+
+
+def test_a_bug_where_only_a_control_group_limits_memory_is_no_lack_of_it(monkeypatch):
+    # GIVEN a container or a job, whose limit ends processes and fails no allocation
+    monkeypatch.setattr("rankwise.short_memory.address_space", lambda: None)
+    monkeypatch.setattr("rankwise.short_memory._group_limits", lambda: iter(["1048576"]))
+    assert not was_short(NameError("name 'x' is not defined"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rankwise.launchers.execute import LATE
 from rankwise.launchers.start import ending_with_us
-from rankwise.short_memory import is_limited, use_one_thread, was_short
+from rankwise.short_memory import address_space, is_limited, use_one_thread, was_short
 
 # A child that used no processor for so long waits for what will not come.
 _STALLED_S = 30.0
@@ -50,7 +50,8 @@ def do_apart(work: Callable[[], list[str]]) -> list[str]:
             raise
         ended = os.waitpid(pid, 0)[1]
         if ended:
-            short = os.WIFSIGNALED(ended) or is_limited()  # libraries without memory leave with a status, too
+            # Libraries without memory leave with a status, too.
+            short = os.WIFSIGNALED(ended) or address_space() is not None
             raise NotDone("memory was short" if short else f"status {ended >> 8}")
         return _heard(os.read(said, 1 << 16))
     finally:
