@@ -69,6 +69,7 @@ def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
         "placement": None,
         "run": None,
         "locked": True,
+        "told_to_end": None,
     }
     # AND one that is no such file is said to be none
     (recorded / "recording.json").write_text(json.dumps({"command": ["mpiexec", "./app"]}))
