@@ -5,8 +5,8 @@ import os
 import re
 import subprocess
 
-import mpis
 import pytest
+from launch_lines import launch_line
 from mutants import run_cli
 
 pytestmark = [pytest.mark.slow, pytest.mark.mpi]
@@ -39,11 +39,7 @@ int main(int count, char** words) {
 @pytest.fixture(scope="module")
 def line(tmp_path_factory):
     """A launch line of two ranks that return 3, and its environment."""
-    here = tmp_path_factory.mktemp("program")
-    mpi = mpis.first("mpich")
-    (here / "returns.c").write_text(PROGRAM)
-    program = mpi.compile(here / "returns.c", here / "returns")
-    return mpi, [*mpi.launch(RANKS), str(program)]
+    return launch_line(tmp_path_factory.mktemp("program"), PROGRAM, RANKS)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import sys
 import uuid
 from pathlib import Path
 
-import mpis
 import pytest
+from launch_lines import launch_line
 
 from rankwise.recording import Recording
 from rankwise.site_build import source_room
@@ -33,11 +33,7 @@ GROUPS = Path("/sys/fs/cgroup")
 @pytest.fixture(scope="module")
 def line(tmp_path_factory):
     """A launch line of two ranks that return 3."""
-    here = tmp_path_factory.mktemp("program")
-    mpi = mpis.first("mpich")
-    (here / "returns.c").write_text(PROGRAM)
-    program = mpi.compile(here / "returns.c", here / "returns")
-    return mpi, [*mpi.launch(2), str(program)]
+    return launch_line(tmp_path_factory.mktemp("program"), PROGRAM, 2)
 
 
 def recorded(line, path, limit) -> subprocess.CompletedProcess:

@@ -1,63 +1,65 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo's table of what a placement gained beside what was predicted: known answers."""
+"""The table that ends the demo: runs beside predictions whose numbers are known beforehand."""
 
-import importlib.util
+import runpy
+import sys
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
-import pytest
-from machines import machine, text
-from raw_writer import Rank, write_recording
+from machines import text
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from saved_topology import save_topology
 
-from rankwise import _core
-from rankwise.placement.file import save
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement import file as placement_file
 from rankwise.placement.placement import Placement
-from rankwise.recording.span import Span
-from rankwise.replay.layout import topology_of
-from rankwise.replay.source import Source
 
-SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "gain.py"
-GOAL = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
-LINKS = {"network": {"L_s": 3.0}, "node": {"L_s": 1.0}}  # a message takes 3 s between nodes, 1 s within one
+GAIN = Path(__file__).resolve().parents[2] / "examples" / "gain.py"
+S = 10**9  # ticks are nanoseconds
 
 
-@pytest.fixture
-def gain():
-    spec = importlib.util.spec_from_file_location("gain", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def run_of(path, hosts, seconds):
+    """Rank 0 computes for half a second and sends 8 bytes to rank 1; each rank has a core of its host to itself."""
+    ranks = [
+        Rank(me, 2, host=host, affinity=(me,), flags=FINALIZED | TRACED, run_ns=int(seconds * S))
+        for me, host in enumerate(hosts)
+    ]
+    ranks[0].event("MPI_Send", S // 2, 0, u(0) + z(1) + z(0) + u(8))
+    ranks[1].event("MPI_Recv", 0, int(seconds * S), u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    write_recording(path, ranks)
+    for host in set(hosts):
+        save_topology(path / "raw" / f"{host}.topology.tar", (0, 0))
+    return path
 
 
-def test_runs_and_predictions_stand_side_by_side_and_gains_are_taken_of_pairs(
-    gain, tmp_path, monkeypatch, capsys
-):
-    # GIVEN a message recorded between two nodes, and a placement that has both ranks on one, as blocked has
-    topology = topology_of(machine(**LINKS), ".")
-    apart = Placement.explicit(topology, [(0, [0]), (1, [0])])
-    together = Placement.explicit(topology, [(0, [0]), (0, [1])])
-    (tmp_path / "m.machine.toml").write_text(text(**LINKS))
-    save(together, tmp_path / "p.placement.json")
-    schedule = _core.replay.Schedule.read_goal(GOAL, "x.goal")
-    source = Source(schedule, "recording", library="mpich", recorded=apart, span=Span(np.array([3.0, 3.0])))
-    monkeypatch.setattr(gain, "load_source", lambda _: source)
-    opened = SimpleNamespace(open=lambda _: SimpleNamespace(placement=together))
-    monkeypatch.setattr(gain, "Recording", opened)
-    # AND runs in turn: the second pair was disturbed, both alike
-    measured = {"before": (3.0, 6.0), "blocked": (1.0, 2.0), "placed": (1.5, 3.0)}
-    for name, times in measured.items():
-        for run, time_s in enumerate(times, 1):
-            ranks = [Rank(me, 2, run_ns=int(time_s * 1e9)) for me in range(2)]
-            write_recording(tmp_path / f"{name}-{run}.rw", ranks)
+def test_the_table_has_what_was_measured_beside_what_was_predicted(tmp_path, monkeypatch, capsys):
+    # GIVEN a network of half a second and nodes without any latency: 1 s on two nodes, half of it on one
+    machine = tmp_path / "m.machine.toml"
+    machine.write_text(text(network={"L_s": 0.5}, node={}))
+    trace = run_of(tmp_path / "app.rw", ("n0", "n1"), 1.0)
+    nodes = Topology.of(from_synthetic("package:1 core:2 pu:1"), 1)
+    placement = tmp_path / "app.placement.json"
+    placement_file.save(Placement.explicit(nodes, [(0, [0]), (0, [1])]), placement)
+    # AND two runs each: 2 s as recorded, 1 s blocked, 0.5 s as placed; all of the second pair were disturbed alike
+    runs = tmp_path / "app.runs"
+    for number in (1, 2):
+        run_of(runs / f"before-{number}.rw", ("n0", "n1"), 2.0 * number)
+        run_of(runs / f"blocked-{number}.rw", ("n0", "n0"), 1.0 * number)
+        run_of(runs / f"placed-{number}.rw", ("n0", "n0"), 0.5 * number)
     # WHEN
-    gain.main("x.rw", str(tmp_path / "m.machine.toml"), str(tmp_path / "p.placement.json"), str(tmp_path))
-    # THEN medians have their range, which two runs have instead of an interval of 95 %
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "median of 2 runs (their range) predicted (interval)"
-    assert lines[1].startswith("as recorded 4.50 s (3.00 to 6.00) 3.00 s (")
-    assert lines[2].startswith("blocked 1.50 s (1.00 to 2.00) 1.00 s (")
-    assert lines[3].startswith("as placed 2.25 s (1.50 to 3.00) 1.00 s (")
+    monkeypatch.setattr(sys, "argv", [str(GAIN), *map(str, (trace, machine, placement, runs))])
+    runpy.run_path(str(GAIN), run_name="__main__")
+    # THEN
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert "median of 2 runs (their range)" in head
+    found = [" ".join(row.split()) for row in rows]
+    assert [row.split(" (")[0] for row in found] == [
+        "as recorded 3.00 s",
+        "blocked 1.50 s",
+        "as placed 0.75 s",
+        "gained 75%",
+        "gained, blocked 50%",
+    ]
     # AND gains are those of pairs, which the disturbance does not move
-    assert lines[4].startswith("gained 50% (50% to 50%) 67% (")
-    assert lines[5].startswith("gained, blocked -50% (-50% to -50%) 0% (")
+    assert "gained 75% (75% to 75%)" in found[3] and "gained, blocked 50% (50% to 50%)" in found[4]
+    predictions = [row.split(") ")[1].split(" (")[0] for row in found]
+    assert predictions == ["1.00 s", "0.50 s", "0.50 s", "50%", "0%"]
