@@ -2,6 +2,8 @@
 #ifndef RANKWISE_LAB_LOOK_H
 #define RANKWISE_LAB_LOOK_H
 
+#include <stdint.h>
+
 /** @brief This thread has looked for messages: it sleeps if that was the sixth time (yield.c). */
 void rw_look_or_sleep(void);
 
@@ -10,5 +12,14 @@ void rw_look_or_sleep(void);
  * @return 1 the first time inside a poll, else 0.
  */
 int rw_counted_by_poll(void);
+
+/** @brief Nanoseconds of the monotonic clock. */
+int64_t rw_now_ns(void);
+
+/** @brief This thread begins a look for messages now (usage.c). */
+void rw_count_look(int64_t now_ns);
+
+/** @brief This thread has slept because a look found nothing (usage.c). */
+void rw_count_sleep(int64_t began_ns, int64_t ended_ns);
 
 #endif

@@ -38,12 +38,23 @@ __attribute__((visibility("default"))) int rankwise_lab_looks(void) {
     return LOOKS;
 }
 
+int64_t rw_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 void rw_look_or_sleep(void) {
     static _Thread_local int looks;
-    if (__atomic_load_n(&awake, __ATOMIC_RELAXED) || ++looks < LOOKS)
+    if (__atomic_load_n(&awake, __ATOMIC_RELAXED))
+        return;
+    const int64_t now_ns = rw_now_ns();
+    rw_count_look(now_ns);
+    if (++looks < LOOKS)
         return;
     looks = 0;
     rankwise_lab_sleep();
+    rw_count_sleep(now_ns, rw_now_ns());
 }
 
 __attribute__((visibility("default"))) int sched_yield(void) {

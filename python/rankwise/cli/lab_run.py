@@ -14,11 +14,15 @@ from rankwise.whole_files import check_free, replacing
 if TYPE_CHECKING:
     from rankwise.lab.counters import InterfaceCounters
     from rankwise.lab.run import LabRun, RunResult
+    from rankwise.lab.usage import Usage
     from rankwise.record.library import What
     from rankwise.record.session import Session
 
 SCHEMA = "rankwise.lab-run/1"
 _NODES_SHOWN = 8
+_UNKNOWN = (
+    "whether the run is valid is not known: not all ranks came to MPI_Finalize with the lab's library in them"
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,6 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(args: argparse.Namespace, result: RunResult, session: Session | None, what: What) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
+    from dataclasses import replace
+
+    import msgspec
+
     from rankwise.cli.record_end import tell, verified_apart
     from rankwise.cli.verified import RENUMBERED, verified
 
@@ -55,11 +63,16 @@ def _lines(args: argparse.Namespace, result: RunResult, session: Session | None,
     lines = verified_apart(lambda: verified(result.verify(), where, result.ended, args.quiet))
     if result.prepared.becomes is not None and not args.quiet:
         lines.append(RENUMBERED)
+    used = result.usage()
+    if not args.quiet:
+        lines.append(used.sentence() if used else _UNKNOWN)
+    if session is not None:
+        session = replace(session, manifest=msgspec.structs.replace(session.manifest, usage=used))
     try:
         counters = result.counters()
         lines += [] if args.quiet else _traffic(counters)
         if args.output:
-            _write(args.output, result, counters, what)
+            _write(args.output, result, counters, used, what)
     except (RankwiseError, OSError, MemoryError) as error:
         lines.append(f"what the interfaces carried is not known: {' '.join(str(error).split())}")
     return lines + (tell(session, result.ended, args.quiet) if session is not None else [])
@@ -123,7 +136,9 @@ def _traffic(counters: list[InterfaceCounters]) -> list[str]:
     return lines
 
 
-def _write(path: str, result: RunResult, counters: list[InterfaceCounters], what: What) -> None:
+def _write(
+    path: str, result: RunResult, counters: list[InterfaceCounters], used: Usage | None, what: What
+) -> None:
     import msgspec
 
     from rankwise.cli.record_end import say
@@ -141,6 +156,7 @@ def _write(path: str, result: RunResult, counters: list[InterfaceCounters], what
         "end_s": ended.end_s,
         "placement": to_dict(prepared.placement),
         "interfaces": msgspec.to_builtins(counters),
+        "usage": msgspec.to_builtins(used) | {"valid": used.valid, "reasons": used.reasons} if used else None,
     }
     try:
         with replacing(Path(path)) as scratch:

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from rankwise.errors import RankwiseError
+from rankwise.lab import usage
 from rankwise.lab.choose_mpi import choose_launcher
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.launch import (
@@ -92,12 +93,18 @@ class RunResult:
         prepared: What was run.
         before: Counters of the nodes' interfaces when it started.
         said: Where the ranks said where they are.
+        counted: Where they said what processors and sleeps did to them.
     """
 
     ended: Ended
     prepared: LabRun
     before: list[InterfaceCounters]
     said: Path
+    counted: Path
+
+    def usage(self) -> usage.Usage | None:
+        """What processors and sleeps did to the run; `None` where not all ranks said."""
+        return usage.read(self.counted, self.prepared.placement.ranks)
 
     def counters(self) -> list[InterfaceCounters]:
         """What the nodes' interfaces counted since it started.
@@ -211,13 +218,14 @@ def running(
     What the ranks said is there inside the `with`.
     """
     with _scratch(prepared.lab) as directory:
-        said = directory / "said"
+        said, counted = directory / "said", directory / "counted"
         said.mkdir()
-        telling, given = variables(said), dict(environment or {})
+        counted.mkdir()
+        telling, given = variables(said) | usage.variables(counted), dict(environment or {})
         preload = _preload(given.get("LD_PRELOAD"), telling["LD_PRELOAD"])
         launch = _launch(prepared, directory, telling | given | preload)
         before = read_counters(prepared.lab)
-        yield RunResult(execute(launch, untied), prepared, before, said)
+        yield RunResult(execute(launch, untied), prepared, before, said, counted)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import msgspec
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
+from rankwise.lab.usage import Usage
 from rankwise.whole_files import replacing
 
 FILE_NAME = "recording.json"
@@ -53,6 +54,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         exit_status: Of the launcher; 128 + signal if a signal ended it.
         signal: Number of that signal.
         lab: The emulated cluster it ran in (`rankwise.lab.state.Lab`), null outside a lab.
+        usage: What processors and sleeps did to it there, by which it is valid or not; null where that is not known.
         placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
         run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
         told_to_end: Number of the signal by which `rankwise record` was told to end; null if it was not.
@@ -76,6 +78,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     signal: int | None = None
     lab: dict[str, Any] | None = None
     placement: dict[str, Any] | None = None
+    usage: Usage | None = None
     run: str | None = None
     told_to_end: int | None = None
     locked: bool = True

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+
+from rankwise.lab.usage import Usage
 from rankwise.quantities import seconds_text
 from rankwise.recording import Recording, completeness
 from rankwise.report.data import Gap
@@ -31,6 +34,10 @@ def notes(recording: Recording, waited_share: float | None) -> list[str]:
     if unbound:
         who = "The ranks were" if len(unbound) == len(bindings) else f"{len(unbound)} ranks were"
         found.append(f"{who} not bound to cores: their times include migration between cores.")
+    used = (recording.context["run"] or {}).get("usage")
+    if used:
+        used = msgspec.convert(used, Usage)
+        found.append(f"The lab says of this run: {used.sentence()}.")
     if still := recording.context["stood_still"]:
         who = completeness.ranks_text([entry["rank"] for entry in still])
         longest = max(entry["time_s"] for entry in still)

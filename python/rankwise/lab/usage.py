@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What processors and sleeps did to a run in a lab, as its ranks counted it (lab/usage.c), and whether it is valid.
+
+A run is valid if its time is that of a cluster with the lab's network, whose cores compute as fast as ranks did here.
+The limits come from an experiment (docs/lab.md, bench/lab_validity.py), not from predictions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+VARIABLE = "RANKWISE_LAB_USAGE"
+MOST_LATE, MOST_STOLEN = 0.05, 0.05
+_NUMBERS = 9
+
+
+class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Between MPI_Init and MPI_Finalize; all shares but those of processors are of that time of a rank.
+
+    Attributes:
+        time_s: Of the rank that was longest between them.
+        ranks: How many said.
+        busy_share: Of the busiest processor, what was not idle: ranks, protocols, other work, other virtual machines.
+        protocol_share: Of a processor, interrupts and network protocols outside of any process.
+        stolen_share: Of a processor, what other virtual machines took.
+        used_share: Processor time, mean over ranks.
+        waited_share: How long a rank was ready and had no processor, mean over ranks.
+        late_share: How long messages are likely to have lain until a rank noticed that slept or had no processor: half
+            of each sleep that such a message ended, of the rank with most.
+        sleeps_per_s: Mean over ranks.
+    """
+
+    time_s: float
+    ranks: int
+    busy_share: float
+    protocol_share: float
+    stolen_share: float
+    used_share: float
+    waited_share: float
+    late_share: float
+    sleeps_per_s: float
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the run is not valid, in words; nothing if it is."""
+        found = []
+        if self.late_share > MOST_LATE:
+            found.append(
+                f"messages lay for {self.late_share:.1%} of the time until their rank, asleep or without a processor, "
+                f"noticed (at most {MOST_LATE:.0%})"
+            )
+        if self.stolen_share > MOST_STOLEN:
+            found.append(
+                f"other machines took {self.stolen_share:.0%} of a processor (at most {MOST_STOLEN:.0%})"
+            )
+        return found
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts."""
+        return not self.reasons
+
+    def numbers(self) -> str:
+        """What it goes by, in words."""
+        return (
+            f"processors busy {self.busy_share:.0%} ({self.protocol_share:.0%} protocols), ranks waited for one "
+            f"{self.waited_share:.0%} of the time, messages for ranks {self.late_share:.0%}, "
+            f"{self.sleeps_per_s:.0f} sleeps a second"
+        )
+
+    def sentence(self) -> str:
+        """The line that is said of a run."""
+        if self.valid:
+            return f"valid: {self.numbers()}"
+        return f"not valid, a cluster would take another time: {'; '.join(self.reasons)}; {self.numbers()}"
+
+
+def variables(directory: Path) -> dict[str, str]:
+    """Environment of ranks that shall count, each in a file of its own in this directory."""
+    return {VARIABLE: str(directory)}
+
+
+def read(directory: Path, ranks: int) -> Usage | None:
+    """What the ranks counted; `None` where not all did, because they ended early, or MPI is linked into them."""
+    said = [list(map(int, path.read_text().split())) for path in directory.iterdir()]
+    if len(said) != ranks or not all(len(each) == _NUMBERS and each[0] > 0 for each in said):
+        return None
+    times, used, waited, sleeps, late, every, busy, protocols, stolen = zip(*said, strict=True)
+
+    def most(part: tuple[int, ...], whole: tuple[int, ...]) -> float:
+        return max(one / max(all_, 1) for one, all_ in zip(part, whole, strict=True))
+
+    def mean(part: tuple[int, ...]) -> float:
+        return sum(one / time for one, time in zip(part, times, strict=True)) / ranks
+
+    return Usage(
+        time_s=max(times) * 1e-9,
+        ranks=ranks,
+        busy_share=most(busy, every),
+        protocol_share=most(protocols, every),
+        stolen_share=most(stolen, every),
+        used_share=mean(used),
+        waited_share=mean(waited),
+        late_share=most(late, times),
+        sleeps_per_s=mean(sleeps) * 1e9,
+    )
