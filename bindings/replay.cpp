@@ -146,13 +146,6 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
     machine.core_sharing = core_sharing == "yield"  ? rankwise::machine::CoreSharing::yield
                            : core_sharing == "spin" ? rankwise::machine::CoreSharing::spin
                                                     : rankwise::machine::CoreSharing::none;
-    if (machine.core_sharing == rankwise::machine::CoreSharing::spin)
-        machine.waiting_share = 1;
-    else if (resources.contains("waiting_share"))
-        machine.waiting_share = nb::cast<double>(resources["waiting_share"]);
-    if (machine.core_sharing == rankwise::machine::CoreSharing::yield && resources.contains("look_s"))
-        machine.look = picoseconds(nb::cast<double>(resources["look_s"]));
-    machine.awake = std::llround(machine.waiting_share * static_cast<double>(machine.look));
     machine.progress = progress;
     machine.handshake = handshake;
     add_resources(machine, resources);

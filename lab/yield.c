@@ -23,19 +23,9 @@ enum { LOOKS = 6, SHORTEST_NS = 1 };
 
 static int awake;
 
-/* For microbenchmarks (measure/awake.c): ranks that have a core each look for messages all the time, so that
- * the way of a message can be timed; how long one sleep is, and how many looks go before it. */
+/* For experiments on messages themselves (rankwise lab interrupts): a rank that has a core looks all the time. */
 __attribute__((visibility("default"))) void rankwise_lab_keep_awake(int on) {
     __atomic_store_n(&awake, on, __ATOMIC_RELAXED);
-}
-
-__attribute__((visibility("default"))) void rankwise_lab_sleep(void) {
-    const struct timespec shortest = {0, SHORTEST_NS};
-    clock_nanosleep(CLOCK_REALTIME, 0, &shortest, NULL);
-}
-
-__attribute__((visibility("default"))) int rankwise_lab_looks(void) {
-    return LOOKS;
 }
 
 int64_t rw_now_ns(void) {
@@ -53,7 +43,8 @@ void rw_look_or_sleep(void) {
     if (++looks < LOOKS)
         return;
     looks = 0;
-    rankwise_lab_sleep();
+    const struct timespec shortest = {0, SHORTEST_NS};
+    clock_nanosleep(CLOCK_REALTIME, 0, &shortest, NULL);
     rw_count_sleep(now_ns, rw_now_ns());
 }
 

@@ -138,7 +138,6 @@ struct measure_test {
     void (*all)(const struct measure_step *step, long bytes);
     const struct measure_group_test *group;
     int slots;          /* places that the buffers have at least; 0 is 1 */
-    int asleep;         /* ranks that wait are to do as in programs, also where that is to sleep (awake.c) */
     int before_contact; /* asked before anything else, when ranks have not talked to each other yet */
 };
 
@@ -209,10 +208,6 @@ double measure_elapsed(void);                              /* seconds since then
 int measure_pace(const struct measure_step *step, int at); /* 0 to MEASURE_PACES; 0: leave it out */
 int measure_in_time(const struct measure_step *step, double seconds); /* whether that is before skip_s */
 const struct measure_step *measure_paced(const struct measure_step *step, int pace);
-
-/* awake.c: both ends of a pair look for messages all the time, from then on, if they have a core each */
-void measure_wake_up(const struct measure_pair *pair);
-void measure_fall_asleep(void);
 
 /* repeat.c, group.c: whether larger messages still fit the budget; role 0 and rank 0 of the group know */
 int measure_repeat(struct measure_pair *pair);

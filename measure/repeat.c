@@ -147,7 +147,6 @@ static int lead(struct measure_pair *pair) {
 
 int measure_repeat(struct measure_pair *pair) {
     measure_buffers(pair);
-    measure_wake_up(pair);
     if (pair->step->test->prepare)
         pair->step->test->prepare(pair);
     int fits = 1;
@@ -155,6 +154,5 @@ int measure_repeat(struct measure_pair *pair) {
         fits = lead(pair);
     else
         follow(pair);
-    measure_fall_asleep();
     return fits;
 }

@@ -33,4 +33,4 @@ static void batch(struct measure_pair *pair, long messages, double value[MEASURE
     }
 }
 
-const struct measure_test measure_stream_cpu = {.name = "stream_cpu", .receivers = 2, .batch = batch, .asleep = 1};
+const struct measure_test measure_stream_cpu = {.name = "stream_cpu", .receivers = 2, .batch = batch};

@@ -29,7 +29,6 @@ extern const struct measure_test measure_peers;
 extern const struct measure_test measure_stream_cpu;
 extern const struct measure_test measure_waiting;
 extern const struct measure_test measure_exchange_cpu;
-extern const struct measure_test measure_look;
 
 const struct measure_test *const measure_tests[] = {
     &measure_pingpong,
@@ -59,6 +58,5 @@ const struct measure_test *const measure_tests[] = {
     &measure_stream_cpu,
     &measure_waiting,
     &measure_exchange_cpu,
-    &measure_look,
     NULL,
 };

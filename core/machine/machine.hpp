@@ -70,11 +70,6 @@ struct Machine {
     std::vector<LinkClass> link_classes;
     Interface tx, rx;
     CoreSharing core_sharing = CoreSharing::none;
-    /// What a waiting rank takes of a core that it has to itself: 1 where it spins.
-    double waiting_share = 0;
-    /// How often a rank that waits begins to look for messages, and how long it does each time; what comes
-    /// after that is noticed at the next look. 0: all is noticed at once.
-    Picoseconds look = 0, awake = 0;
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data
     std::vector<Bandwidth> bandwidths;

@@ -76,16 +76,8 @@ class Walk {
     /// What came before the operation's first job.
     void before() {
         const OperationTimes &times = times_[op_];
-        unseen();
         const bool waited_for_processor = times.ready < time_ && times.after != any;
         go_to(waited_for_processor ? times.after : times.released_by, time_);
-    }
-
-    /// Where nothing had the processor, the operation began at a look.
-    void unseen() {
-        const OperationTimes &times = times_[op_];
-        if (times.after == any && time_ == times.begin)
-            back_to(times.begin - times.unseen, Cause::look);
     }
 
     void computation() {
@@ -110,8 +102,6 @@ class Walk {
                 job(begin, cost.on_core, Cause::overhead);
                 if (begin > times.sent && leave_for(times.late_after, begin))
                     return; // the processor had something else to do
-                if (begin == times.answered)
-                    back_to(begin - times.unseen_answer, Cause::look);
             }
         }
         send_up_to_data();
@@ -147,8 +137,6 @@ class Walk {
         }
         if (cost.in_call && times.answered == time_ && leave_for(times.late_after, time_))
             return; // the sender was not inside MPI when the answer came
-        if (times.answered == time_)
-            back_to(time_ - times.unseen_answer, Cause::look);
         const std::uint32_t send = op_, receive = steps_[op_].partner;
         const OperationTimes &other = times_[receive];
         const Picoseconds travel =
@@ -157,8 +145,6 @@ class Walk {
         back_to(answered, Cause::handshake);
         if (other.answered == answered && leave_for(other.late_after, answered))
             return; // nor was the receiver when the request came
-        if (other.answered == answered)
-            back_to(answered - other.unseen_answer, Cause::look);
         if (other.ready == time_ && leave_for(other.released_by, time_))
             return; // it posted its receive later
         back_to(time_ - travel, Cause::handshake);
@@ -191,7 +177,6 @@ class Walk {
         }
         if (time_ > times.begin)
             job(times.begin, cost.o_receive + times.connecting + cost.on_core, Cause::overhead);
-        unseen();
         if (times.arrives < time_) {
             before();
             return;

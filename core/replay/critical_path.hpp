@@ -24,12 +24,11 @@ enum class Cause : std::uint8_t {
     tx_queue,   ///< a message waits for others at the interface of its sender's node
     rx_queue,   ///< and of its receiver's node
     port_queue, ///< and at switch ports
-    handshake,  ///< request and answer of a rendezvous travel
-    look        ///< a message is there, and its rank, which waits, has not looked
+    handshake   ///< request and answer of a rendezvous travel
 };
 inline constexpr std::array cause_names = {
     "computation", "overhead", "core_sharing", "memory",     "interrupts", "latency", "bytes",
-    "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake",  "look"};
+    "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {

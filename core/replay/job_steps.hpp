@@ -20,36 +20,10 @@ template <class Engine> struct JobSteps {
         e.set_job(op, job);
         const std::uint32_t processor = e.processor_of(op);
         Processor &p = e.processors_[processor];
-        if (p.running == any && !waits_for_look(processor, op))
+        if (p.running == any)
             start(processor, op);
         else
             p.ready.append(e.progress_, op);
-    }
-
-    /// M14 of formats/loggops.md: a processor without a job looks for what there is to do from time to time.
-    /// @param[in] op that there is to do, or part of a message to read
-    bool waits_for_look(std::uint32_t processor, std::uint32_t op) {
-        if (e.looks_.empty())
-            return false;
-        Picoseconds &look = e.looks_[processor];
-        if (look < e.now_) { // of a wait before
-            const Picoseconds waited = (e.now_ - e.processors_[processor].idle_since) % e.machine_.look;
-            if (waited <= e.machine_.awake)
-                return false;
-            look = e.now_ + e.machine_.look - waited;
-            e.at(look, job_ends, op, processor);
-            e.recorder_.unseen(processor, e.now_);
-        }
-        return true;
-    }
-
-    /// @return whether what looked like the end of a job was a look
-    bool looks(std::uint32_t processor) {
-        if (e.looks_.empty() || e.looks_[processor] != e.now_ || e.processors_[processor].running != any)
-            return false;
-        e.looks_[processor] = -1;
-        next_job(processor);
-        return true;
     }
 
     void start(std::uint32_t processor, std::uint32_t op) {
@@ -71,7 +45,7 @@ template <class Engine> struct JobSteps {
             e.at(e.now_ + work, job_ends, p.running, processor);
             return;
         }
-        e.shared_.cores[core].start(e.now_, processor, work, e.job(p.running) == Job::calc);
+        e.shared_.cores[core].start(e.now_, processor, work);
         watch(core);
     }
 

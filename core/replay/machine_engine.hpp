@@ -56,8 +56,6 @@ template <class Recorder, class More> class Engine {
           core_sharing_(shared_.empty() ? 0 : schedule.ranks()), recorder_(std::move(recorder)),
           more_(schedule, machine, layout, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
-        if (machine.look > 0)
-            looks_.assign(processors_.size(), -1);
         check_size();
         channels_.resize(machine.link_classes.size());
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
@@ -181,8 +179,6 @@ template <class Recorder, class More> class Engine {
             messages().enter_tx(send, cost_of_send(send));
             break;
         case job_ends:
-            if (jobs().looks(event.what))
-                break;
             if constexpr (More::any)
                 if (!steps().is_due(event.what, send))
                     break; // its speed has changed since: another event is under way
@@ -219,7 +215,7 @@ template <class Recorder, class More> class Engine {
             return;
         if constexpr (More::any) {
             steps().finished(rank);
-        } else if (machine_.waiting_share > 0 && shared_.of(rank) != any) {
+        } else if (shared_.of(rank) != any) {
             const std::uint32_t core = shared_.of(rank);
             shared_.cores[core].set_unfinished(now_, --shared_.unfinished[core]);
             jobs().watch(core);
@@ -301,8 +297,6 @@ template <class Recorder, class More> class Engine {
     Progress progress_;
     Standstills standstills_;
     LargeArray<Processor> processors_;
-    LargeArray<Picoseconds>
-        looks_; ///< of each processor, the next of a rank that waits; empty if it looks always
     std::vector<Passage> tx_, rx_;           ///< of each node
     LargeArray<Picoseconds> first_byte_;     ///< of the message of a receive; empty if no core moves bytes
     LargeArray<double> spare_at_first_byte_; ///< of the receiver's core; empty if no core is shared

@@ -17,7 +17,7 @@ enum Phase : std::uint32_t {
     clear_arrives,   // of a rendezvous, back at the sender
     data_left,       // last byte of a rendezvous has left its sender
     enters_link,     // first byte leaves its rank, when the rank's link is free
-    job_ends,        // or a rank that waits looks for messages
+    job_ends,
     core_ends        // of a shared core: one of its jobs ends
 };
 inline constexpr std::uint32_t phase_shift = 29;

@@ -325,8 +325,6 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
 
 std::optional<Prediction> replay_by_node(const Schedule &schedule, const Matching &matching,
                                          const Machine &machine, const Layout &layout) {
-    if (machine.look > 0) // a rank that waits begins what others make ready, but later
-        return std::nullopt;
     const Lookahead ahead = lookahead(schedule, matching, machine, layout);
     if (ahead.between == 0)
         return std::nullopt;

@@ -190,7 +190,7 @@ template <class Engine> struct PathSteps {
         Flow &flow = e.more_.paths.of(send);
         const std::uint32_t k = flow.enter(flow.receiver()), processor = e.processor_of(receive);
         e.more_.paths.at(processor).arrived.push_back({send, k});
-        if (e.processors_[processor].running == any && !e.jobs().waits_for_look(processor, receive))
+        if (e.processors_[processor].running == any)
             read(processor);
     }
 

@@ -28,7 +28,6 @@ struct NoRecorder {
     void ended(std::uint32_t, Picoseconds) {}
     void let_go(std::uint32_t) {}
     void connected(std::uint32_t, Picoseconds) {}
-    void unseen(std::uint32_t, Picoseconds) {}
     void slowed(std::uint32_t, Picoseconds, Picoseconds) {}
 };
 
@@ -56,7 +55,6 @@ struct TimelineRecorder : NoRecorder {
     void begin(std::size_t operations, std::size_t processors) {
         timeline.operations.assign(operations, {});
         last_on_processor.assign(processors, any);
-        unseen_since.assign(processors, -1);
     }
     /// @param[in] freed operations that became ready because `by` has begun or ended
     void released(std::uint32_t by, std::span<const std::uint32_t> freed, Picoseconds now) {
@@ -70,15 +68,13 @@ struct TimelineRecorder : NoRecorder {
                  Picoseconds now) {
         OperationTimes &times = timeline.operations[op];
         const std::uint32_t before = idle_since == now ? last_on_processor[processor] : any;
-        const Picoseconds unseen = keep_gap(processor, op, idle_since, now);
+        keep_gap(processor, op, idle_since, now);
         if (first_job) {
             times.begin = now;
             times.after = before;
-            times.unseen = unseen;
         } else {
             times.answered = now;
             times.late_after = before;
-            times.unseen_answer = unseen;
         }
     }
     /// @param[in] receive whose message the processor reads a part of
@@ -94,15 +90,10 @@ struct TimelineRecorder : NoRecorder {
         timeline.operations[op].resumed = now;
         timeline.operations[op].resumed_after = after;
     }
-    /// @return the last part of the time in which the processor was idle: there was something to do
-    Picoseconds keep_gap(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
+    void keep_gap(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
         last_on_processor[processor] = op;
-        if (idle_since == now)
-            return 0;
-        const Picoseconds since = unseen_since[processor];
-        const Picoseconds unseen = since > idle_since ? now - since : 0;
-        timeline.gaps.push_back({op, idle_since, now, unseen});
-        return unseen;
+        if (idle_since < now)
+            timeline.gaps.push_back({op, idle_since, now});
     }
     void sent(std::uint32_t send, Picoseconds now, Picoseconds on_link) {
         timeline.operations[send].sent = now;
@@ -122,8 +113,6 @@ struct TimelineRecorder : NoRecorder {
     /// @param[in] send that has ended although its receive is not there
     void let_go(std::uint32_t send) { timeline.operations[send].let_go = true; }
     void connected(std::uint32_t op, Picoseconds longer) { timeline.operations[op].connecting = longer; }
-    /// There is something to do for a processor whose rank will look for it later.
-    void unseen(std::uint32_t processor, Picoseconds now) { unseen_since[processor] = now; }
     /// @param[in] memory, interrupted how much longer a job of `op` took, by cause
     void slowed(std::uint32_t op, Picoseconds memory, Picoseconds interrupted) {
         timeline.operations[op].memory += memory;
@@ -132,7 +121,6 @@ struct TimelineRecorder : NoRecorder {
 
     Timeline &timeline;
     std::vector<std::uint32_t> last_on_processor;
-    std::vector<Picoseconds> unseen_since; ///< of each processor, the last time; -1: never
 };
 
 } // namespace rankwise::replay

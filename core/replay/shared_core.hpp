@@ -12,34 +12,23 @@
 
 namespace rankwise::replay {
 
-/// @brief Who uses a shared core: `ranks` have not finished, `jobs` of them have something to do, and
-/// `computing` of these compute; all others are inside MPI.
+/// @brief Who uses a shared core: `ranks` have not finished, and `jobs` of them have something to do.
 struct CoreUsers {
-    std::uint32_t ranks = 0, jobs = 0, computing = 0;
+    std::uint32_t ranks = 0, jobs = 0;
+
+    /// @return among how many the core is divided
+    std::uint32_t sharing(bool spin) const { return spin ? ranks : jobs; }
 };
 
-/// @brief How many jobs at equal parts would slow each other down as much as these do.
-///
-/// A rank inside MPI looks for messages, whether it has one to deal with or not, and takes that share of a core. What
-/// these leave to the jobs is at least the jobs' equal parts, or half of the cores if that is less.
 /// @param[in] cores what they have together
-inline double as_many_jobs(double cores, const CoreUsers &users, double waiting_share) {
-    if (users.ranks <= cores)
-        return users.jobs;
-    if (users.ranks * waiting_share >= cores)
-        return users.ranks;
-    const double looking = users.ranks - users.computing;
-    const double least = std::min(users.jobs * cores / users.ranks, cores / 2);
-    return users.jobs * cores / std::max(cores - looking * waiting_share, least);
-}
-
+/// @param[in] spin  ranks that wait use the core like those that have jobs
 /// @return how fast the ranks that wait could work together beside those that have jobs without slowing them down
-inline double spare_rate(double cores, const CoreUsers &users, double waiting_share) {
+inline double spare_rate(double cores, const CoreUsers &users, bool spin) {
     if (users.jobs >= cores || users.ranks == users.jobs)
         return 0;
-    const CoreUsers with_it{users.ranks, users.jobs + 1, users.computing};
+    const CoreUsers with_one_more{users.ranks, users.jobs + 1};
     const double at_once = std::min<double>(users.ranks - users.jobs, cores - users.jobs);
-    return at_once * std::min(1.0, cores / as_many_jobs(cores, with_it, waiting_share));
+    return at_once * std::min(1.0, cores / with_one_more.sharing(spin));
 }
 
 /// @brief A core (or several) that more ranks use: processor sharing, all jobs advance at the same part of
@@ -50,9 +39,9 @@ inline double spare_rate(double cores, const CoreUsers &users, double waiting_sh
 /// processor-sharing).
 class SharedCore {
   public:
-    /// @param[in] cores         how many jobs run at full speed at once
-    /// @param[in] waiting_share what a waiting rank takes of a core that it has to itself
-    SharedCore(std::uint32_t cores, double waiting_share) : cores_(cores), waiting_share_(waiting_share) {}
+    /// @param[in] cores how many jobs run at full speed at once
+    /// @param[in] spin  ranks that wait use the core like those that have jobs
+    SharedCore(std::uint32_t cores, bool spin) : cores_(cores), spin_(spin) {}
 
     /// @param[in] unfinished ranks: those of them that have no job wait
     void set_unfinished(Picoseconds now, std::uint32_t unfinished) {
@@ -61,10 +50,9 @@ class SharedCore {
         set_spare(now);
     }
 
-    void start(Picoseconds now, std::uint32_t processor, Picoseconds work, bool computes) {
+    void start(Picoseconds now, std::uint32_t processor, Picoseconds work) {
         advance(now);
-        jobs_.push_back({virtual_ + static_cast<double>(work), processor, computes});
-        computing_ += computes;
+        jobs_.push_back({virtual_ + static_cast<double>(work), processor});
         std::push_heap(jobs_.begin(), jobs_.end(), later);
         set_spare(now);
     }
@@ -82,7 +70,6 @@ class SharedCore {
         advance(now);
         std::pop_heap(jobs_.begin(), jobs_.end(), later);
         const std::uint32_t processor = jobs_.back().processor;
-        computing_ -= jobs_.back().computes;
         jobs_.pop_back();
         set_spare(now);
         return processor;
@@ -95,17 +82,16 @@ class SharedCore {
     struct Job {
         double end; ///< virtual
         std::uint32_t processor;
-        bool computes;
     };
     static bool later(const Job &a, const Job &b) {
         return a.end > b.end || (a.end == b.end && a.processor > b.processor);
     }
     CoreUsers users() const {
         const auto jobs = static_cast<std::uint32_t>(jobs_.size());
-        return {std::max(unfinished_, jobs), jobs, computing_};
+        return {std::max(unfinished_, jobs), jobs};
     }
-    double shares() const { return std::max(1.0, as_many_jobs(cores_, users(), waiting_share_) / cores_); }
-    void set_spare(Picoseconds now) { spare.set_rate(now, spare_rate(cores_, users(), waiting_share_)); }
+    double shares() const { return std::max(1.0, static_cast<double>(users().sharing(spin_)) / cores_); }
+    void set_spare(Picoseconds now) { spare.set_rate(now, spare_rate(cores_, users(), spin_)); }
     void advance(Picoseconds now) {
         virtual_ += static_cast<double>(now - last_) / shares();
         last_ = now;
@@ -114,9 +100,9 @@ class SharedCore {
     std::vector<Job> jobs_;
     double virtual_ = 0;
     Picoseconds last_ = 0;
-    std::uint32_t unfinished_ = 0, computing_ = 0;
+    std::uint32_t unfinished_ = 0;
     std::uint32_t cores_;
-    double waiting_share_;
+    bool spin_;
 };
 
 } // namespace rankwise::replay

@@ -165,7 +165,7 @@ void SharedRates::interrupt(Picoseconds now, std::uint32_t number, bool begins) 
 
 void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
     const std::uint32_t group = other(rank);
-    if (group == any || machine_.waiting_share == 0)
+    if (group == any)
         return;
     Processor &processor = processors_[groups_[group].key.processor];
     --processor.unfinished;
@@ -198,8 +198,6 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
     if (group.key.processor != any) {
         Processor &processor = processors_[group.key.processor];
         came ? ++processor.jobs : --processor.jobs;
-        if (group.key.computes)
-            came ? ++processor.computing : --processor.computing;
         set_shares(now, processor);
     }
     set_stretches(now);
@@ -209,13 +207,13 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
 void SharedRates::set_shares(Picoseconds now, Processor &processor) {
     const double cores = processor.capacity;
     const double left = std::max(0.0, cores - processor.interrupts);
-    const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs, processor.computing};
-    const double ranks = machine_.core_sharing == CoreSharing::none
-                             ? std::min<double>(processor.jobs, cores)
-                             : as_many_jobs(std::max(left, 1e-9), users, machine_.waiting_share);
+    const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs};
+    const bool spin = machine_.core_sharing == CoreSharing::spin;
+    const double sharing = machine_.core_sharing == CoreSharing::none ? std::min<double>(processor.jobs, cores)
+                                                                      : users.sharing(spin);
     if (machine_.core_sharing != CoreSharing::none)
-        processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, machine_.waiting_share) : 0);
-    const double among = std::max(1.0, ranks);
+        processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, spin) : 0);
+    const double among = std::max(1.0, sharing);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
     for (const std::uint32_t number : processor.groups) {
         Group &group = groups_[number];

@@ -126,7 +126,7 @@ class SharedRates {
         Next expected{machine::never, any, any};
     };
     struct Processor {
-        std::uint32_t capacity = 1, jobs = 0, computing = 0, unfinished = 0, interrupts = 0;
+        std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
         SpareTime spare;
         std::vector<std::uint32_t> groups;
     };

@@ -45,7 +45,7 @@ LinkTable link_table(const Machine &machine, MessageCosts &costs, std::uint64_t 
         table.o_receive[link] = static_cast<double>(c.o_receive);
         table.on_core[link] = static_cast<double>(c.on_core);
         table.span[link] = static_cast<double>(c.span);
-        table.latency[link] = static_cast<double>(c.latency + machine.look / 2);
+        table.latency[link] = static_cast<double>(c.latency);
         table.eager_on_core[link] = c.eager ? static_cast<double>(c.on_core) : 0;
         table.gap[link] = if_so(c.overlap, c.gap);
         table.on_link[link] = if_so(c.overlap, 0);

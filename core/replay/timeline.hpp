@@ -14,8 +14,6 @@ struct OperationTimes {
     Picoseconds begin = 0; ///< the processor begins with it; of a receive: with its message
     Picoseconds end = 0;
     Picoseconds connecting = 0; ///< how much longer its first job took as its rank had not met the other
-    Picoseconds unseen = 0;     ///< how long it could have begun, had its rank not waited for its next look
-    Picoseconds unseen_answer = 0; ///< the same of what was `answered`
     Picoseconds memory = 0; ///< how much longer its jobs took because others loaded their memory or cache
     Picoseconds interrupted = 0; ///< and because their core did the node's protocol work
     Picoseconds sent = 0;        ///< of a send: its data are handed to the rank's link
@@ -43,7 +41,6 @@ struct Timeline {
     struct Gap {
         std::uint32_t op; ///< what it did next
         Picoseconds from, to;
-        Picoseconds unseen; ///< the last part of it: what ends it was there, and the rank had not looked
     };
 
     std::vector<OperationTimes> operations;

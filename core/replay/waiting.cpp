@@ -129,7 +129,7 @@ void fit(Waiting &found, Picoseconds waiting) {
     Picoseconds over = std::accumulate(found.begin(), found.end(), Picoseconds{0}) - waiting;
     for (const WaitsFor cause :
          {WaitsFor::transfer, WaitsFor::rx_queue, WaitsFor::port_queue, WaitsFor::tx_queue,
-          WaitsFor::link_queue, WaitsFor::look, WaitsFor::no_progress, WaitsFor::full_buffer,
+          WaitsFor::link_queue, WaitsFor::no_progress, WaitsFor::full_buffer,
           WaitsFor::late_sender, WaitsFor::late_receiver, WaitsFor::rest}) {
         Picoseconds &part = found[static_cast<std::size_t>(cause)];
         const Picoseconds less = std::clamp<Picoseconds>(over, 0, part);
@@ -152,9 +152,7 @@ std::vector<Waiting> waiting(const LargeArray<Step> &steps, const machine::Machi
     Causes causes(steps, machine, layout, timeline.operations);
     for (const Timeline::Gap &gap : timeline.gaps) {
         const std::uint32_t rank = steps[gap.op].rank;
-        const Picoseconds there = std::max(gap.from, gap.to - gap.unseen);
-        causes.cut(causes.ends(gap.op, gap.to), Cut(gap.from, there, out[rank]));
-        Cut(there, gap.to, out[rank]).rest(WaitsFor::look);
+        causes.cut(causes.ends(gap.op, gap.to), Cut(gap.from, gap.to, out[rank]));
         tail[rank] -= gap.to - gap.from;
     }
     // A rank whose last operation is a send is not done before its data have left, with nothing to do

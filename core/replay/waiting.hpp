@@ -22,13 +22,12 @@ enum class WaitsFor : std::uint8_t {
     tx_queue,      ///< it waited for others at the interface of its sender's node
     rx_queue,      ///< and of its receiver's node
     port_queue,    ///< and at switch ports
-    look,          ///< it was there, and the rank looked for it later
     transfer,      ///< overhead of the sender, request, answer, latency, bytes
     rest           ///< no message explains it
 };
 inline constexpr std::array waits_for_names = {"late_sender", "late_receiver", "no_progress", "full_buffer",
                                                "link_queue",  "tx_queue",      "rx_queue",    "port_queue",
-                                               "look",        "transfer",      "rest"};
+                                               "transfer",    "rest"};
 
 /// Picoseconds of a rank by `WaitsFor`.
 using Waiting = std::array<Picoseconds, waits_for_names.size()>;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where waiting ranks sleep, messages cost the processor time of bursts, and waiting costs the core."""
+"""Where waiting ranks sleep, messages cost the processor time of bursts."""
 
 import msgspec
 import polars as pl
@@ -69,22 +69,6 @@ def test_bursts_tell_what_messages_cost_and_the_way_stays_as_long():
     (near,) = made.link_class("package").segments
     assert (near.o_s.value, near.o_receive_s.value) == (1e-6, 1e-6)
     assert near.L_s.value == pytest.approx(74e-6)
-    assert made.resources[0].waiting_share.value == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize(("cores", "known"), [((0, 1), True), ((1, 1), False)])
-def test_how_often_ranks_look_is_the_cores_where_pairs_stay_awake(cores, known):
-    # GIVEN looks every 180 us, and a ping-pong between two cores, or on one
-    trip = {"test": "pingpong", "channel": "network", "source_cpu": cores[0], "destination_cpu": cores[1]}
-    look = {"test": "look", "channel": "ranks that wait", "bytes": 1, "value1": 180e-6}
-    core = charged(MACHINE, table(*waiting(0.1), *[look] * 9, trip)).resources[0]
-    # THEN looks are known unless latencies have them
-    assert (core.look_s.value if core.look_s else None) == (pytest.approx(180e-6) if known else None)
-
-
-def test_outside_of_labs_nobody_knows_of_looks():
-    look = {"test": "look", "channel": "ranks that wait", "bytes": 1, "value1": 0.0}
-    assert charged(MACHINE, table(*waiting(0.1), *[look] * 9)).resources[0].look_s is None
 
 
 def test_a_message_never_costs_more_than_was_timed():

@@ -162,7 +162,7 @@ class BuffersReference(PathsReference):
         rank = self.ops[send][1].peer
         self.at_receiver[rank].append((send, *k))
         cpu = self.cpus[rank]
-        if not cpu.busy and not self.waits_for_look(cpu, self.partner[send]):
+        if not cpu.busy:
             self.next_job(cpu)
 
     def can_read(self, send, k) -> bool:
@@ -210,11 +210,9 @@ class BuffersReference(PathsReference):
             if not self.cpus[rank].busy and any(self.can_read(*part) for part in self.at_receiver[rank]):
                 self.next_job(self.cpus[rank])
 
-    def job_ends(self, i, *more):
+    def job_ends(self, i):
         rank = self.ops[i][0]
         cpu = self.cpus[rank]
-        if self.looks(cpu, more):
-            return
         what = cpu.ready[0][1]
         if isinstance(what, tuple):
             cpu.idle_since = self.now

@@ -43,7 +43,6 @@ class Place:
     tx_byte: int = 0
     rx_message: int = 0
     rx_byte: int = 0
-    look: float = 0  # how often a rank that waits looks for messages; 0: always
 
 
 class Phase(IntEnum):
@@ -61,13 +60,11 @@ class Cpu:
     ready: deque = field(default_factory=deque)
     busy: bool = False
     idle_since: int = 0
-    look: int = -1  # when it looks next
 
 
 class MachineReference:
     def __init__(self, ranks: list[list[Op]], place: Place):
         self.ranks, self.place = ranks, place
-        self.awake = 0  # how long a look of a rank that waits is
         self.ops = [(r, op) for r, own in enumerate(ranks) for op in own]
         first = [sum(map(len, ranks[:r])) for r in range(len(ranks))]
         self.left = [len(op.requires) + len(op.irequires) for _, op in self.ops]
@@ -156,20 +153,8 @@ class MachineReference:
     def job(self, i, what):
         cpu = self.cpus[self.ops[i][0]]
         cpu.ready.append((i, what))
-        if not cpu.busy and not self.waits_for_look(cpu, i):
+        if not cpu.busy:
             self.next_job(cpu)
-
-    def waits_for_look(self, cpu, i) -> bool:
-        """M14: what is there to do for a rank that waits begins when it looks the next time."""
-        if self.place.look == 0:
-            return False
-        if cpu.look < self.now:
-            waited = (self.now - cpu.idle_since) % self.place.look
-            if waited <= self.awake:
-                return False
-            cpu.look = self.now + self.place.look - waited
-            self.at(cpu.look, Phase.JOB_ENDS, i, "look")
-        return True
 
     def next_job(self, cpu):
         if cpu.ready:
@@ -207,18 +192,8 @@ class MachineReference:
         self.met.add(pair)
         return self.link(send).connect
 
-    def looks(self, cpu, more) -> bool:
-        if not more:
-            return False
-        if cpu.look == self.now and not cpu.busy:
-            cpu.look = -1
-            self.next_job(cpu)
-        return True
-
-    def job_ends(self, i, *more):
+    def job_ends(self, i):
         cpu = self.cpus[self.ops[i][0]]
-        if self.looks(cpu, more):
-            return
         cpu.idle_since = self.now
         _, what = cpu.ready[0]
         if what == "send" and self.eager(i):

@@ -37,7 +37,6 @@ machine::Machine two_nodes_of(machine::CoreSharing sharing, std::uint64_t eager_
     machine.link_classes[1].network = true;
     machine.tx = machine.rx = {50, 1};
     machine.core_sharing = sharing;
-    machine.waiting_share = sharing == machine::CoreSharing::spin ? 1 : 0.25;
     return machine;
 }
 

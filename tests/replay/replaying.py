@@ -76,10 +76,8 @@ def model(
     network: dict | None = None,
 ) -> dict:
     """Arguments of a replay on a machine whose nodes have one place each."""
-    if place.look and core_sharing == "none":
-        core_sharing = "yield"  # as on cores that no other rank uses
     return {
-        "resources": {"network": network, "look_s": place.look * 1e-9},
+        "resources": {"network": network},
         "links": [link_dict(link) for link in (place.itself, place.inside, place.network)],
         "tx": {"per_message_s": place.tx_message * 1e-9, "s_per_byte": place.tx_byte * 1e-9},
         "rx": {"per_message_s": place.rx_message * 1e-9, "s_per_byte": place.rx_byte * 1e-9},
@@ -109,8 +107,6 @@ def shared_model(place: Place, shared: Shared) -> dict:
     arguments = model(place, shared.processor, shared.waiting, shared.cores)
     count, none = len(place.node), 2**32 - 1
     arguments["resources"] = {
-        "waiting_share": float(shared.waiting_share),
-        "look_s": place.look * 1e-9,
         "bandwidths": [
             {
                 "capacity_bytes_per_s": memory.capacity * 1e9,

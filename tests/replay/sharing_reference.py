@@ -5,7 +5,6 @@ and the end of each is worked out anew, in fractions. Times are whole picosecond
 from __future__ import annotations
 
 import heapq
-import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -54,7 +53,6 @@ class Shared:
     processor: list[int]
     cores: list[int]
     waiting: str = "none"
-    waiting_share: Fraction = Fraction(0)  # with "yield"
     memory_bound: list[Fraction] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
     interrupts: Interrupts | None = None
@@ -68,16 +66,12 @@ class Running:
     work: Fraction
     memory_bound: Fraction
     demand: dict[tuple[int, int], Fraction]
-    computes: bool = False
 
 
 class SharingReference(MachineReference):
     def __init__(self, ranks: list[list[Op]], place: Place, shared: Shared):
         self.shared = shared
-        if shared.waiting == "spin":
-            place = replace(place, look=0)
         super().__init__([[_in_ps(op) for op in own] for own in ranks], _place_in_ps(place))
-        self.awake = math.floor(float(shared.waiting_share) * self.place.look + 0.5)
         self.running: dict[int, Running] = {}
         self.speed: dict[int, Fraction] = {}
         self.then: dict[int, int] = {}
@@ -111,12 +105,12 @@ class SharingReference(MachineReference):
             ]
             if self.queue:
                 ends.append(self.queue[0])
-            self.now, phase, i, *more = first = min(ends)
+            self.now, phase, i = first = min(ends)
             if self.queue and self.queue[0] == first:
                 heapq.heappop(self.queue)
             self.advance()
             before = dict(self.first_byte)
-            handlers[phase](i, *more)
+            handlers[phase](i)
             self.note_first_bytes(before)
             self.release()
         if self.ended < len(self.ops):
@@ -146,27 +140,16 @@ class SharingReference(MachineReference):
         if left == 0:
             return Fraction(0)
         own = shared.waiting == "none"
-        wanted = min(len(users), cores) if own else self.wanted(processor, left, len(users))
+        wanted = min(len(users), cores) if own else self.wanted(processor, len(users))
         return min(Fraction(1), Fraction(left) / max(1, wanted))
 
     def unfinished(self, processor) -> int:
         there = [r for r, p in enumerate(self.shared.processor) if p == processor]
         return sum(not self.has_finished(r) for r in there)
 
-    def wanted(self, processor, cores, jobs) -> Fraction:
+    def wanted(self, processor, jobs) -> int:
         """How many equal shares of these cores are asked for."""
-        ranks = self.unfinished(processor)
-        each = Fraction(1) if self.shared.waiting == "spin" else self.shared.waiting_share
-        if ranks <= cores:
-            return Fraction(jobs)
-        if ranks * each >= cores:
-            return Fraction(ranks)
-        computing = sum(
-            self.shared.processor[job.rank] == processor and job.computes for job in self.running.values()
-        )
-        least = min(Fraction(jobs * cores, ranks), Fraction(cores, 2))
-        # Without jobs nobody asks for anything, whatever is left to them.
-        return jobs * cores / max(cores - (ranks - computing) * each, least) if jobs else Fraction(0)
+        return self.unfinished(processor) if self.shared.waiting == "spin" else jobs
 
     # what ranks that wait do with bytes while they come in, on cores that ranks share
 
@@ -180,7 +163,7 @@ class SharingReference(MachineReference):
         if jobs >= left or self.unfinished(processor) == jobs:
             return Fraction(0)
         at_once = min(self.unfinished(processor), left) - jobs
-        return at_once * min(Fraction(1), left / self.wanted(processor, left, jobs + 1))
+        return at_once * min(Fraction(1), Fraction(left, self.wanted(processor, jobs + 1)))
 
     def note_first_bytes(self, before):
         for send, time in self.first_byte.items():
@@ -222,7 +205,7 @@ class SharingReference(MachineReference):
 
     def run_job(self, i, what, work):
         rank = self.ops[i][0]
-        job = Running(rank, Fraction(work), Fraction(0), {}, what == "calc")
+        job = Running(rank, Fraction(work), Fraction(0), {})
         if what == "calc":
             bound = self.shared.memory_bound[rank] if self.shared.memory_bound else Fraction(0)
             job.demand = {
@@ -248,10 +231,8 @@ class SharingReference(MachineReference):
             (m, each) for m, each in memories if each.domain[rank] is not None and link_name in each.copies
         ]
 
-    def piece_ends(self, i, *more):
+    def piece_ends(self, i):
         cpu = self.cpus[self.ops[i][0]]
-        if self.looks(cpu, more):
-            return
         _, what = cpu.ready[0]
         del self.running[i]
         if what == "receive" and self.then.get(i):
@@ -313,9 +294,9 @@ class SharingReference(MachineReference):
         link = self.link(send)
         return not link.overlap and self.on_core(send) > 0 and (self.eager(send) or link.in_call)
 
-    def at(self, time, phase, i, *more):
+    def at(self, time, phase, i):
         if phase != Phase.LAST_BYTE:
-            super().at(time, phase, i, *more)
+            super().at(time, phase, i)
         elif self.link(i).network or not self.leaves_with_job(i):
             self.hold_up(i, time)
 
@@ -371,7 +352,6 @@ def _place_in_ps(place: Place) -> Place:
         return replace(each, **times)
 
     times = {name: getattr(place, name) * 1000 for name in ("tx_message", "tx_byte", "rx_message", "rx_byte")}
-    times["look"] = round(place.look * 1000)
     return replace(
         place, itself=link(place.itself), inside=link(place.inside), network=link(place.network), **times
     )

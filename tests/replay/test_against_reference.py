@@ -85,7 +85,6 @@ def places(draw, ranks):
         tx_byte=draw(small),
         rx_message=draw(small),
         rx_byte=draw(small),
-        look=draw(st.sampled_from([0, 0, 1, 50, 700])),
     )
 
 

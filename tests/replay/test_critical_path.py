@@ -189,7 +189,6 @@ def test_on_random_schedules_the_path_has_no_gaps_and_waiting_is_all_explained(b
     node = [data.draw(st.integers(0, 2)) for _ in ranks]
     costs = {key: data.draw(small) for key in ("tx_message", "tx_byte", "rx_message", "rx_byte")}
     itself = buffered_links() if buffered else links()
-    costs["look"] = data.draw(st.sampled_from([0, 0, 1, 50, 700]))
     where = Place(node, data.draw(itself), data.draw(between()), data.draw(between(network=True)), **costs)
     sharing = data.draw(st.sampled_from(["none", "yield", "spin"]))
     processor = [data.draw(st.integers(0, 2)) for _ in ranks]

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from machine_reference import Link, Place
 from reference import Op, Parameters
-from replaying import model as model_of
-from replaying import on_machine, plain, schedule_of
+from replaying import on_machine, plain
 
 NOTHING = Link()
 EAGER = Link(L=3000, o=100, o_receive=200, G=2, network=True)
@@ -76,39 +75,6 @@ def test_each_of_many_others_is_met_once(others):
     # THEN each costs it once what meeting costs
     ended = times(on_machine(ranks, place([*range(others + 1)], network)))
     assert ended[0] == others * (2 * 100 + 5000)
-
-
-@pytest.mark.parametrize("network", [EAGER, RENDEZVOUS], ids=["eager", "rendezvous"])
-def test_a_rank_that_waits_notices_a_message_when_it_looks(network):
-    # GIVEN a rank that waits for a message, and the same that looks for it every 2 us
-    always = times(on_machine(send_and_receive(), place([0, 1], network)))[1]
-    seldom = times(on_machine(send_and_receive(), replace(place([0, 1], network), look=2000)))[1]
-    # THEN it begins with it at the next look
-    there = always - 200
-    assert there % 2000 and seldom == there + 2000 - there % 2000 + 200
-    # AND of a rank that comes later than the message nothing changes
-    for look in (0, 2000):
-        where = replace(place([0, 1], EAGER), look=look)
-        assert times(on_machine(send_and_receive(receive_after=10**6 + 1), where))[1] == 10**6 + 1 + 200
-
-
-def test_looks_begin_anew_with_each_wait():
-    # GIVEN a message that comes 3.1 us after the first byte, to a rank that computes 3 us and looks every 2 us
-    where = replace(place([0, 1], EAGER), look=2000)
-    late = [[Op("send", 1, 1)], [Op("calc", 3000), Op("recv", 1, 0, requires=[0])]]
-    # THEN it is noticed at 3 + 2 us
-    assert times(on_machine(late, where))[1] == 5000 + 200
-    # AND what is there at that look is dealt with one after the other
-    both = [[Op("send", 1, 2)], [Op("send", 1, 2)], [Op("recv", 1, 0), Op("recv", 1, 1)]]
-    assert times(on_machine(both, replace(place([0, 1, 2], EAGER), look=5000)))[2] == 5000 + 2 * 200
-    # AND each look lasts as long as a waiting rank's share of its core says
-    for awake, noticed in ((0.04, 5000), (0.06, 3100)):
-        arguments = model_of(where, [0, 1], "yield")
-        arguments["resources"] |= {"waiting_share": awake}
-        assert times(schedule_of(late).replay_on_machine(**arguments))[1] == noticed + 200
-    # AND a rank that never gives its core away looks always
-    spinning = schedule_of(late).replay_on_machine(**model_of(where, [0, 1], "spin"))
-    assert times(spinning)[1] == 3100 + 200
 
 
 def test_a_rank_need_not_meet_itself():
@@ -252,18 +218,6 @@ def test_a_rank_that_waits_leaves_the_core_or_spins():
     where = Place(node=[0, 0, 0], itself=NOTHING, inside=inside, network=EAGER)
     assert times(on_machine(ranks, where, "yield", [0, 0, 1])) == [10000, 50000, 50000]
     assert times(on_machine(ranks, where, "spin", [0, 0, 1])) == [20000, 50000, 50000]
-
-
-@pytest.mark.parametrize(
-    ("share", "ends"), [(0, 10000), (0.2, 12500), (0.5, 20000), (0.9, 20000), (1, 20000)]
-)
-def test_a_rank_that_waits_takes_its_share_and_no_more_than_a_rank_that_computes(share, ends):
-    # GIVEN rank 1 waits where rank 0 computes, and looks for messages meanwhile
-    ranks = [[Op("calc", 10000)], [Op("recv", 1, 2)], [Op("calc", 50000), Op("send", 1, 1, requires=[0])]]
-    where = Place(node=[0, 0, 0], itself=NOTHING, inside=Link(L=0), network=EAGER)
-    arguments = model_of(where, [0, 0, 1], "yield") | {"resources": {"network": None, "waiting_share": share}}
-    # THEN rank 0 has what is left of the core, at least half of it
-    assert times(schedule_of(ranks).replay_on_machine(**arguments)) == [ends, 50000, 50000]
 
 
 def test_ranks_of_emulated_nodes_share_a_host_core_across_nodes():

@@ -44,7 +44,7 @@ def place_of(rng: random.Random, ranks: int) -> tuple[Place, dict]:
     interfaces = {key: rng.choice([0, 1, 50]) for key in ("tx_message", "tx_byte", "rx_message", "rx_byte")}
     nodes = [rng.randrange(3) for _ in range(ranks)]
     node = [sorted(set(nodes)).index(each) for each in nodes]
-    place = Place(node, link(), link(), link(True), **interfaces, look=rng.choice([0, 0, 7, 3000]))
+    place = Place(node, link(), link(), link(True), **interfaces)
     processor = [rng.randrange(ranks) for _ in range(ranks)]
     return place, {"processor": processor, "core_sharing": rng.choice(["none", "yield", "spin"])}
 

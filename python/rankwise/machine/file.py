@@ -34,8 +34,6 @@ Waiting = Literal["yield", "spin"]
 
 _KINDS_OF_KEY = {
     "waiting": ("core",),
-    "waiting_share": ("core",),
-    "look_s": ("core",),
     "passes": ("memory", "cache"),
     "per_core_bytes_per_s": ("memory",),
     "slowdown": ("memory",),
@@ -43,6 +41,8 @@ _KINDS_OF_KEY = {
     "far_factor": ("interrupt_core",),
     "links": ("switch_port",),
 }
+# Of earlier versions: read, and used no more.
+_NO_MORE = re.compile(r"^[ \t]*(look_s|waiting_share)[ \t]*=.*$", re.MULTILINE)
 # How far a measured curve and a measured capacity may be apart.
 _ROUGHLY = 1.05
 
@@ -121,9 +121,6 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
-        waiting_share: Cores: what a rank that waits and yields takes of it all the same, to look for messages; times
-            `look_s` it is how long one look lasts.
-        look_s: Cores: how often such a rank looks; 0 if left out, as if it looked all the time.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
         per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
@@ -140,8 +137,6 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     capacity_bytes_per_s: Estimate | None = None
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
-    waiting_share: Estimate | None = None
-    look_s: Estimate | None = None
     links: list[str] | None = None
     passes: Estimate | None = None
     per_core_bytes_per_s: Estimate | None = None
@@ -157,8 +152,6 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         for key, kinds in _KINDS_OF_KEY.items():
             if getattr(self, key) is not None and self.kind not in kinds:
                 raise ValueError(f"`{key}` is a key of {' and '.join(kinds)}, not of {self.kind}")
-        if self.waiting_share is not None and self.waiting_share.value > 1:
-            raise ValueError("a `waiting_share` of more than 1; it is a part of one core")
         if self.kind == "interrupt_core" and self.core is None:
             raise ValueError("an interrupt core needs `core`: the logical index of the core that it is")
         if self.slowdown is not None and self.per_core_bytes_per_s is None:
@@ -308,6 +301,12 @@ def load(path: str | os.PathLike[str]) -> Machine:
     return machine
 
 
+def used_no_more(path: str | os.PathLike[str]) -> list[str]:
+    """Keys of a machine file that could be read which earlier versions wrote and this one does not use."""
+    found = _NO_MORE.findall(regular_files.read_text(path, "utf-8-sig", _MOST_BYTES))
+    return sorted(set(found))
+
+
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
     """What does not fit what is asked of a machine whose file could be read, with the line of the key."""
     text = regular_files.read_text(path, "utf-8-sig", _MOST_BYTES)
@@ -327,6 +326,7 @@ def loads(text: str, name: str = "machine file") -> Machine:
                 f"`{name}` line {number}: a key has more than {_MOST_PARTS} parts",
                 "formats/machine.md describes every key",
             )
+    text = _NO_MORE.sub("", text)
     try:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:

@@ -9,8 +9,8 @@ import polars as pl
 from rankwise.machine.channels import NETWORK, SELF
 from rankwise.machine.file import Estimate, Machine
 from rankwise.measure.fit import rest
+from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.peers import FAR, NEAR, first_contact
-from rankwise.measure.questions.waiting import waiting_share
 
 _LATER = "what later messages take, and ranks that wait"
 
@@ -24,7 +24,7 @@ def connected(machine: Machine, samples: pl.DataFrame) -> Machine:
         machine: As fitted.
         samples: Of all tests and launches.
     """
-    share = waiting_share(samples)
+    share = used_by_waiting(samples)
     found = first_contact(samples, share.value if share else 0.0)
     links = []
     for link in machine.link_classes:

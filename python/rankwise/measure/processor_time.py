@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Overheads where waiting ranks sleep and share their cores: processor time of messages in bursts, and of waiting.
+"""Overheads where waiting ranks sleep and share their cores: processor time of messages in bursts.
 
-Post-work-wait (measure/overhead.c) times waits. Where a wait sleeps, most of its processor time goes into looking for
-messages and waking up, which ranks do whether a message comes or not, and what the kernel moves while the rank
-computes is in no call. So messages cost there what both ends use in bursts of them, less what they use as ranks that
-wait, and that is a property of the core: `waiting_share`. The time of a ping-pong, whose ends stay awake, stays what it
-is: what is no overhead is latency.
+Post-work-wait (measure/overhead.c) times waits. Where a wait sleeps, most of its time is the sleep's, and what the
+kernel moves while the rank computes is in no call. So messages cost there what both ends use in bursts of them, less
+what ranks use that wait as long. The time of a ping-pong stays what it is: what is no overhead is latency.
 """
 
 from __future__ import annotations
@@ -19,31 +17,23 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
 from rankwise.measure.fit import measured, rest
-from rankwise.measure.questions.waiting import (
-    look_s,
-    of_both_ends,
-    per_byte,
-    per_message,
-    waiting_share,
-)
+from rankwise.measure.questions.message_cpu import of_both_ends, per_byte, per_message, used_by_waiting
 from rankwise.measure.statistics import Median
 
 _WAITING = "what ranks that wait use as long"
 _SMALL = "what small messages use, and ranks that wait"
 DIFFERENT = 1.3  # times as much for a byte
-_AS_SENDER = (
-    "as at the sender: what else a wait takes is looking for messages, which `waiting_share` of the core has"
-)
+_AS_SENDER = "as at the sender: what else a wait takes is sleep"
 
 
 def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
-    """The machine with overheads and `waiting_share` from processor time; as it is where that was not measured.
+    """The machine with overheads from processor time; as it is where that was not measured.
 
     Args:
         machine: As fitted.
         samples: Of all tests and launches.
     """
-    share = waiting_share(samples)
+    share = used_by_waiting(samples)
     senders, receivers = per_message(samples, share.value if share else 0.0)
     sizes = sorted(senders.keys() & receivers.keys())
     links = []
@@ -55,20 +45,7 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
         elif link.channel != NETWORK and share:
             link = _as_senders(link)
         links.append(link)
-    of_core = {"waiting_share": share, "look_s": None if _slept(samples) else look_s(samples)}
-    known = {
-        name: measured(each.value, each.low, each.high, each.count) for name, each in of_core.items() if each
-    }
-    resources = [
-        msgspec.structs.replace(each, **known) if each.kind == "core" else each for each in machine.resources
-    ]
-    return msgspec.structs.replace(machine, link_classes=links, resources=resources)
-
-
-def _slept(samples: pl.DataFrame) -> bool:
-    """Whether ends of a pair shared a core, so that they slept while the way of their messages was timed."""
-    pairs = samples.filter(pl.col("test") == "pingpong")
-    return (pairs["source_cpu"] == pairs["destination_cpu"]).any()
+    return msgspec.structs.replace(machine, link_classes=links)
 
 
 def _of_bursts(

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.measure.capacity import sweep
-from rankwise.measure.questions.waiting import waiting_share
+from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.sharing import SHARE_BYTES
 from rankwise.measure.statistics import Median
 
@@ -37,7 +37,7 @@ def shares(samples: pl.DataFrame) -> Shares:
     seen = sweep(network, SHARE_BYTES, "value1")
     first = Shares()
     return Shares(
-        processor_time=first.processor_time * _left(waiting_share(samples)),
+        processor_time=first.processor_time * _left(used_by_waiting(samples)),
         sweep=first.sweep * _left(seen.capacity if seen else None),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rankwise.machine.channels import NETWORK
 from rankwise.measure import sharing
 from rankwise.measure.plan import End, Pair, Plan
-from rankwise.measure.questions import add_steps, waiting
+from rankwise.measure.questions import add_steps, message_cpu
 from rankwise.measure.questions.answer import Task
 from rankwise.measure.shares import Shares
 
@@ -183,7 +183,7 @@ def steps_for(
     parts = parts or Shares()
     # What lasts as long as it was told to comes first: points share the time that is left, whatever was lost before.
     if plan.yields:
-        waiting.add(steps, Task(plan, parts.processor_time * whole, effort.quick))
+        message_cpu.add(steps, Task(plan, parts.processor_time * whole, effort.quick))
     if plan.sharing:
         sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
     seconds = whole * (1 - effort.questions) - steps.seconds

@@ -23,7 +23,7 @@ from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology
 from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, topology_of
-from rankwise.replay.predict import Prediction, check_ranks, look_s, resources, topology_for
+from rankwise.replay.predict import Prediction, check_ranks, resources, topology_for
 from rankwise.replay.sharing import is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval
@@ -108,7 +108,6 @@ class CountsPredictor:
         self.switches = switches or Switches()
         self.run = None  # an estimate is no replay of the run
         self._tx, self._rx, self._cores, others = resources(machine, self.switches)
-        self._noticed_s = look_s(machine) / 2 if self._cores == "yield" else 0.0
         ports = [each.name for each in machine.resources if each.is_port() and each.name not in others]
         shared = [each.name for each in machine.resources if is_modelled(each)]
         self.not_modelled = (*others, *ports, *shared)
@@ -137,7 +136,7 @@ class CountsPredictor:
                 continue
             count, total = counts.count[here].astype(float), counts.total[here].astype(float)
             loads[each.channel] = (int(count.sum()), int(total.sum()))
-            send_s, receive_s, wire_s = _costs(each, total / count, self._noticed_s)
+            send_s, receive_s, wire_s = _costs(each, total / count)
             for ends, cost, key in (
                 (counts.source[here], send_s, "sent"),
                 (counts.destination[here], receive_s, "received"),
@@ -224,13 +223,13 @@ class CountsPredictor:
         return np.maximum(1.0, users / places["capacity"])[places["processor"]] - 1
 
 
-def _costs(link: LinkClass, size: np.ndarray, noticed_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For messages of these sizes: overhead to send, to receive, and L + (s - 1) G until noticed, in seconds."""
+def _costs(link: LinkClass, size: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For messages of these sizes: overhead to send, to receive, and L + (s - 1) G, in seconds."""
     limits = np.array([np.inf if s.up_to_bytes is None else s.up_to_bytes for s in link.segments])
     rows = np.array(
         [
             (
-                s.L_s.value + noticed_s,
+                s.L_s.value,
                 s.o_s.value,
                 (s.o_receive_s or s.o_s).value,
                 s.G_s_per_byte.value,

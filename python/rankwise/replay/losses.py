@@ -171,7 +171,7 @@ def _without_hops(machine: Machine) -> Machine:
 
 def _freed(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:
     segments = [msgspec.structs.replace(s, **dict.fromkeys(fields, _FREE)) for s in link.segments]
-    connect_s = None if "o_s" in fields else link.connect_s  # M14: it is overhead
+    connect_s = None if "o_s" in fields else link.connect_s  # M13: it is overhead
     return msgspec.structs.replace(link, segments=segments, connect_s=connect_s)
 
 

@@ -261,8 +261,6 @@ class Predictor:
             "handshake": self.switches.handshake,
             "resources": {
                 "network": self._network,
-                "waiting_share": waiting_share(self.machine),
-                "look_s": look_s(self.machine),
                 **self._sharing.resources(),
             },
         }
@@ -390,15 +388,3 @@ def resources(machine: Machine, switches: Switches) -> tuple[dict, dict, str, tu
             others.append(resource.name)
     cores = waiting if switches.core_sharing else "none"
     return interfaces["nic_tx"], interfaces["nic_rx"], cores, tuple(others)
-
-
-def waiting_share(machine: Machine) -> float:
-    """What a rank that waits takes of a core that it yields to others."""
-    shares = [each.waiting_share for each in machine.resources if each.kind == "core" and each.waiting_share]
-    return min(1.0, shares[0].value) if shares else 0.0
-
-
-def look_s(machine: Machine) -> float:
-    """How often a rank that waits and yields its core looks for messages, seconds; 0 for always."""
-    intervals = [each.look_s for each in machine.resources if each.kind == "core" and each.look_s]
-    return intervals[0].value if intervals else 0.0

@@ -25,8 +25,6 @@ RESOURCE_KEYS = (
     "per_core_bytes_per_s",
     "passes",
     "far_factor",
-    "waiting_share",
-    "look_s",
 )
 # A recording is one run, another run of the same takes another time, and the model is off by another part at another
 # placement. In labs of 16 ranks the error of the recorded run alone held 68 of 112 measured times (MPICH, 14 cases),

@@ -130,14 +130,12 @@ _READING = """## How to read it
 ## When not to trust a prediction
 
 * **Cores that are shared.** A lab's cores share those of one machine, ranks sleep while they wait, and the kernel's
-  protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching, and what ranks
-  that wait take to look for messages (`waiting_share`) as the same however many wait. On a cluster with a core a rank
-  this does not arise; here it is in every number.
+  protocol work runs on the same cores. Sharing is predicted as equal parts without cost of switching. On a cluster
+  with a core a rank this does not arise; here it is in every number.
 * **Programs that poll** (loops of `MPI_Iprobe` or `MPI_Test`) sleep in the lab where they do nothing between polls
   that find nothing, like ranks that wait, and the replay takes them for such.
-* **Many small messages, each of which ends a wait.** Ranks that wait notice them when they look (`look_s`), so times
-  come in steps of a sleep. The replay has these steps as long as they are while all ranks wait; where ranks of a core
-  wake up together and take turns, they are longer.
+* **Many small messages, each of which ends a wait.** Ranks of a lab that wait sleep and are late by a part of a sleep,
+  which is in the latency that was measured as it is in the mean.
 * **A machine that is another one an hour later.** The cores of a virtual machine move between physical ones, and
   others use its caches: see *slowness* and *computing*.
 * **First messages** between two ranks also set up a connection. What that takes of both ranks' processors is

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE
-from rankwise.replay.predict import look_s
 from rankwise.scratch import scratch
 
 if TYPE_CHECKING:
@@ -161,7 +160,6 @@ def platform(machine: Machine, placement: Placement) -> str:
         if each.kind in ("nic_tx", "nic_rx") and each.capacity_bytes_per_s
     ]
     rate = min(rates) if rates else _bandwidth(network)
-    noticed_s = look_s(machine) / 2
     speed = f"{_FLOPS_PER_S * core_share(machine, placement):.9g}f"
     cores = max((placement.node == node).sum() for node in nodes)
     lines = ["<?xml version='1.0'?>", '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">']
@@ -169,7 +167,7 @@ def platform(machine: Machine, placement: Placement) -> str:
     lines += [f'<host id="node{node}" speed="{speed}" core="{cores}"/>' for node in nodes]
     for node in nodes:
         # Half of the latency on each cable.
-        between, within = (each[0].L_s.value + noticed_s for each in (network, inside))
+        between, within = (each[0].L_s.value for each in (network, inside))
         cable = f'bandwidth="{rate:.9g}Bps" latency="{between / 2:.9g}s"'
         lines += [f'<link id="tx{node}" {cable}/>', f'<link id="rx{node}" {cable}/>']
         copies = f'bandwidth="{_bandwidth(inside):.9g}Bps" latency="{within:.9g}s"'

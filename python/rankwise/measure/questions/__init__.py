@@ -14,12 +14,12 @@ from rankwise.measure.questions import (
     cores,
     interface,
     memory,
+    message_cpu,
     peers,
     progress,
     rate,
     registration,
     tiling,
-    waiting,
 )
 from rankwise.measure.questions.answer import Answer, Question, Task
 
@@ -28,7 +28,7 @@ QUESTIONS: tuple[Question, ...] = (
     bidirectional.QUESTION,
     collectives.QUESTION,
     progress.QUESTION,
-    waiting.QUESTION,
+    message_cpu.QUESTION,
     availability.QUESTION,
     buffers.QUESTION,
     registration.QUESTION,

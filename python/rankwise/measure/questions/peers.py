@@ -7,8 +7,8 @@ import polars as pl
 
 from rankwise.measure.plan import End, Pair, Plan, Rank
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
+from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.settled import medians, slope
-from rankwise.measure.questions.waiting import waiting_share
 from rankwise.measure.statistics import Median, median
 from rankwise.quantities import bytes_text, seconds_text
 
@@ -64,7 +64,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     rows: list[tuple[Value, ...]] = []
     values: dict[str, Value] = {}
     reasons, said = {}, []
-    share = waiting_share(samples)
+    share = used_by_waiting(samples)
     contact = first_contact(samples, share.value if share else 0.0)
     samples = samples.filter(pl.col("test") == "peers")
     start = samples.filter(pl.col("value3") > 0)

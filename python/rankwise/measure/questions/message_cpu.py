@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What do messages and waiting ranks take of a core where waiting ranks sleep? Processor time in streams and waits."""
+"""What does a message take of a core where waiting ranks sleep? Processor time in bursts and exchanges."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ COMPUTE_S = 0.05  # all ranks of a core have their turn several times
 MOST_RANKS = 64
 SHARING = "ranks on one core"
 EXCHANGING = "all nodes"
-LOOKING = "ranks that wait"
-LOOK_S, LOOKS = 0.1, 20
 
 _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
 _KEYS = ["channel", "bytes"]
 
 
 def add(steps, task: Task) -> None:
-    """Bursts between two nodes, the ranks of the fullest core of which one computes, and a rank that sleeps."""
+    """Bursts between two nodes, exchanges of all, and the ranks of the fullest core of which one computes."""
     group = fullest_core(task.plan)
     has_network = NETWORK in task.plan.pairs
     points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
@@ -44,7 +42,6 @@ def add(steps, task: Task) -> None:
             )
     if len(group) > 1:
         steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
-    steps.add_group("look", group, (1,), LOOKING, budget_s=LOOK_S, messages=LOOKS, patience=1)
 
 
 def fullest_core(plan: Plan) -> list[End]:
@@ -68,16 +65,10 @@ def of_all_nodes(plan: Plan) -> list[End]:
     ]
 
 
-def waiting_share(samples: pl.DataFrame) -> Median | None:
+def used_by_waiting(samples: pl.DataFrame) -> Median | None:
     """What a rank that waits takes of a core on which another computes; `None` if that was not seen."""
     of_group = samples.filter(pl.col("test") == "waiting")
     return next(iter(medians(of_group, ["channel"], _RECEIVER.clip(0.0, 1.0)).values()), None)
-
-
-def look_s(samples: pl.DataFrame) -> Median | None:
-    """How often a rank that waits looks for messages; `None` if nobody knows, as outside of labs."""
-    of_rank = samples.filter((pl.col("test") == "look") & (_WALL > 0))
-    return next(iter(medians(of_rank, ["channel"], _WALL).values()), None)
 
 
 def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median], dict[int, Median]]:
@@ -140,19 +131,11 @@ def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
 
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
-    """Processor time of messages by size, and of a rank that waits."""
-    share = waiting_share(samples)
+    """Processor time of messages by size."""
+    share = used_by_waiting(samples)
     senders, receivers = per_message(samples, share.value if share else 0.0)
-    values: dict[str, Value] = {"waiting_share": share}
-    reasons = {} if share else {"waiting_share": "no two ranks were on one core"}
-    said = (
-        [f"a rank that waits takes {100 * share.value:.0f} % of a core on which another computes"]
-        if share
-        else []
-    )
-    if looks := look_s(samples):
-        values["look_s"] = looks
-        said.append(f"it looks for messages every {seconds_text(looks.value)}")
+    values: dict[str, Value] = {}
+    said = []
     for size in sorted(senders.keys() & receivers.keys()):
         values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
         values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
@@ -168,13 +151,12 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
             f"a message of {least} bytes among others takes {sender} at its sender, {receiver} at its receiver"
         )
     return Answer(
-        name="waiting",
-        title="Processor time of messages and of waiting",
+        name="message_cpu",
+        title="Processor time of messages",
         sentence="; ".join(said) or "nothing was seen",
         columns=(Column("size", "bytes"), Column("sender", "s"), Column("receiver", "s")),
         rows=tuple((size, senders[size], receivers.get(size)) for size in sorted(senders)),
         values=values,
-        reasons=reasons,
     )
 
 
@@ -187,9 +169,9 @@ def _why_not(plan: Plan) -> str:
 
 
 QUESTION = Question(
-    name="waiting",
-    title="Processor time of messages and of waiting",
-    tests=("stream_cpu", "exchange_cpu", "waiting", "look"),
+    name="message_cpu",
+    title="Processor time of messages",
+    tests=("stream_cpu", "exchange_cpu", "waiting"),
     steps=lambda steps, task: None,  # `add` is among the steps of the fit, which needs it
     answer=answer,
     why_not=_why_not,
