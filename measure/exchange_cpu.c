@@ -10,10 +10,7 @@
  */
 #include "measure.h"
 
-#include <ctype.h>
 #include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #define PARTNERS 12
 
@@ -36,38 +33,12 @@ static void fill(struct measure_group *group, uint32_t seed) {
     measure_spoil(group->receive, group->bytes * PARTNERS);
 }
 
-/* How long a core has been idle, in seconds; -1 if the kernel does not say. */
-static double idle_s(int core) {
-    FILE *file = fopen("/proc/stat", "r");
-    char line[256];
-    double idle = -1;
-    while (file && idle < 0 && fgets(line, sizeof line, file)) {
-        int number;
-        long long ticks, waiting;
-        if (isdigit((unsigned char)line[3]) && sscanf(line, "cpu%d %*d %*d %*d %lld %lld", &number, &ticks, &waiting) == 3 && number == core)
-            idle = (double)(ticks + waiting) / (double)sysconf(_SC_CLK_TCK);
-    }
-    if (file)
-        fclose(file);
-    return idle;
-}
-
-/* How many ranks of the group are on this one's core; groups are of one machine where that matters. */
-static int on_this_core(const struct measure_group *group, int core) {
-    static int cores[MEASURE_MAX_PAIRS];
-    int count = 0;
-    MPI_Allgather(&core, 1, MPI_INT, cores, 1, MPI_INT, group->comm);
-    for (int other = 0; other < group->size; other++)
-        count += cores[other] == core;
-    return count;
-}
-
 static void batch(struct measure_group *group, long messages, double value[MEASURE_VALUES]) {
     int ahead[PARTNERS];
     const int count = partners(group, ahead);
     MPI_Request requests[2 * PARTNERS];
-    const int core = sched_getcpu(), sharing = on_this_core(group, core);
-    const double idle = idle_s(core);
+    const int core = sched_getcpu(), sharing = measure_on_this_core(group, core);
+    const double idle = measure_idle_s(core);
     const double cpu = measure_cpu_now(), before = measure_now();
     for (long i = 0; i < messages; i++) {
         for (int k = 0; k < count; k++) {
@@ -80,7 +51,7 @@ static void batch(struct measure_group *group, long messages, double value[MEASU
                       MEASURE_TAG, group->comm, &requests[count + k]);
         MPI_Waitall(2 * count, requests, MPI_STATUSES_IGNORE);
     }
-    const double used = measure_cpu_now() - cpu, wall = measure_now() - before, idle_after = idle_s(core);
+    const double used = measure_cpu_now() - cpu, wall = measure_now() - before, idle_after = measure_idle_s(core);
     const double each = (double)messages * (count ? count : 1) * group->size;
     const int known = idle >= 0 && idle_after >= idle && idle_after - idle <= wall;
     value[0] = wall / each;

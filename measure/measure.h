@@ -221,6 +221,10 @@ double measure_round_trip(
  * tell */
 int measure_interrupts(long *hard, long *soft);
 
+/* busy.c: seconds that a core has been idle, -1 if the kernel does not say; how many ranks of a group are on it */
+double measure_idle_s(int core);
+int measure_on_this_core(const struct measure_group *group, int core);
+
 /* counters.c: of this thread so far; negative if the kernel offers no counters */
 double measure_cache_misses(void);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What do ranks that wait take of a core on which another computes? Rank 0 of the group computes for
- * `batch_s`, without MPI, as long as that takes by the clock: on a shared core nobody knows beforehand how
- * much gets done. The others, on the same core, wait for its message in a blocking receive. V1 is how long
- * the computation took, V2 its processor time, V3 the part of a core that one waiting rank used meanwhile,
- * the mean of them. A library that spins while it waits uses what the kernel gives it; one that sleeps
- * between looks for a message uses less.
+ * What do ranks take of their cores that only wait? Rank 0 of the group sleeps for `batch_s`, outside of MPI. The others
+ * wait for its message in a blocking receive. V1 is how long that took, V2 the part of a core that a waiting rank
+ * used, V3 the part that its core was not idle for it, means of all; V3 is 0 if the kernel does not say. A
+ * library that spins while it waits uses what the kernel gives it; one that sleeps between looks for a message uses
+ * less, and the kernel wakes it up.
  */
 #include "measure.h"
 
-#define PIECE_S 100e-6
+#include <sched.h>
+#include <time.h>
 
 static long room(const struct measure_group *group) {
     (void)group;
@@ -21,30 +21,29 @@ static void fill(struct measure_group *group, uint32_t seed) {
     group->receive[0] = (char)~seed;
 }
 
-static void compute(struct measure_group *group, double value[MEASURE_VALUES]) {
-    const long piece = measure_work_for(PIECE_S) + 1;
-    const double cpu = measure_cpu_now(), before = measure_now();
-    do {
-        measure_work(piece);
-        value[0] = measure_now() - before;
-    } while (value[0] < group->step->batch_s);
-    value[1] = measure_cpu_now() - cpu;
-    for (int other = 1; other < group->size; other++)
-        MPI_Send(group->send, 1, MPI_BYTE, other, MEASURE_TAG, group->comm);
-    group->receive[0] = group->send[0];
+static void pause_for(double seconds) {
+    const struct timespec span = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL);
 }
 
 static void batch(struct measure_group *group, long messages, double value[MEASURE_VALUES]) {
     (void)messages;
+    const int core = sched_getcpu();
+    const int sharing = measure_on_this_core(group, group->rank ? core : -1), waiting = group->size - 1;
+    const double idle = measure_idle_s(core), cpu = measure_cpu_now(), before = measure_now();
     if (group->rank == 0) {
-        compute(group, value);
+        pause_for(group->step->batch_s);
+        for (int other = 1; other < group->size; other++)
+            MPI_Send(group->send, 1, MPI_BYTE, other, MEASURE_TAG, group->comm);
+        group->receive[0] = group->send[0];
+        value[0] = measure_now() - before;
         return;
     }
-    const double cpu = measure_cpu_now(), before = measure_now();
     MPI_Recv(group->receive, 1, MPI_BYTE, 0, MEASURE_TAG, group->comm, MPI_STATUS_IGNORE);
-    const double took = measure_now() - before, least = group->step->batch_s;
-    /* Who came when the computation was over has hardly waited. */
-    value[2] = (measure_cpu_now() - cpu) / (took > least ? took : least) / (group->size - 1);
+    const double used = measure_cpu_now() - cpu, wall = measure_now() - before;
+    const double idle_after = measure_idle_s(core), busy = wall - (idle_after - idle);
+    value[1] = used / wall / waiting;
+    value[2] = idle >= 0 && busy > 0 ? busy / wall / sharing / waiting : 0;
 }
 
 static int arrived(struct measure_group *group, uint32_t seed) {

@@ -47,8 +47,8 @@ def exchange(size: int, wall: float, used: float, busy: float) -> list[dict]:
     return [{"test": "exchange_cpu", "channel": "all nodes", "bytes": size} | values] * 9
 
 
-def waiting(share: float) -> list[dict]:
-    row = {"test": "waiting", "channel": "ranks on one core", "bytes": 1, "switches": 3, "value3": share}
+def waiting(share: float, busy: float = 0.0) -> list[dict]:
+    row = {"test": "waiting", "channel": "all nodes", "bytes": 1, "value2": share, "value3": busy}
     return [row] * 9
 
 
@@ -117,7 +117,7 @@ def test_bytes_cost_what_they_do_while_all_ranks_exchange_them():
         *exchange(8, 100e-6, 30e-6, 20e-6),
         *exchange(10008, 400e-6, 160e-6, 260e-6),
         *exchange(100008, 3e-3, 2.32e-3, 0.0),
-        *waiting(0.1),
+        *waiting(0.1, busy=0.1),
     )
     # WHEN overheads are charged
     near, far = charged(with_two_segments(), samples).link_class("network").segments

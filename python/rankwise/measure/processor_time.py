@@ -17,7 +17,7 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Estimate, LinkClass, Machine, Segment
 from rankwise.measure.fit import measured, rest
-from rankwise.measure.questions.message_cpu import of_both_ends, per_byte, per_message, used_by_waiting
+from rankwise.measure.questions.message_cpu import of_both_ends, per_byte, per_message, waiting
 from rankwise.measure.statistics import Median
 
 _WAITING = "what ranks that wait use as long"
@@ -33,16 +33,15 @@ def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
         machine: As fitted.
         samples: Of all tests and launches.
     """
-    share = used_by_waiting(samples)
-    senders, receivers = per_message(samples, share.value if share else 0.0)
+    waits = waiting(samples)
+    senders, receivers = per_message(samples, waits)
     sizes = sorted(senders.keys() & receivers.keys())
     links = []
     for link in machine.link_classes:
         if link.channel == NETWORK and sizes:
-            of_waiting = share.value if share else 0.0
-            exchanged = per_byte(samples, of_waiting)
-            link = _of_bursts(link, senders, receivers, sizes, exchanged, of_both_ends(samples, of_waiting))
-        elif link.channel != NETWORK and share:
+            exchanged = per_byte(samples, waits)
+            link = _of_bursts(link, senders, receivers, sizes, exchanged, of_both_ends(samples, waits))
+        elif link.channel != NETWORK and waits.cpu:
             link = _as_senders(link)
         links.append(link)
     return msgspec.structs.replace(machine, link_classes=links)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
@@ -17,9 +19,8 @@ BURST = 32
 # Sizes and how often a batch: a core says in steps of 10 ms how long it was idle. 1400 bytes are one Ethernet frame: in
 # more of them a byte's cost has what each of them costs.
 EXCHANGED = {8: 70, 1400: 50, 8192: 24, 16384: 14, 131072: 2}
-COMPUTE_S = 0.05  # all ranks of a core have their turn several times
+WAIT_S = 0.1  # ten of the steps in which a core says how long it was idle
 MOST_RANKS = 64
-SHARING = "ranks on one core"
 EXCHANGING = "all nodes"
 
 _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -27,8 +28,8 @@ _KEYS = ["channel", "bytes"]
 
 
 def add(steps, task: Task) -> None:
-    """Bursts between two nodes, exchanges of all, and the ranks of the fullest core of which one computes."""
-    group = fullest_core(task.plan)
+    """Bursts between two nodes, exchanges of all ranks, and the same ranks while they wait."""
+    group = of_all_nodes(task.plan)
     has_network = NETWORK in task.plan.pairs
     points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
     each = task.seconds / max(1, points)
@@ -37,21 +38,9 @@ def add(steps, task: Task) -> None:
         steps.add("stream_cpu", NETWORK, pair, SIZES, budget_s=each, messages=BURST, patience=1)
         for size, messages in EXCHANGED.items():
             numbers = {"budget_s": each, "messages": messages, "setting": len(task.plan.by_host)}
-            steps.add_group(
-                "exchange_cpu", of_all_nodes(task.plan), (size,), EXCHANGING, patience=1, **numbers
-            )
+            steps.add_group("exchange_cpu", group, (size,), EXCHANGING, patience=1, **numbers)
     if len(group) > 1:
-        steps.add_group("waiting", group, (1,), SHARING, budget_s=each, batch_s=COMPUTE_S, patience=1)
-
-
-def fullest_core(plan: Plan) -> list[End]:
-    """The ranks that run on the core with the most of them; of emulated nodes, on one core of the machine."""
-    by_core: dict[tuple[str, int], list[End]] = {}
-    for host, ranks in plan.by_host.items():
-        for rank in ranks:
-            where = ("" if plan.one_machine else host, rank.pu[0])
-            by_core.setdefault(where, []).append(End(rank.number, host, rank.cores[0], rank.pu[0]))
-    return max(by_core.values(), key=len, default=[])[:MOST_RANKS]
+        steps.add_group("waiting", group, (1,), EXCHANGING, budget_s=each, batch_s=WAIT_S, patience=1)
 
 
 def of_all_nodes(plan: Plan) -> list[End]:
@@ -65,28 +54,46 @@ def of_all_nodes(plan: Plan) -> list[End]:
     ]
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """Parts of a core that a rank takes which waits: by its own processor time, and by how long the core is busy."""
+
+    cpu: float
+    busy: float
+
+
 def used_by_waiting(samples: pl.DataFrame) -> Median | None:
-    """What a rank that waits takes of a core on which another computes; `None` if that was not seen."""
+    """Processor time of a rank that waits, as a part of a core; `None` if that was not seen."""
+    return _of_waiting(samples, _SENDER)
+
+
+def _of_waiting(samples: pl.DataFrame, part: pl.Expr) -> Median | None:
     of_group = samples.filter(pl.col("test") == "waiting")
-    return next(iter(medians(of_group, ["channel"], _RECEIVER.clip(0.0, 1.0)).values()), None)
+    return next(iter(medians(of_group, ["channel"], part.clip(0.0, 1.0)).values()), None)
 
 
-def per_message(samples: pl.DataFrame, share: float) -> tuple[dict[int, Median], dict[int, Median]]:
+def waiting(samples: pl.DataFrame) -> Waiting:
+    """What is no cost of messages, however long ranks wait for them; nothing if that was not seen."""
+    cpu, busy = used_by_waiting(samples), _of_waiting(samples, _RECEIVER)
+    return Waiting(cpu.value if cpu else 0.0, busy.value if busy else 0.0)
+
+
+def per_message(samples: pl.DataFrame, waits: Waiting) -> tuple[dict[int, Median], dict[int, Median]]:
     """Processor time of a message at its sender and its receiver in a burst, by size.
 
     Args:
         samples: Of all tests.
-        share: What a waiting rank takes of its core, which is not the message's: both ends wait for its bytes.
+        waits: What is not the message's: both ends wait for its bytes.
     """
     bursts = samples.filter((pl.col("test") == "stream_cpu") & (pl.col("channel") == NETWORK))
     ends = []
     for used in (_SENDER, _RECEIVER):
-        found = medians(bursts, _KEYS, (used - share * _WALL).clip(0.0))
+        found = medians(bursts, _KEYS, (used - waits.cpu * _WALL).clip(0.0))
         ends.append({size: median for (_, size), median in found.items()})
     return ends[0], ends[1]
 
 
-def of_both_ends(samples: pl.DataFrame, share: float) -> Median | None:
+def of_both_ends(samples: pl.DataFrame, waits: Waiting) -> Median | None:
     """Processor time of a message at its sender and its receiver together, while all ranks exchange small ones.
 
     More than in a burst: among many partners, and where a rank must wake up for it, less is done at once. `None` if
@@ -94,19 +101,20 @@ def of_both_ends(samples: pl.DataFrame, share: float) -> Median | None:
 
     Args:
         samples: Of all tests.
-        share: As of `per_message`.
+        waits: As of `per_message`.
     """
-    found = _exchanged(samples, share)
+    found = _exchanged(samples, waits)
     return found[min(found)] if found else None
 
 
-def _exchanged(samples: pl.DataFrame, share: float) -> dict[int, Median]:
+def _exchanged(samples: pl.DataFrame, waits: Waiting) -> dict[int, Median]:
     exchanges = samples.filter(pl.col("test") == "exchange_cpu")
-    used = pl.max_horizontal(_SENDER, pl.min_horizontal(_RECEIVER, 2 * _SENDER))
-    return {size: each for (_, size), each in medians(exchanges, _KEYS, used - share * _WALL).items()}
+    own, busy = _SENDER - waits.cpu * _WALL, _RECEIVER - waits.busy * _WALL
+    used = pl.max_horizontal(own, pl.min_horizontal(busy, 2 * own))
+    return {size: each for (_, size), each in medians(exchanges, _KEYS, used).items()}
 
 
-def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
+def per_byte(samples: pl.DataFrame, waits: Waiting) -> dict[int, Median]:
     """Processor time that a byte costs each of its two ends, by size of messages, while all ranks exchange such.
 
     The exchange of the least size is what messages cost whatever their size. Cores that are busy beyond what their
@@ -114,9 +122,9 @@ def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
 
     Args:
         samples: Of all tests.
-        share: As of `per_message`.
+        waits: As of `per_message`.
     """
-    found = _exchanged(samples, share)
+    found = _exchanged(samples, waits)
     if len(found) < 2:
         return {}
     least = min(found)
@@ -132,14 +140,14 @@ def per_byte(samples: pl.DataFrame, share: float) -> dict[int, Median]:
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     """Processor time of messages by size."""
-    share = used_by_waiting(samples)
-    senders, receivers = per_message(samples, share.value if share else 0.0)
+    waits = waiting(samples)
+    senders, receivers = per_message(samples, waits)
     values: dict[str, Value] = {}
     said = []
     for size in sorted(senders.keys() & receivers.keys()):
         values[f"network_send_cpu_{size}_bytes_s"] = senders[size]
         values[f"network_receive_cpu_{size}_bytes_s"] = receivers[size]
-    for size, each in per_byte(samples, share.value if share else 0.0).items():
+    for size, each in per_byte(samples, waits).items():
         values[f"network_cpu_per_byte_of_{size}_bytes_s"] = each
         said.append(
             f"a byte of {size}, when all ranks exchange them, {seconds_text(each.value)} at either end"
@@ -161,11 +169,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
 
 
 def _why_not(plan: Plan) -> str:
-    if not plan.yields:
-        return "waiting ranks keep their cores here"
-    if NETWORK not in plan.pairs and len(fullest_core(plan)) < 2:
-        return "all ranks are on one node, on cores of their own"
-    return ""
+    return "" if plan.yields else "waiting ranks keep their cores here"
 
 
 QUESTION = Question(
