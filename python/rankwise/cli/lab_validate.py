@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
 _DEFAULTS = {"nodes": 4, "cores": 4, "seed": 1}
-_FULL = {"placements": 8, "repetitions": 5, "rates": "150mbit,500mbit"}
+_FULL = {"placements": 8, "repetitions": 5, "rates": "20mbit,50mbit"}
 _QUICK = {"placements": 4, "repetitions": 3, "rates": "200mbit"}
 
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rates",
         "--rate",
         metavar="A,B,...",
-        help="of each interface; default 150mbit,500mbit, one with --quick",
+        help="of each interface; default 20mbit,50mbit, one with --quick",
     )
     plan.add_argument("--ranks", metavar="A,B,...", help="default as many as cores, and half as many")
     plan.add_argument(
@@ -40,6 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     plan.add_argument(
         "--cases", metavar="A,B,...", help="lj, chain, rhodo, hpl, cg, ft, mg, halo, transpose; default all"
+    )
+    plan.add_argument(
+        "--programs", metavar="FILE.toml", help="programs that this file describes (docs/lab.md), instead"
+    )
+    plan.add_argument(
+        "--frozen",
+        metavar="COMMIT",
+        help="these programs are held out: none was ever run against a prediction of a version before it",
     )
     plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
     plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
@@ -142,7 +150,7 @@ def _go_on(args: argparse.Namespace, terminal: Terminal, state: State) -> bool:
 def _options(args: argparse.Namespace) -> Options:
     """What is asked for, checked before anything is made."""
     from rankwise.lab.up import plan_lab
-    from rankwise.lab.validation import cases, placements, session
+    from rankwise.lab.validation import cases, described, placements, session
     from rankwise.lab.validation.state import Options
 
     sizes = _DEFAULTS | (_QUICK if args.quick else _FULL)
@@ -154,8 +162,10 @@ def _options(args: argparse.Namespace) -> Options:
     launcher = session.find_launcher(args.mpi or _family(args.command), args.command or [])
     cores = chosen("nodes") * chosen("cores")
     ranks = (cores,) if args.quick else tuple(sorted({max(cores // 2, 2), cores}))
-    usual = cases.QUICK if args.quick else cases.NAMES
-    missing = cases.missing(launcher)
+    known = described.load(Path(args.programs)) if args.programs else ()
+    names = tuple(each.name for each in known)
+    usual = names or (cases.QUICK if args.quick else cases.NAMES)
+    missing = described.missing(known, launcher) if known else cases.missing(launcher)
     options = Options(
         nodes=chosen("nodes"),
         cores=chosen("cores"),
@@ -169,8 +179,10 @@ def _options(args: argparse.Namespace) -> Options:
         repetitions=chosen("repetitions"),
         seed=chosen("seed"),
         quick=args.quick,
+        described=known,
+        frozen=args.frozen or "",
     )
-    cases.check_names(options.programs)
+    cases.check_names(options.programs, names or cases.NAMES)
     placements.check_count(options.placements)
     if options.repetitions < 1:
         raise RankwiseError(
@@ -246,6 +258,8 @@ def _tell(terminal: Terminal, document: Document) -> None:
         *([_summary("SimGrid", document.simgrid)] if document.simgrid else []),
     ]
     terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
+    for invalid in document.invalid:
+        terminal.result(f"not valid: {invalid}")
     for failure in document.failures:
         terminal.result(f"failed: {failure}")
     for rate, sha256 in document.machine_sha256.items():
@@ -259,7 +273,9 @@ def _rows(case) -> list[tuple]:
     return [
         (
             each.name,
-            f"{each.measured.median_s:.3f} s" if each.measured else "failed",
+            f"{each.measured.median_s:.3f} s"
+            if each.measured
+            else ("failed" if each.failures else "none counts"),
             spread(each.measured.low_s, each.measured.high_s) if each.measured else None,
             f"{each.predicted_s:.3f} s",
             spread(each.low_s, each.high_s),

@@ -70,11 +70,11 @@ QUICK = ("cg", "halo")
 LONG = ("rhodo",)
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str], there: Sequence[str] = NAMES) -> None:
     """Raise unless there are programs of these names."""
     for name in names:
-        if name not in NAMES:
-            known = ", ".join(f"`{each}`" for each in NAMES)
+        if name not in there:
+            known = ", ".join(f"`{each}`" for each in there)
             raise RankwiseError(f"there is no case `{name}`", f"choose among {known}")
     if len(set(names)) < len(names) or not names:
         raise RankwiseError("each case can be named once, and one is needed", "for example `--cases cg,ft`")
@@ -148,12 +148,26 @@ def _lammps_missing(launcher: Launcher) -> str | None:
 
 
 def _lammps_of(launcher: Launcher) -> str | None:
-    """The first `lmp` on PATH that is linked with an MPI of the launcher's family, or may be."""
+    return program_of("lmp", launcher)
+
+
+def program_of(name: str, launcher: Launcher) -> str | None:
+    """The first program of this name on PATH that is linked with an MPI of the launcher's family, or may be."""
     for directory in os.environ.get("PATH", "").split(os.pathsep):
-        program = os.path.join(directory, "lmp")
+        program = os.path.join(directory, name)
         if os.access(program, os.X_OK) and _family_of(program) == launcher.family:
             return program
     return None
+
+
+def variables_of_python(launcher: Launcher) -> dict[str, str]:
+    """Environment of ranks in Python, which load the launcher's MPI and use one thread each, whatever numpy does."""
+    line = LaunchLine(launcher, (Segment((), sys.executable, (), None),))
+    library = expected_library(line, [launcher.path or ""], launcher.family)
+    return ({"MPI4PY_LIBMPI": library} if library else {}) | {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def _family_of(program: str) -> str | None:
@@ -273,12 +287,8 @@ def check_mpi4py() -> None:
 def _mpi4py(name: str, launcher: Launcher) -> Case:
     if why := _mpi4py_missing():
         raise RankwiseError(why, "`pip install mpi4py`, or choose other cases with `--cases`")
-    line = LaunchLine(launcher, (Segment((), sys.executable, (), None),))
-    library = expected_library(line, [launcher.path or ""], launcher.family)
-    known = {"MPI4PY_LIBMPI": library} if library else {}
+    known = variables_of_python(launcher)
     file, arguments, title = _MPI4PY[name]
-    # One thread a rank, whatever numpy was built with.
-    known |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     program = Path(__file__).with_name(file)
     words = (sys.executable, str(program), *arguments)
     longer = (sys.executable, str(program), str(2 * int(arguments[0])), *arguments[1:])

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
+from rankwise.lab import usage
 from rankwise.lab.limited import run_limited
 from rankwise.lab.recorded import begin
 from rankwise.lab.run import LabRun, launching
@@ -35,11 +39,16 @@ class Made:
         time_s: See `time_of`.
         others: Part of all cores' time that others used during the launch.
         launch_s: Of the whole launch.
+        invalid: Why the run does not count (`rankwise.lab.usage`); empty if it does.
     """
 
     time_s: float
     others: float
     launch_s: float
+    invalid: str = ""
+
+
+_NOT_KNOWN = "not all ranks said what processors and sleeps did to them"
 
 
 def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: bool, limit_s: float) -> Made:
@@ -61,18 +70,24 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
     lab = prepared.lab
     before = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
     both = {"LD_PRELOAD": merge("LD_PRELOAD", variables["LD_PRELOAD"], environment.get("LD_PRELOAD"))}
-    with launching(prepared, variables | environment | both) as launch, open(log, "wb") as output:
+    with (
+        tempfile.TemporaryDirectory(prefix="counted-", dir=lab.directory) as counted,
+        launching(prepared, variables | environment | both | usage.variables(Path(counted))) as launch,
+        open(log, "wb") as output,
+    ):
         try:
             status = run_limited(launch, limit_s, output)
         except subprocess.TimeoutExpired:
             raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
         others, launch_s = before.share(), time.time() - start_s
+        used = usage.read(Path(counted), prepared.placement.ranks)
+    session = replace(session, manifest=msgspec.structs.replace(session.manifest, usage=used))
     finish(session, Ended(status, None, False, start_s, time.time()))
     if status:
         said = last_line(log.read_text(errors="replace"))
         raise RunFailedError(f"status {status}" + (f": {said}" if said else ""))
     log.unlink()
-    return Made(time_of(path), others, launch_s)
+    return Made(time_of(path), others, launch_s, "; ".join(used.reasons) if used else _NOT_KNOWN)
 
 
 def time_of(path: Path) -> float:

@@ -136,6 +136,7 @@ class Document(msgspec.Struct, frozen=True):
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count, and
     `measured_others` while the machine was measured, by rate; none where that is not known; `left_out` is what that
     measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
+    `invalid` names runs that the lab does not let count, and why;
     `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
     `processors` is what the traced runs used; `evaluate` leaves it empty.
     """
@@ -159,6 +160,7 @@ class Document(msgspec.Struct, frozen=True):
     unanswered: int = 0
     twins: list[Twin] = []
     processors: list[Processors] = []
+    invalid: list[str] = []
 
     @property
     def codes(self) -> list[str]:
@@ -169,7 +171,8 @@ class Document(msgspec.Struct, frozen=True):
 
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
-    runs = [run for run in state.runs() if not state.disturbed(run)]
+    quiet = [run for run in state.runs() if not state.disturbed(run)]
+    runs = [run for run in quiet if not run.invalid]
     loads = [run.other_load for run in runs if run.other_load is not None]
     results, compared, twins = [], {by: [] for by in _PREDICTORS}, []
     for case in state.plan.cases:
@@ -210,13 +213,14 @@ def evaluate(state: State) -> Document:
         cases=results,
         **{by: _summary(compared[by], by) for by in _PREDICTORS},
         failures=_failures(state.plan.cases, runs),
-        disturbed=len(state.runs()) - len(runs),
+        disturbed=len(state.runs()) - len(quiet),
         tolerated_load=state.tolerated,
         median_load=float(np.median(loads)) if loads else None,
         measured_others=state.plan.measured_others,
         left_out=_left_out(state),
         unanswered=silent if silent < len(asked) else 0,
         twins=twins,
+        invalid=_invalid(quiet),
     )
 
 
@@ -235,6 +239,7 @@ def joined(documents: Sequence[Document]) -> Document:
         failures=[failure for each in documents for failure in each.failures],
         tolerated_load=max(each.tolerated_load for each in documents),
         twins=[twin for each in documents for twin in each.twins],
+        invalid=[run for each in documents for run in each.invalid],
     )
 
 
@@ -378,6 +383,14 @@ def _summary(cases: list[list[Compared]], by: str) -> Summary | None:
         covered_share=found.covered_share if has_intervals else None,
         to_cover=found.to_cover if has_intervals else 0,
     )
+
+
+def _invalid(runs: list[Run]) -> list[str]:
+    return [
+        f"{run.case} {run.placement}, repetition {run.repetition}: {run.invalid}"
+        for run in runs
+        if run.invalid
+    ]
 
 
 def _failures(cases: list[CasePlan], runs: list[Run]) -> list[str]:

@@ -54,6 +54,13 @@ def section(document: Document, plots: Sequence[str], name: str) -> str:
         f"![measured and predicted times, {name}, {rate}]({plot})"
         for plot, rate in zip(plots, map(show_rate, options.rates_bytes_per_s), strict=False)
     ]
+    if document.invalid:
+        lines += [
+            "",
+            "Runs that the lab does not let count, because a cluster would have taken another time:",
+            "",
+        ]
+        lines += [f"* {each}" for each in document.invalid]
     failed = [f"* {each}" for each in document.failures] or ["No run failed."]
     return "\n".join([*lines, "", f"### Failures: {name}", "", *failed, ""])
 
@@ -349,7 +356,7 @@ def _row(each: PlacementResult) -> list[str]:
     measured = each.measured
     return [
         each.name + (f" (as {each.same_as})" if each.same_as else ""),
-        f"{measured.median_s:.3f} s" if measured else "failed",
+        f"{measured.median_s:.3f} s" if measured else "failed" if each.failures else "none counts",
         f"{measured.low_s:.3f} - {measured.high_s:.3f}" if measured else "",
         f"{each.predicted_s:.3f} s",
         f"{each.low_s:.3f} - {each.high_s:.3f}",

@@ -28,6 +28,7 @@ from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
 from rankwise.lab.validation import monitored, pace
 from rankwise.lab.validation.cases import Case, make_case
+from rankwise.lab.validation.described import make_described
 from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
@@ -149,7 +150,13 @@ class Validation:
         """All programs, built; nothing is measured before all of them are there."""
         directory = self.state.directory.resolve()
         ranks = self.options.ranks
-        return {name: make_case(name, self._launcher, directory, ranks) for name in self.options.programs}
+        described = {each.name: each for each in self.options.described}
+        return {
+            name: make_described(described[name], self._launcher, directory)
+            if name in described
+            else make_case(name, self._launcher, directory, ranks)
+            for name in self.options.programs
+        }
 
     def take_machine(self, path: Path) -> None:
         """Freeze a machine file that was measured before, instead of measuring; or check that it is the frozen one.
@@ -409,6 +416,7 @@ class Validation:
                     pace_s=now and now.message_s,
                     compute_s=now and now.compute_s,
                     at=at,
+                    invalid=found.invalid,
                 )
                 self.state.add(run)
             except (RunFailedError, RankwiseError) as error:

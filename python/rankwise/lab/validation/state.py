@@ -20,6 +20,7 @@ from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.cases import LONG
+from rankwise.lab.validation.described import Described
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
@@ -47,6 +48,9 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         seed: Of random placements, searches and resampling.
         quick: Whether the machine is measured in the short way.
         not_run: Programs that could not be run, and why.
+        described: Programs of a file that the user named, instead of those that come along.
+        frozen: The commit before whose end none of these was ever run against a prediction; empty for programs that
+            the model was developed with.
     """
 
     nodes: int
@@ -61,6 +65,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     quick: bool
     not_run: dict[str, str] = {}
+    described: tuple[Described, ...] = ()
+    frozen: str = ""
 
     def settings(self) -> list[Setting]:
         """All cases, those of one lab together.
@@ -234,7 +240,7 @@ class Run(msgspec.Struct, frozen=True):
     `other_load` is the part of all cores' time that others used meanwhile, `pace_s` and `compute_s` are what
     `rankwise.lab.validation.pace` said just before of messages and of computing. `at` is when it began, in seconds
     since the epoch: runs that are added later may be hours behind the others. Null where it was not begun, and in
-    states of before.
+    states of before. `invalid` says why the lab does not let it count; empty if it does, and in states of before.
     """
 
     case: str
@@ -246,6 +252,7 @@ class Run(msgspec.Struct, frozen=True):
     pace_s: float | None = None
     compute_s: float | None = None
     at: float | None = None
+    invalid: str = ""
 
 
 class State:
