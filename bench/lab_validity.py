@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a lab adds to a program whose time is known without running it: lab_validity.py RATE...
 
-Prints a row a run of bench/lab_exchange.c on 16 ranks: how far the lab's time is from the known one, and the numbers by
-which a run is valid or not. Needs `mpiexec` and `mpicc` of one MPI on PATH, and a machine with nothing else to do; half a
-minute a rate.
+Prints a row a run of bench/lab_exchange.c on 16 ranks: how far the lab's time is from the known one, and the numbers
+by which a run is valid or not. Needs `mpiexec` and `mpicc` of one MPI on PATH, and a machine with nothing else to do;
+half a minute a rate.
 """
 
 from __future__ import annotations

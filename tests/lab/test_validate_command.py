@@ -118,10 +118,16 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     assert found["complete"] and found["failures"] == []
     (case,) = found["cases"]
     assert [each["name"] for each in case["placements"]] == ["blocked", "cyclic", "optimised"]
-    assert all(each["measured"]["median_s"] > 0 for each in case["placements"])
+    # Runs that the lab does not let count are named, and count nowhere.
+    measured = [each for each in case["placements"] if each["measured"]]
+    assert all(
+        each["measured"] or any(f" {each['name']}," in run for run in found["invalid"])
+        for each in case["placements"]
+    )
+    assert all(each["measured"]["median_s"] > 0 for each in measured)
     assert all(each["low_s"] <= each["predicted_s"] <= each["high_s"] for each in case["placements"])
-    distinct = [each for each in case["placements"] if not each["same_as"]]
-    assert found["predicted"]["times"] == len(distinct) >= 2
+    distinct = [each for each in measured if not each["same_as"]]
+    assert found["predicted"]["times"] == len(distinct)
     assert (found["tolerated_load"], found["disturbed"]) == (1.0, 0)
     # AND the frozen hash is that of the file, in the page too
     assert found["machine_sha256"]["200mbit"] in (tmp_path / "accuracy.md").read_text()

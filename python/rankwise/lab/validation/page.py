@@ -274,9 +274,15 @@ def render(stem: str, documents: Sequence[Document]) -> tuple[str, dict[str, lis
 
 
 def _groups(documents: Sequence[Document], called: Sequence[str]) -> dict[str, Document]:
-    """What is summed up, by name: all validations, and those of each MPI; a single one by itself."""
+    """What is summed up, by name: a single validation by itself; both halves; else all, and those of each MPI."""
     if len(documents) == 1:
         return {called[0]: documents[0]}
+    held = [each for each in documents if each.options.frozen]
+    if held and len(held) < len(documents):
+        return {
+            "Held out": joined(held),
+            "Development": joined([each for each in documents if not each.options.frozen]),
+        }
     groups = {"All": joined(documents)}
     families = dict.fromkeys(each.options.mpi for each in documents)
     for mpi in families if len(families) > 1 else ():
@@ -302,7 +308,8 @@ def names(documents: Sequence[Document]) -> list[str]:
         return " and ".join(map(show_rate, document.options.rates_bytes_per_s))
 
     out = [
-        f"{LIBRARIES[each.options.mpi]}, {' and '.join(map(str, each.options.ranks))} ranks"
+        f"{'Held out: ' if each.options.frozen else ''}{LIBRARIES[each.options.mpi]}, "
+        f"{' and '.join(map(str, each.options.ranks))} ranks"
         for each in documents
     ]
     for told in (programs, rates):

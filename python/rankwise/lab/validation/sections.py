@@ -31,6 +31,14 @@ def section(document: Document, plots: Sequence[str], name: str) -> str:
         f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
         f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}{_code(document)}.",
         "",
+        *(
+            [
+                f"Held out: none of these programs was ever run against a prediction before commit `{options.frozen}`.",
+                "",
+            ]
+            if options.frozen
+            else []
+        ),
         "Machine files, frozen before the first run in their lab:",
         "",
         *(
