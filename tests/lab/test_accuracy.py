@@ -9,6 +9,7 @@ twice is wrong.
 
 import itertools
 import json
+import statistics
 import subprocess
 import sys
 
@@ -69,7 +70,10 @@ def test_predictions_agree_with_runs_of_a_program_that_the_interfaces_hold_up(li
     placements = {each["name"]: each for each in case["placements"]}
     assert placements.keys() == {"blocked", "cyclic", "optimised", "worst"}
     predicted = {key: each["predicted_s"] for key, each in placements.items()}
-    shortest = {key: min(each["measured"]["times_s"]) for key, each in placements.items()}
+    # Runs that do not count are of use here too: neither predictions nor runs are summed up.
+    runs = list(map(json.loads, (tmp_path / "v" / "runs.jsonl").read_text().splitlines()))
+    times = {key: [run["time_s"] for run in runs if run["placement"] == key] for key in placements}
+    shortest = {key: min(each) for key, each in times.items()}
     for key, each in placements.items():
         assert each["network_share"] > NETWORK_SHARE, each
         assert predicted[key] == pytest.approx(shortest[key], rel=ERROR), each
@@ -82,4 +86,5 @@ def test_predictions_agree_with_runs_of_a_program_that_the_interfaces_hold_up(li
         assert predicted["worst"] > APART * predicted[key]
         assert shortest["worst"] > APART * shortest[key]
     # AND intervals hold at least one of the medians
-    assert case["predicted"]["covered"] >= 1, case
+    medians = {key: statistics.median(each) for key, each in times.items()}
+    assert any(each["low_s"] <= medians[key] <= each["high_s"] for key, each in placements.items()), case
