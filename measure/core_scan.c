@@ -65,7 +65,7 @@ static double window(struct measure_pair *pair, void (*move)(struct measure_pair
 static void once(struct measure_pair *pair, uint32_t seed) {
     static struct counts before, after;
     const struct measure_step *step = pair->step;
-    struct measure_sample sample = {.sentinel_ns = -1, .cpu = {-1, -1}};
+    struct measure_sample sample = {.sentinel_ns = -1, .waited = -1, .cpu = {-1, -1}};
     measure_fill(pair->send, pair->bytes, seed + (uint32_t)pair->role);
     measure_spoil(pair->receive, pair->bytes);
     agree(pair, 0);

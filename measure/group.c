@@ -32,13 +32,16 @@ static struct measure_sample one(struct measure_group *group, const struct order
     }
     MPI_Barrier(group->comm);
     double mine[MEASURE_VALUES + 1] = {0}, all[MEASURE_VALUES + 1];
+    const struct measure_moment began = measure_moment();
     const long before = measure_switches();
     test->batch(group, order->messages, mine);
     const long switches = measure_switches() - before;
+    const double waited = measure_waited(began);
     const int wrong = !test->arrived(group, order->seed), cpu = sched_getcpu();
     int wrongs;
     MPI_Allreduce(mine, all, MEASURE_VALUES, MPI_DOUBLE, test->adds ? MPI_SUM : MPI_MAX, group->comm);
     MPI_Allreduce(&switches, &sample.switches, 1, MPI_LONG, MPI_SUM, group->comm);
+    MPI_Allreduce(&waited, &sample.waited, 1, MPI_DOUBLE, MPI_MAX, group->comm);
     MPI_Allreduce(&wrong, &wrongs, 1, MPI_INT, MPI_SUM, group->comm);
     if (wrong)
         measure_wrong(step, step->from[group->rank], step->from[group->rank], group->bytes);

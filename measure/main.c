@@ -57,6 +57,7 @@ static void walk(const struct measure_step *step, int rank) {
             fits = active_pair(paced, rank, step->bytes[i]);
         /* Nobody sits in a collective while others measure. */
         pace = measure_rest(next_pace(step, rank, i + 1, fits));
+        measure_others(step, step->bytes[i]);
         measure_flush();
     }
 }
@@ -84,6 +85,7 @@ int main(int argc, char **argv) {
             for (int at = 0; at < step->sizes; at++)
                 step->test->all(step, step->bytes[at]);
     measure_sentinel_start();
+    measure_others_start();
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "census")) {
             measure_census();

@@ -12,8 +12,9 @@
  * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
  *
  *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 .. V5
- *            SETTING ROTATE
+ *            SETTING ROTATE WAITED
  *     point STEP TEST PAIRS FROM TO BYTES REASON
+ *     others STEP BYTES RANK SECONDS CORES OTHERS_S STOLEN_S
  *     wrong STEP TEST PAIRS FROM TO BYTES
  *     end SECONDS
  *
@@ -24,7 +25,9 @@
  * Where a launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it
  * says otherwise. The last line says how long all steps took. SETTING is what the test varies besides the
  * size, ROTATE the step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its
- * first and last.
+ * first and last. WAITED is the part of the sample in which a rank that could run waited for a core, the largest of
+ * all its ranks; -1 if the kernel does not say. After each point one rank a machine says how much processor time
+ * others and the hypervisor used there so far, SECONDS after the start.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -98,6 +101,7 @@ struct measure_pair {
 struct measure_sample {
     double value[MEASURE_VALUES];
     double sentinel_ns;
+    double waited; /* part of it in which an end could run and had no core */
     long switches;
     long messages;
     long setting;
@@ -152,6 +156,17 @@ void measure_calibrate(void);
 void measure_work(long iterations);    /* keeps the core busy without memory or MPI */
 long measure_work_for(double seconds); /* iterations that last this long here */
 long measure_switches(void);           /* involuntary context switches of this process so far */
+
+/* waited.c: since `before`, the part of the time in which this rank could run and had no core; -1 if not known */
+struct measure_moment {
+    double time, waited;
+};
+struct measure_moment measure_moment(void);
+double measure_waited(struct measure_moment before);
+
+/* others.c */
+void measure_others_start(void);                                 /* collective over the world */
+void measure_others(const struct measure_step *step, long bytes); /* likewise; after each point */
 
 /* steps.c */
 int measure_parse_step(const char *text, int number, int world, struct measure_step *step, char *why,

@@ -94,7 +94,7 @@ static void all(const struct measure_step *step, long bytes) {
         if (!measure_matches(receive, bytes, (uint32_t)rank))
             measure_wrong(step, step->from[i], step->to[i], bytes);
         struct measure_sample sample = {
-            .sentinel_ns = -1, .messages = TRIPS + 2, .setting = i + 1, .cpu = {-1, -1}};
+            .sentinel_ns = -1, .waited = -1, .messages = TRIPS + 2, .setting = i + 1, .cpu = {-1, -1}};
         sample.value[0] = measure_resident();
         sample.value[1] = before;
         sample.value[2] = measure_resident_at_start;

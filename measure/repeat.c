@@ -18,6 +18,7 @@ struct order {
 struct answer {
     double value[MEASURE_VALUES];
     double sentinel_ns;
+    double waited;
     long switches;
     int cpu;
     int wrong;
@@ -58,9 +59,11 @@ static struct answer one(struct measure_pair *pair, const struct order *order) {
         const double line = measure_sentinel(pair->peer, pair->role, MEASURE_SENTINEL_ROUNDS);
         answer.sentinel_ns = line < 0 ? -1 : line * 1e9;
     }
+    const struct measure_moment began = measure_moment();
     const long before = measure_switches();
     pair->step->test->batch(pair, order->messages, answer.value);
     answer.switches = measure_switches() - before;
+    answer.waited = measure_waited(began);
     answer.cpu = sched_getcpu();
     answer.wrong = !arrived(pair, order);
     return answer;
@@ -89,6 +92,7 @@ static struct measure_sample lead_one(struct measure_pair *pair, const struct or
     if (mine.wrong || theirs.wrong)
         measure_wrong(step, step->from[0], step->to[0], pair->bytes);
     struct measure_sample sample = {.sentinel_ns = mine.sentinel_ns,
+                                    .waited = mine.waited > theirs.waited ? mine.waited : theirs.waited,
                                     .switches = mine.switches + theirs.switches,
                                     .messages = order->messages,
                                     .setting = step->setting,

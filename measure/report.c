@@ -33,11 +33,11 @@ void measure_line(const char *format, ...) {
 
 void measure_report_sample(const struct measure_step *step, int from, int to, long bytes,
                            const struct measure_sample *sample) {
-    measure_line("sample %d %s %d %d %d %ld %ld %ld %.1f %d %d %.4e %.4e %.4e %.4e %.4e %ld %ld",
+    measure_line("sample %d %s %d %d %d %ld %ld %ld %.1f %d %d %.4e %.4e %.4e %.4e %.4e %ld %ld %.4f",
                  step->number, step->test->name, step->pairs, from, to, bytes, sample->messages,
                  sample->switches, sample->sentinel_ns, sample->cpu[0], sample->cpu[1], sample->value[0],
                  sample->value[1], sample->value[2], sample->value[3], sample->value[4], sample->setting,
-                 step->rotate_bytes);
+                 step->rotate_bytes, sample->waited);
 }
 
 void measure_report_point(const struct measure_step *step, int from, int to, long bytes, const char *reason) {

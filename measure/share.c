@@ -126,7 +126,7 @@ static void report(struct measure_pair *pair, const struct parts *parts, int at)
              MPI_STATUS_IGNORE);
     for (int i = 1; i <= parts->count; i++) {
         struct measure_sample sample = {
-            .sentinel_ns = -1, .messages = step->messages, .cpu = {(int)theirs[numbers], cpu}};
+            .sentinel_ns = -1, .waited = -1, .messages = step->messages, .cpu = {(int)theirs[numbers], cpu}};
         sample.switches = parts->switches[i + 1] - parts->switches[i] + theirs[i + 1] - theirs[i];
         sample.value[2] = parts->length;
         sample.value[1] = parts->passed[i] / parts->length;

@@ -207,7 +207,7 @@ def make_samples(directory):
     launch = samples.Launch(context={"date": 1})
     launch.channels[0] = "network"
     for number in range(30):
-        launch.take(f"@rankwise sample 0 pingpong 1 0 1 {number} 10 0 -1 0 1 1 2 3 4 5 0 0")
+        launch.take(f"@rankwise sample 0 pingpong 1 0 1 {number} 10 0 -1 0 1 1 2 3 4 5 0 0 0")
     path = directory / "m.samples.parquet"
     samples.save(samples.concatenate([launch]), path)
 

@@ -76,7 +76,7 @@ def samples(
                     0,
                     1,
                     *timed,
-                    *(0.0, 0.0, 0, 0),
+                    *(0.0, 0.0, 0, 0, None, None),
                     "{}",
                 )
                 rows.append(row)

@@ -52,7 +52,7 @@ def test_only_rates_of_the_same_window_are_added():
             rows.append(
                 (
                     *(0, 5, "share", "network", 2, pair, 2 + pair, 65536, 16, 0, None, 0, 1),
-                    *(rate, rate, 0.2, 0.0, 0.0, 0, 0, "{}"),
+                    *(rate, rate, 0.2, 0.0, 0.0, 0, 0, None, None, "{}"),
                 )
             )
     found = sweep(pl.DataFrame(rows, schema=SCHEMA, orient="row"), 65536, "value1")
@@ -68,7 +68,7 @@ def test_a_window_in_which_one_pair_was_disturbed_is_left_out_as_a_whole_or_kept
             [
                 (
                     *(0, 5, "share", "network", 2, pair, 2 + pair, 65536, 16, count, None, 0, 1),
-                    *(10.0 * (pair + 1), 1.0, 0.2, 0.0, 0.0, 0, 0, "{}"),
+                    *(10.0 * (pair + 1), 1.0, 0.2, 0.0, 0.0, 0, 0, None, None, "{}"),
                 )
                 for pair in (0, 1)
                 for count in switches[pair]

@@ -17,7 +17,7 @@ from rankwise.measure.samples import SCHEMA
 FAST, SLOW = Truth(), Truth(L=3e-5, o=2e-6, o_receive=3e-6, g=2e-6, G=1 / 12.5e6, O=1e-9, limit=None)
 
 
-REST = (0.0, 0.0, 0, 0, "{}")  # further values, setting, rotate_bytes, context
+REST = (0.0, 0.0, 0, 0, None, None, "{}")  # further values, setting, rotate_bytes, waited, others, context
 
 
 def two_channels(pairs=(1, 2, 4), rate=12.5e6) -> pl.DataFrame:

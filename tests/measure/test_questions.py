@@ -34,7 +34,7 @@ def table(*rows: dict) -> pl.DataFrame:
         **{"launch": 0, "step": 1, "pairs": 1, "source": 0, "destination": 1, "messages": 10, "switches": 0},
         **{"sentinel_s": 3e-8, "source_cpu": 0, "destination_cpu": 1, "context": "{}", "channel": "package"},
         **{f"value{n}": 0.0 for n in range(1, 6)},
-        **{"setting": 0, "rotate_bytes": 0, "bytes": 8},
+        **{"setting": 0, "rotate_bytes": 0, "bytes": 8, "waited": None, "others": None},
     }
     return pl.DataFrame([{name: (plain | row)[name] for name in SCHEMA} for row in rows], schema=SCHEMA)
 

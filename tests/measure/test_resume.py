@@ -58,7 +58,7 @@ def session(monkeypatch):
 
 def launch_line(launch) -> str:
     step = next(iter(launch.channels))
-    numbers = ["0"] * (len(sample_files.SCHEMA) - 6)
+    numbers = ["0"] * (len(sample_files.SCHEMA) - 7)
     numbers[0] = "64"
     return f"@rankwise sample {step} pingpong 1 0 1 {' '.join(numbers)}\n"
 

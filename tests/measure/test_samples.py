@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.samples import Launch, concatenate, save, undisturbed
+from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.samples import Launch, concatenate, save
 
 SAMPLE = (
-    "sample 3 pingpong 1 0 1 1024 32 2 50.9 0 1 3.5177e-07 0.0000e+00 0.0000e+00 0.0000e+00 0.0000e+00 0 0"
+    "sample 3 pingpong 1 0 1 1024 32 2 50.9 0 1 3.5177e-07 0.0000e+00 0.0000e+00 0.0000e+00 0.0000e+00 0 0 -1"
 )
 
 

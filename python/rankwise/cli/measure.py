@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and write the machine file; 130 if interrupted, with what was measured until then."""
+    """Measure and write the machine file; 130 if interrupted, with what was measured until then, 1 if disturbed."""
     began = time.monotonic()
     if args.compare is not None:
         from rankwise.cli import measure_compare
@@ -82,13 +82,18 @@ def run(args: argparse.Namespace) -> int:
     measure_end.announce(terminal, session)
     parts = 1000
     with _told_to_end(), terminal.progress("measuring", parts) as update:
-        session.measure(lambda done, total, now: update(parts * done // total, measure_end.best(now)))
+        session.measure(
+            lambda done, total, now: update(
+                parts * done // total if total else parts,
+                measure_end.best(now) if total else "again what others disturbed",
+            )
+        )
         if not session.interrupted:
             update(parts, "")  # points and launches that were left out are done, too
     written = outcome.write(session, output)
     measure_plot.write(args.plot, written)
     measure_end.tell(terminal, session, written, args.plot)
-    return 130 if session.interrupted else 0
+    return 130 if session.interrupted else int(written.path != output)
 
 
 @contextlib.contextmanager

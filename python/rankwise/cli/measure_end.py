@@ -8,6 +8,7 @@ from shlex import quote
 
 from rankwise.cli.terminal import Terminal
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.distrusted import distrusted
 from rankwise.measure.fit import USELESS_ERROR
 from rankwise.quantities import bytes_text, seconds_text
 
@@ -72,6 +73,18 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     if left_out := session.left_out():
         terminal.warning(
             f"left out for lack of time: {', '.join(left_out)}", "left-out", "a longer `--budget` has it"
+        )
+    if known := distrusted(written.machine):
+        others = session.others()
+        much = (
+            f"others used {100 * others:.0f} % of this machine"
+            if others is not None
+            else "others used this machine"
+        )
+        terminal.warning(
+            f"{much} while it was measured; not to be trusted, and as wide as all timings: {', '.join(known)}",
+            "disturbed",
+            "measure when nothing else runs: the same line with `--resume` measures again what was disturbed",
         )
     terminal.wrote(written.samples)
     terminal.wrote(written.path)
@@ -229,6 +242,8 @@ def _document(session, written) -> dict:
         "answers": document(written.answers),
         "not_measured": written.findings.missing,
         "left_out": session.left_out(),
+        "disturbed": distrusted(written.machine),
+        "others_share": session.others(),
         "machine": msgspec.to_builtins(written.machine),
         "context": session.launches[0].context,
     }

@@ -350,11 +350,12 @@ def _predictor(
     args: argparse.Namespace, source: Source, machine: Machine, topology: Topology, terminal: Terminal
 ) -> Predictor:
     """The predictor, and a warning where it is far from the recorded run."""
-    from rankwise.cli.predict_checks import say_used_no_more, warn_of_model_error
+    from rankwise.cli.predict_checks import say_used_no_more, warn_of_disturbed, warn_of_model_error
     from rankwise.replay.predictor_of import predictor_of
 
     predictor = predictor_of(source, machine, topology, draws=args.replays, memory_bound=args.memory_bound)
     say_used_no_more(terminal, args.machine)
+    warn_of_disturbed(terminal, machine)
     warn_of_model_error(terminal, machine.name, predictor.run, source.not_modelled)
     return predictor
 

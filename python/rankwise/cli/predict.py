@@ -15,6 +15,7 @@ from rankwise.cli.predict_checks import (
     say_partial,
     say_unused,
     say_used_no_more,
+    warn_of_disturbed,
     warn_of_model_error,
 )
 
@@ -155,6 +156,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     for path in args.machine:
         say_used_no_more(terminal, path)
     for case in cases:
+        warn_of_disturbed(terminal, case.machine)
         warn_of_model_error(terminal, case.name, case.predictor.run, source.not_modelled)
     sweep = Sweep.parse(args.sweep, cases[0].machine) if args.sweep else None
     outcomes: list[Outcome] = []

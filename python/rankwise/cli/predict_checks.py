@@ -10,6 +10,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.machine.file import Machine
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
 
@@ -167,6 +168,18 @@ def in_windows(args: argparse.Namespace, terminal: Terminal, source: Source) -> 
         f"the schedule would take about {bytes_text(source.whole_bytes)}: replayed in windows of the trace, "
         "without timeline and critical path"
     )
+
+
+def warn_of_disturbed(terminal: Terminal, machine: Machine) -> None:
+    """Say so where numbers of a machine were only timed while others used it."""
+    from rankwise.machine.distrusted import distrusted
+
+    if known := distrusted(machine):
+        terminal.warning(
+            f"others used `{machine.name}` while it was measured, so intervals are wider: {', '.join(known)}",
+            "disturbed",
+            "measure again when nothing else runs: `rankwise measure` with `--resume`",
+        )
 
 
 def warn_of_model_error(

@@ -21,6 +21,8 @@ class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         high: Its upper end.
         source: A citation, or the reason for the assumption.
         samples: Number of timings behind a measured value.
+        disturbed: Others used the machine whenever it was timed, so that the value is not to be trusted; the interval
+            is as wide as the timings.
     """
 
     value: float
@@ -29,6 +31,7 @@ class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     high: float | None = None
     source: str | None = None
     samples: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    disturbed: bool = False
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(x) and x >= 0 for x in (self.value, self.low or 0.0, self.high or 0.0)):

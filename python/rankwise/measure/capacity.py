@@ -7,13 +7,14 @@ not reached and only a lower bound is known.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from rankwise.measure.samples import undisturbed
-from rankwise.measure.statistics import Median, median
+from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.statistics import Median, median, whole_range
 
 # Less than this share of k b means that the pairs held each other up.
 SATURATED = 0.85
@@ -56,7 +57,7 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
     together = (
         rows.with_columns(window.alias("window"))
         .group_by(["launch", "step", "test", "pairs", "bytes", "setting", "rotate_bytes", "window"])
-        .agg(pl.col(column, "switches").sum(), pl.len().alias("seen"))
+        .agg(pl.col(column, "switches").sum(), pl.col("waited", "others").max(), pl.len().alias("seen"))
         # Samples of earlier versions counted whole messages: in a window shorter than one none may have ended.
         .filter((pl.col("seen") == pl.col("pairs")) & (pl.col(column) > 0))
     )
@@ -66,14 +67,15 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
         k: together.filter(pl.col("pairs") == k)[column].to_numpy()
         for k in sorted(together["pairs"].unique())
     }
-    return fit({k: v for k, v in totals.items() if len(v)})
+    disturbed = set(together.filter("disturbed")["pairs"])
+    return fit({k: v for k, v in totals.items() if len(v)}, disturbed)
 
 
-def fit(totals: dict[int, np.ndarray]) -> Sweep | None:
-    """Fit min(k b, C) to total rates by number of pairs."""
+def fit(totals: dict[int, np.ndarray], disturbed: Collection[int] = ()) -> Sweep | None:
+    """Fit min(k b, C) to total rates by number of pairs; `disturbed` are the numbers that others disturbed."""
     if not totals:
         return None
-    rates = {k: median(v) for k, v in totals.items()}
+    rates = {k: whole_range(v) if k in disturbed else median(v) for k, v in totals.items()}
     counts = sorted(rates)
     if len(counts) < 2:
         return Sweep(rates, None)
@@ -91,4 +93,5 @@ def fit(totals: dict[int, np.ndarray]) -> Sweep | None:
     straight = sum((rates[k].value / (k * rates[counts[0]].value / counts[0]) - 1) ** 2 for k in counts)
     if best is None or straight < error:
         return Sweep(rates, None)
-    return Sweep(rates, median(np.concatenate([totals[k] for k in best])))
+    of_all = whole_range if any(k in disturbed for k in best) else median
+    return Sweep(rates, of_all(np.concatenate([totals[k] for k in best])))

@@ -80,7 +80,8 @@ def _sweeps(samples: pl.DataFrame, size: int) -> dict[str, Sweep]:
     for (channel,), group in settled(rows, ["channel", "pairs"]).group_by(["channel"], maintain_order=True):
         group = group.filter(pl.col("value1") > 0)
         totals = {k: some["value1"].to_numpy() for (k,), some in group.sort("pairs").group_by(["pairs"])}
-        swept = capacity.fit(dict(sorted(totals.items())))
+        disturbed = set(group.filter("disturbed")["pairs"])
+        swept = capacity.fit(dict(sorted(totals.items())), disturbed)
         if swept and 1 in swept.rates and len(swept.rates) > 1:
             found.update(dict.fromkeys(str(channel).removeprefix(PREFIX).split("+"), swept))
     return found

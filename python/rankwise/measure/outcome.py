@@ -14,6 +14,7 @@ import polars as pl
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import channel_names
+from rankwise.machine.distrusted import distrusted
 from rankwise.machine.file import Machine, save
 from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.topology import NodeTopology, Topology
@@ -21,6 +22,7 @@ from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
 from rankwise.measure.contact import connected
 from rankwise.measure.declared import declared, narrowed
+from rankwise.measure.distrust import marked
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.memories import caches, memory
@@ -32,6 +34,7 @@ from rankwise.measure.questions.answer import Answer
 from rankwise.measure.session import Session
 
 SUFFIX = ".machine.toml"
+DISTURBED = ".disturbed"  # before the suffix: a machine file that is not to be trusted
 NODES_DIFFER = "each channel was measured on one pair, and is taken to cost the same on nodes of another kind"
 # Devices whose drivers move data without the host's protocol stack: InfiniBand and RoCE, HPE Slingshot.
 RDMA_DIRECTORIES = ("/sys/class/infiniband", "/sys/class/cxi")
@@ -39,7 +42,7 @@ RDMA_DIRECTORIES = ("/sys/class/infiniband", "/sys/class/cxi")
 
 @dataclass(frozen=True)
 class Written:
-    """Files that were written and what is in them."""
+    """Files that were written and what is in them; `path` is another than was asked for where others disturbed it."""
 
     samples: Path
     path: Path
@@ -66,7 +69,7 @@ def output_path(asked: str | None, force: bool, resume: bool = False) -> Path:
         raise RankwiseError(
             f"`{path}` is a directory", f"name a file, for example `-o {path / ('site' + SUFFIX)}`"
         )
-    for each in (path, samples_path(path)):
+    for each in (path, samples_path(path), disturbed_path(path)):
         whole_files.refuse_special(each)
         if each.exists() and not force and not resume:
             raise RankwiseError(
@@ -79,13 +82,23 @@ def output_path(asked: str | None, force: bool, resume: bool = False) -> Path:
     return path
 
 
+def disturbed_path(path: Path) -> Path:
+    """Where `NAME.machine.toml` is written when others disturbed it: `NAME.disturbed.machine.toml`."""
+    return path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".toml") + DISTURBED + SUFFIX)
+
+
 def samples_path(path: Path) -> Path:
     """The samples of `NAME.machine.toml` are `NAME.samples.parquet`."""
     return path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".toml") + ".samples.parquet")
 
 
-def write(session: Session, path: Path) -> Written:
-    """Write the samples, fit, write the machine file.
+def write(session: Session, path: Path, anyway: bool = False) -> Written:
+    """Write the samples, fit, write the machine file: under another name if others disturbed numbers of it.
+
+    Args:
+        session: What was measured.
+        path: Of the machine file.
+        anyway: Under this name, too, if numbers were disturbed.
 
     Raises:
         RankwiseError: There are no samples, or too few of every channel; those there are have been kept.
@@ -125,7 +138,11 @@ def write(session: Session, path: Path) -> Written:
         shared = [*memory(table, built.link_classes), *caches(table, built.link_classes)]
         resources = [*built.resources, *shared, *cores]
         built = msgspec.structs.replace(built, resources=resources, link_classes=links)
-    built = msgspec.structs.replace(built, answers=entries(answers))
+    built = marked(msgspec.structs.replace(built, answers=entries(answers)), table)
+    if (known := distrusted(built)) and not anyway:
+        path = disturbed_path(path)
+    if known:
+        built = msgspec.structs.replace(built, context={**built.context, "disturbed": ", ".join(known)})
     return Written(kept, path, built, findings, answers, save(built, path))
 
 
@@ -194,6 +211,8 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
         "buffers": "reused: the same send and receive buffer for every message",
         "complete": not session.interrupted,
     }
+    if (others := session.others()) is not None:
+        told["others_share"] = round(others, 3)
     if left_out := session.left_out():
         told["left_out"] = ", ".join(left_out)
     if session.unbound:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from rankwise.measure.disturbed import undisturbed
 from rankwise.measure.regimes import borrowed
-from rankwise.measure.samples import undisturbed
 from rankwise.measure.segments import RELATIVE_NOISE
-from rankwise.measure.statistics import Median, Modes, find_modes, median
+from rankwise.measure.statistics import Median, Modes, find_modes, median, whole_range
 
 # What the values of a test (measure/*.c) mean to the fit.
 _VALUE1, _VALUE2, _VALUE3 = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -39,6 +39,7 @@ class Points:
 
     Attributes:
         values: By (quantity, bytes): one array of timings a launch.
+        disturbed: Those of them that others disturbed in all launches.
         interrupted: Share of samples left out because a rank was taken off its core.
         kept_interrupted: Share of samples kept although that was so, because it was so in nearly all of their point.
         other_regime: Share of the rest left out because it was taken in the less frequent regime.
@@ -47,6 +48,7 @@ class Points:
     """
 
     values: dict[tuple[str, int], list[np.ndarray]] = field(default_factory=dict)
+    disturbed: set[tuple[str, int]] = field(default_factory=set)
     interrupted: float = 0.0
     kept_interrupted: float = 0.0
     other_regime: float = 0.0
@@ -59,7 +61,8 @@ class Points:
 
     def median(self, quantity: str, size: int) -> Median:
         """Median of a quantity at one size."""
-        return median(np.concatenate(self.values[quantity, size]))
+        values = np.concatenate(self.values[quantity, size])
+        return whole_range(values) if (quantity, size) in self.disturbed else median(values)
 
     def relative_error(self, quantity: str, size: int) -> float:
         """How well a median is known: half its interval, and at least `RELATIVE_NOISE`.
@@ -87,10 +90,17 @@ class Points:
 
         Launches are drawn first because what differs between two of them (pages, cores, buffers) does not average out
         within one. The same launches are drawn for all points of a replicate.
+
+        What a disturbed point takes undisturbed may lie wherever its timings do: of these a quantile is drawn, the same
+        for all such points of a replicate, as what made one too long made all so.
         """
+        quantiles = random.random(count)
         drawn: dict[int, np.ndarray] = {}
         table = {}
         for key, launches in self.values.items():
+            if key in self.disturbed:
+                table[key] = np.quantile(np.concatenate(launches), quantiles)
+                continue
             number = len(launches)
             if number not in drawn:
                 drawn[number] = random.integers(0, number, (count, number))
@@ -132,11 +142,13 @@ def collect(samples: pl.DataFrame) -> Points:
     for quantity, (test, meaning) in QUANTITIES.items():
         timed = (
             kept.filter(pl.col("test") == test)
-            .select("launch", "bytes", meaning.alias("value"))
+            .select("launch", "bytes", "disturbed", meaning.alias("value"))
             .sort("launch")
         )
         for (_launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
             points.values.setdefault((quantity, size), []).append(group["value"].to_numpy())
+            if group["disturbed"].any():
+                points.disturbed.add((quantity, size))
     return points
 
 

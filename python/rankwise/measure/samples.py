@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from rankwise import whole_files
 
 MARK = "@rankwise "
+WINDOW_S = 0.5  # the kernel counts in steps of 10 ms: in less, what others used cannot be told
 COMPLETE = "complete"  # in the context of a sample: whether its launch came to its end
 
 # As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, five values,
-# setting, rotate_bytes.
+# setting, rotate_bytes, waited. `others` is the part of all cores' time that others and the hypervisor used around it.
 SCHEMA = {
     "launch": pl.Int32,
     "step": pl.Int32,
@@ -44,6 +46,8 @@ SCHEMA = {
     "value5": pl.Float64,
     "setting": pl.Int64,
     "rotate_bytes": pl.Int64,
+    "waited": pl.Float64,
+    "others": pl.Float64,
     "context": pl.String,
 }
 
@@ -56,6 +60,7 @@ class Launch:
         number: Counted from 0.
         context: JSON-able: date, command, library, hosts.
         channels: Channel by step number.
+        sharing: Whether ranks of ours share cores, so that who waits for one may wait for another of them.
         rows: Samples, in the order of `SCHEMA` without launch, channel and context.
         points: (step, bytes, why repetition ended).
         ranks: By rank: host, boot, cpu, allowed, load, clock_ns as text.
@@ -63,12 +68,15 @@ class Launch:
         variables: Integer control variables of the library about eager messages.
         wrong: (step, source, destination, bytes) of the message that arrived with wrong content, if one did.
         complete: Whether all steps ended.
+        others: By machine (one of its ranks) and point (step, bytes), which it follows: seconds since the start, number
+            of cores, and processor time that others, the hypervisor among them, used since then.
         steps_s: How long all steps took, without the start and the end of the launch; 0 if they did not end.
     """
 
     number: int = 0
     context: dict = field(default_factory=dict)
     channels: dict[int, str] = field(default_factory=dict)
+    sharing: bool = False
     rows: list[tuple] = field(default_factory=list)
     points: list[tuple[int, int, str]] = field(default_factory=list)
     ranks: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -78,6 +86,7 @@ class Launch:
     worlds: int = 0
     wrong: tuple[int, int, int, int] | None = None
     complete: bool = False
+    others: dict[int, dict[tuple[int, int], tuple[float, int, float]]] = field(default_factory=dict)
     steps_s: float = 0.0
 
     def take(self, line: str) -> bool:
@@ -109,12 +118,18 @@ class Launch:
                 *(int(w[9]), int(w[10])),
                 *map(float, w[11:16]),
                 *(int(w[16]), int(w[17])),
+                float(w[18]) if float(w[18]) >= 0 and not self.sharing else None,
             )
         )
 
     def _point(self, rest: str) -> None:
         w = rest.split()
         self.points.append((int(w[0]), int(w[5]), w[6]))
+
+    def _others(self, rest: str) -> None:
+        w = rest.split()
+        used = float(w[5]) + float(w[6])
+        self.others.setdefault(int(w[2]), {})[int(w[0]), int(w[1])] = (float(w[3]), int(w[4]), used)
 
     def _wrong(self, rest: str) -> None:
         w = rest.split()
@@ -142,12 +157,40 @@ class Launch:
     def frame(self) -> pl.DataFrame:
         """The samples as a table."""
         context = json.dumps({**self.context, COMPLETE: self.complete}, sort_keys=True)
+        others = self.others_by_point()
+        first = next(iter(others.values()), None)  # what was before the first count, too
         rows = [
-            (self.number, r[0], r[1], self.channels.get(r[0], ""), *r[2:], context)
+            (
+                self.number,
+                r[0],
+                r[1],
+                self.channels.get(r[0], ""),
+                *r[2:],
+                others.get((r[0], r[5]), first),
+                context,
+            )
             for r in self.rows
             if r[0] in self.channels
         ]
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+    def others_by_point(self) -> dict[tuple[int, int], float]:
+        """Part of all cores' time that others used around a point (step, bytes), on the machine where it is largest.
+
+        Around a point that is shorter than `WINDOW_S` that long a time counts.
+        """
+        found: dict[tuple[int, int], float] = {}
+        for points in self.others.values():
+            ends, cores, used = map(np.array, zip((0.0, 1, 0.0), *points.values(), strict=True))
+            for at, point in enumerate(points, 1):
+                middle = (ends[at - 1] + ends[at]) / 2
+                first = min(ends[at - 1], middle - WINDOW_S / 2)
+                last = max(ends[at], middle + WINDOW_S / 2)
+                first, last = max(first, 0.0), min(last, ends[-1])
+                more = np.interp(last, ends, used) - np.interp(first, ends, used)
+                share = max(0.0, float(more / cores[at] / (last - first))) if last > first else 0.0
+                found[point] = max(share, found.get(point, 0.0))
+        return found
 
 
 def concatenate(launches: Iterable[Launch]) -> pl.DataFrame:
@@ -166,21 +209,3 @@ def save(samples: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     content = BytesIO()
     samples.write_parquet(content)
     whole_files.write(Path(path), content.getvalue())
-
-
-def undisturbed(samples: pl.DataFrame, least: int = 3, least_share: float = 0.2) -> pl.DataFrame:
-    """Leave out samples during which the kernel took a rank off its core, and say where that was not possible.
-
-    Each point (test, pairs, size, setting, buffers) is judged by itself: where fewer than `least` samples or less than
-    `least_share` of them would be left, all are kept. Ranks that share a core, or whose core also serves the network,
-    are interrupted in every sample that lasts long enough (above all in tests that compute), and that is then what is
-    measured.
-
-    Returns:
-        The samples that are left with a further column `interrupted`: whether they are of a point that was kept whole.
-    """
-    point = ["test", "pairs", "bytes", "setting", "rotate_bytes"]
-    quiet = pl.col("switches") == 0
-    enough = (quiet.sum() >= pl.max_horizontal(least, least_share * pl.len())).over(point)
-    few = ~enough & (~quiet).any().over(point)
-    return samples.with_columns(few.alias("interrupted")).filter(quiet | pl.col("interrupted"))

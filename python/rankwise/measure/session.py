@@ -19,6 +19,7 @@ from rankwise.launchers.secrets import MASK, is_secret
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
 from rankwise.measure.bends import bends
+from rankwise.measure.disturbed import disturbed_points, undisturbed
 from rankwise.measure.fit import eager_limit
 from rankwise.measure.plan import Plan, Rank, choose
 from rankwise.measure.points import collect
@@ -26,7 +27,7 @@ from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.shares import shares
 from rankwise.measure.site import Site
-from rankwise.measure.steps import LAST_PATIENCE, PATIENCE, Effort, steps_for
+from rankwise.measure.steps import LAST_PATIENCE, PATIENCE, Effort, Steps, steps_for
 
 CENSUS_PATIENCE_S = 120.0
 LEAST_LAUNCH_S = 2.0  # without its start; where there is less time for each, fewer launches are made
@@ -34,6 +35,8 @@ LEAST_EVER_S = 1.0  # of the first launch; further ones that would be shorter ar
 KEEP_EVERY_S = 20.0
 FIT_S = 1.0  # kept for the fit and the files
 MOST_BENDS = 4  # sizes added for each channel and launch
+
+Said = Callable[[int, int, Launch], None]
 
 
 @dataclass
@@ -50,8 +53,9 @@ class Session:
         assumed_hosts: Hosts whose topology was not seen but assumed to be that of this machine.
         began: When, in seconds of `time.monotonic`; the time that was asked for counts from here.
         startup_s: What a launch takes without measuring, as seen in the census and then in the last launch.
-        made: Launches that ended.
+        made: Launches that ended, those that measured again what others disturbed not among them.
         planned: Launches that were to be made.
+        again: Launches that measured again what others disturbed.
         asked: Tests that the fit is made from, with their channels.
         interrupted: Whether the user stopped it.
         before: Samples of an interrupted measurement that this one goes on with.
@@ -70,6 +74,7 @@ class Session:
     startup_s: float = 0.0
     made: int = 0
     planned: int = 0
+    again: int = 0
     asked: set[tuple[str, str]] = field(default_factory=set)
     interrupted: bool = False
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
@@ -111,8 +116,10 @@ class Session:
                 "let the launcher spread them, for example `mpiexec -n 2 --bind-to core`",
             )
 
-    def measure(self, said: Callable[[int, int, Launch], None] = lambda done, total, launch: None) -> None:
-        """Run all launches; an interruption ends them and keeps what there is.
+    def measure(self, said: Said = lambda done, total, launch: None) -> None:
+        """Run all launches, then again what others disturbed; an interruption ends them and keeps what there is.
+
+        That ends when nothing is disturbed any more, or when twice the time that was asked for is over.
 
         Args:
             said: Called as points end, with their number, the number there will be, and the launch under way.
@@ -126,7 +133,7 @@ class Session:
             start = time.monotonic()
             seconds, more = launch_seconds(left - ran, ran, end - start, self.startup_s)
             if not more:
-                return
+                break
             effort = replace(self.effort, seconds=seconds * self.effort.launches, pingpong=self._sizes())
             patience = LAST_PATIENCE if more == 1 else PATIENCE
             stop = max(seconds, end - start - self.startup_s)
@@ -136,25 +143,59 @@ class Session:
                 (words.partition(":")[0], steps.channels[at]) for at, words in enumerate(steps.arguments, 1)
             ]
             self.asked |= {each for each in tests if each[0] in _OF_FIT}
-            launch = Launch(first + ran, channels=steps.channels)
-            launch.context = self.context() | {"launch": launch.number}
-            self.launches.append(launch)
-            heard = self._hearer(launch, done, steps.points * left, said)
-            longest = 5 * steps.seconds + CENSUS_PATIENCE_S
-            try:
-                with self.site.command(steps.arguments) as command:
-                    launching.run(command, launch, longest, heard, self.site.environment())
-            except launching.Interrupted:
-                self.interrupted = True
+            self._launch(first + ran, steps, done, steps.points * left, said)
+            if self.interrupted:
                 return
-            finally:
-                self.kept(self.samples())
             done += steps.points
             self.made += 1
-            self.startup_s = (
-                max(0.0, time.monotonic() - start - launch.steps_s) if launch.steps_s else self.startup_s
-            )
             around |= self._limits()
+        self._measure_again(first + left, seconds, end + self.effort.seconds, said)
+
+    def _measure_again(self, number: int, seconds: float, end: float, said: Said) -> None:
+        """Launches of what others disturbed, as long as the last one at most, until nothing is or the time is over."""
+        while points := disturbed_points(self.samples()):
+            left = end - time.monotonic() - self.startup_s
+            if left < LEAST_EVER_S:
+                return
+            sizes = {
+                test: tuple(sorted({size for name, *_, size in points if name == test}))
+                for test in ("pingpong", "eager")
+            }
+            effort = replace(self.effort, seconds=min(seconds, left) * self.effort.launches, **sizes)
+            steps = steps_for(self.plan, effort, {}, stop_s=left, only=points)
+            if not steps.arguments:
+                return
+            self._launch(number + self.again, steps, 0, 0, said)
+            if self.interrupted:
+                return
+            self.again += 1
+
+    def _launch(self, number: int, steps: Steps, done: int, total: int, said: Said) -> None:
+        """One launch, whose samples are kept whatever ends it."""
+        start = time.monotonic()
+        launch = Launch(number, channels=steps.channels, sharing=self._share_cores())
+        launch.context = self.context() | {"launch": launch.number}
+        self.launches.append(launch)
+        heard = self._hearer(launch, done, total, said)
+        longest = 5 * steps.seconds + CENSUS_PATIENCE_S
+        try:
+            with self.site.command(steps.arguments) as command:
+                launching.run(command, launch, longest, heard, self.site.environment())
+        except launching.Interrupted:
+            self.interrupted = True
+            return
+        finally:
+            self.kept(self.samples())
+        if launch.steps_s:
+            self.startup_s = max(0.0, time.monotonic() - start - launch.steps_s)
+
+    def _share_cores(self) -> bool:
+        return self.plan.yields or any(pair.shares_a_core for pair in self.plan.pairs.values())
+
+    def others(self) -> float | None:
+        """Part of all cores' time that others used around the samples that count; `None` if it is not known."""
+        parts = [undisturbed(group)["others"] for _, group in self.samples().group_by("channel")]
+        return pl.concat(parts).mean() if parts else None
 
     def seconds_left(self) -> float:
         """What was asked for, from the beginning to the end: what is resumed has launches behind it."""
@@ -187,9 +228,7 @@ class Session:
         """Number of the first launch: after those of the measurement that this one goes on with."""
         return 0 if self.before.is_empty() else 1 + int(self.before["launch"].max())
 
-    def _hearer(
-        self, launch: Launch, done: int, total: int, said: Callable[[int, int, Launch], None]
-    ) -> Callable[[], None]:
+    def _hearer(self, launch: Launch, done: int, total: int, said: Said) -> Callable[[], None]:
         saved = time.monotonic()
 
         def heard() -> None:

@@ -75,6 +75,15 @@ def median(values: np.ndarray) -> Median:
     return Median(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), len(ordered))
 
 
+def whole_range(values: np.ndarray) -> Median:
+    """Median of at least one timing that somebody disturbed: without that it may lie wherever they do.
+
+    The interval holds the central part of them (`CONFIDENCE`), however many there are.
+    """
+    ends = np.quantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Median(float(np.median(values)), float(ends[0]), float(ends[1]), len(values))
+
+
 @dataclass(frozen=True)
 class Modes:
     """Two regimes in a set of values; with one regime only, `border` is infinite.

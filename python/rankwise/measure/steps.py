@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rankwise.machine.channels import NETWORK
@@ -101,6 +101,7 @@ class Steps:
         points: Number of points, for progress.
         seconds: What the points may take.
         begins: By argument, `seconds` before it.
+        only: Points (test, channel, number of pairs or ranks, bytes) that are measured; all without it.
     """
 
     arguments: list[str] = field(default_factory=list)
@@ -108,6 +109,7 @@ class Steps:
     points: int = 0
     seconds: float = 0.0
     begins: list[float] = field(default_factory=list)
+    only: Collection[tuple[str, str, int, int]] | None = None
 
     def keep_time(self, first: int, due_s: float, skip_s: float = 0.0, last: int | None = None) -> None:
         """Have the steps from number `first` (from 0) to before `last` share the time until `due_s`.
@@ -126,7 +128,7 @@ class Steps:
             "pairs=" + ",".join(f"{p.source.rank}-{p.destination.rank}" for p in pairs),
             "cores=" + ",".join(f"{p.source.pu}-{p.destination.pu}" for p in pairs),
         ]
-        self._add(test, channel, who, sizes, numbers)
+        self._add(test, channel, who, len(pairs), sizes, numbers)
 
     def add_group(
         self, test: str, group: Sequence[End], sizes: tuple[int, ...], channel: str = "", **numbers: float
@@ -137,11 +139,22 @@ class Steps:
             "ranks=" + ",".join(str(end.rank) for end in group),
             "on=" + ",".join(str(end.pu) for end in group),
         ]
-        self._add(test, channel or f"group {nodes} x {len(group) // nodes}", who, sizes, numbers)
+        named = channel or f"group {nodes} x {len(group) // nodes}"
+        self._add(test, named, who, len(group), sizes, numbers)
 
     def _add(
-        self, test: str, channel: str, who: list[str], sizes: tuple[int, ...], numbers: Mapping[str, float]
+        self,
+        test: str,
+        channel: str,
+        who: list[str],
+        count: int,
+        sizes: tuple[int, ...],
+        numbers: Mapping[str, float],
     ) -> None:
+        if self.only is not None:
+            sizes = tuple(size for size in sizes if (test, channel, count, size) in self.only)
+        if not sizes:
+            return
         words = [
             test,
             *who,
@@ -165,6 +178,7 @@ def steps_for(
     stop_s: float = 0.0,
     later: bool = False,
     parts: Shares | None = None,
+    only: Collection[tuple[str, str, int, int]] | None = None,
 ) -> Steps:
     """Steps of one launch.
 
@@ -177,8 +191,9 @@ def steps_for(
         stop_s: After so long, further questions are left out, and of later launches all but the ping-pong; 0 for never.
         later: Whether a launch before this one has seen all that the fit needs.
         parts: Shares of what lasts as long as it is told to.
+        only: Points that are measured, for as long as if all were; all without it.
     """
-    steps = Steps()
+    steps = Steps(only=only)
     whole = effort.seconds / effort.launches
     parts = parts or Shares()
     # What lasts as long as it was told to comes first: points share the time that is left, whatever was lost before.
@@ -187,7 +202,7 @@ def steps_for(
     if plan.sharing:
         sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
     seconds = whole * (1 - effort.questions) - steps.seconds
-    effort = _thinned(plan, effort, seconds)
+    effort = effort if only else _thinned(plan, effort, seconds)
     batch = {"batch_s": SLEEPING_BATCH_S} if plan.yields else {}
     common = {"budget_s": max(0.02, seconds / _points(plan, effort)), "precision": effort.precision}
     for channel, pair in plan.pairs.items():

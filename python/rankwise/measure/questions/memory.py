@@ -87,7 +87,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
             k: some["value1"].to_numpy()
             for (k,), some in group.sort("pairs").group_by(["pairs"], maintain_order=True)
         }
-        found = capacity.fit(totals)
+        found = capacity.fit(totals, set(group.filter("disturbed")["pairs"]))
         if found is None:
             continue
         first, most = min(found.rates), max(found.rates)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from rankwise.measure.samples import undisturbed
+from rankwise.measure.disturbed import median_of, undisturbed
 from rankwise.measure.statistics import Median, find_modes, median
 
 ENOUGH = 3  # samples of a point in the regime that most are of; with fewer, those of the other count too
 
 
 def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Leave out interrupted samples and those of the less frequent regime, but never a whole point.
+    """Leave out disturbed samples and those of the less frequent regime, but never a whole point.
 
     Args:
         samples: Of one question.
@@ -30,17 +30,14 @@ def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
             own = (faster if modes.faster >= 0.5 else ~faster).fill_null(True)
             kept = kept.filter(own | (own.sum().over(list(keys)) < ENOUGH))
         parts.append(kept)
-    return pl.concat(parts) if parts else samples
+    return pl.concat(parts) if parts else undisturbed(samples)
 
 
 def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[tuple, Median]:
     """Median of `value` at every point, in the order of the keys' values; values that are no numbers are left out."""
-    kept = settled(samples, keys).select(*keys, value.alias("_value")).drop_nulls("_value")
+    kept = settled(samples, keys).select(*keys, "disturbed", value.alias("_value")).drop_nulls("_value")
     kept = kept.filter(pl.col("_value").is_finite()).sort(*keys, maintain_order=True)
-    return {
-        key: median(group["_value"].to_numpy())
-        for key, group in kept.group_by(list(keys), maintain_order=True)
-    }
+    return {key: median_of(group, "_value") for key, group in kept.group_by(list(keys), maintain_order=True)}
 
 
 def scaled(found: Median, factor: float) -> Median:
