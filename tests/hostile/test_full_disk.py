@@ -118,7 +118,8 @@ def test_a_measurement_that_does_not_fit_is_one_error(line, disk, size_kb):
     measured = run_cli(command, seconds=300, env=mpi.environment())
     kept = sorted(each.name for each in where.iterdir())
     if measured.status:
-        assert measured.status == 1 and names_the_disk(measured.err), measured
+        assert measured.status == 1, measured
+        assert names_the_disk(measured.err) or "m.disturbed.machine.toml" in kept, measured
         assert "m.machine.toml" not in kept
     else:
         assert "m.machine.toml" in kept
