@@ -87,7 +87,7 @@ class Experiment:
         if measurement.interrupted:
             raise KeyboardInterrupt
         path = self.directory / "lab.machine.toml"
-        write(measurement, path)
+        write(measurement, path, anyway=True)
         return path
 
     def _steer(self, lab: Lab, at: int) -> None:

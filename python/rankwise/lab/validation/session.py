@@ -230,7 +230,7 @@ class Validation:
         if least.pace_s is not None:
             self.state.plan.pace_s[show_rate(rate)] = least.pace_s
         self.state.plan.measured_others[show_rate(rate)] = least.others
-        write(least.measurement, self.state.machine_path(rate))
+        write(least.measurement, self.state.machine_path(rate), anyway=True)
         self._freeze(rate)
 
     def _measured(self, lab: Lab) -> _Measured:
