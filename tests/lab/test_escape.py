@@ -28,7 +28,7 @@ def node(request, line, monkeypatch):
 
 
 def test_a_program_in_a_lab_changes_nothing_of_the_host_and_reaches_no_process_outside(node):
-    # GIVEN a process outside, with a port, a socket and a string in its memory, and the rate of the node's interface
+    # GIVEN a process outside, with a port, a socket and a string in its memory, and the queues of the node's interfaces
     kept = ctypes.create_string_buffer(b"mine")
     limit = node(sys.executable, "-c", QUEUES)
     with socket.create_server(("127.0.0.1", 0)) as port, socket.socket(socket.AF_UNIX) as named:
@@ -43,7 +43,7 @@ def test_a_program_in_a_lab_changes_nothing_of_the_host_and_reaches_no_process_o
     # AND nothing has changed
     assert kept.value == b"mine"
     assert node(sys.executable, "-c", QUEUES) == limit
-    assert "tbf" in limit
+    assert "noqueue" in limit
 
 
 def test_what_programs_need_of_a_host_is_on_a_node(node):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +19,7 @@ from typing import NoReturn
 import msgspec
 
 from rankwise.lab import network, state, syscalls
+from rankwise.lab.counters import COUNTERS
 from rankwise.lab.node import hold_node, mount_shared_memory
 
 
@@ -29,19 +31,24 @@ def main(argv: list[str]) -> int:
         # Nobody's child, so that nobody has to wait for it.
         os._exit(0)
     try:
-        bring_up(directory)
+        switch = bring_up(directory)
     except Exception as error:
         os.write(ready, f"{type(error).__name__}: {error}".encode())
         return 1
     os.write(ready, b"up")
     os.close(ready)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    while True:
-        signal.pause()
+    status = switch.wait()
+    sys.stderr.write(f"the lab's switch ended with status {status}\n")
+    return 1
 
 
-def bring_up(directory: Path) -> None:
-    """Make the namespaces and the network, and write `lab.json`."""
+def bring_up(directory: Path) -> subprocess.Popen:
+    """Make the namespaces and the network, and write `lab.json`.
+
+    Returns:
+        The switch, which runs as long as the lab does.
+    """
     lab = msgspec.json.decode((directory / "plan.json").read_bytes(), type=state.Lab)
     syscalls.prctl(syscalls.PR_SET_NAME, b"rankwise-lab")
     if lab.user_namespace:
@@ -59,10 +66,12 @@ def bring_up(directory: Path) -> None:
     lifeline, _ = os.pipe()
     for at, node in enumerate(lab.nodes):
         node.pid = fork_node(node.host, lifeline)
-        network.connect_node(at, node.pid, len(lab.nodes), lab.rate_bytes_per_s, lab.mtu_bytes)
+        network.connect_node(at, node.pid, len(lab.nodes), lab.mtu_bytes)
         if lab.irq_core is not None:
             lab.receive_steering = network.steer_receiving(node.pid, node.cores[lab.irq_core]) or "on"
+    switch = network.start_switch(len(lab.nodes), lab.rate_bytes_per_s, directory / COUNTERS)
     state.save(lab, directory)
+    return switch
 
 
 def become_root_of_user_namespace() -> None:

@@ -17,6 +17,7 @@ import fcntl
 import os
 import socket
 import struct
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,66 +28,81 @@ from pyroute2 import IPRoute
 from rankwise.lab import syscalls
 from rankwise.lab.addresses import (
     DATA_INTERFACE,
+    DATA_NETWORK,
     MANAGEMENT_INTERFACE,
     PREFIX_LENGTH,
     data_address,
     hardware_address,
     management_address,
 )
+from rankwise.lab.launch import library_of_lab
 
-ETHERNET_HEADER_BYTES = 14
-_DATA_BRIDGE = "data"
 # linux/neighbour.h: an entry of the bridge that does not age (NUD_NOARP, NTF_MASTER).
 _STATIC, _MASTER = 0x40, 0x04
 # linux/sockios.h, linux/ethtool.h (ETHTOOL_STSO, ETHTOOL_SGSO), and sizeof(struct ifreq).
 _ETHTOOL, _TSO, _GSO, _IFREQ_BYTES = 0x8946, 0x1F, 0x24, 40
-# A token bucket passes `burst` bytes at once after a pause, where a real interface passes a frame. But its timer is
-# late by 100 to 200 us on a busy machine, and what the rate would have let pass meanwhile is lost beyond the burst:
-# with 20 us worth, 1gbit carried 18 to 35 MB/s; with 100 us 77 to 93, with 300 us 112.
-_BURST_S = 200e-6
-# Deep enough that nothing is dropped before TCP's own windows are full: the switch has no loss.
-_QUEUE_BYTES = 64 * 2**20
-
-
-def burst_bytes(rate_bytes_per_s: float, mtu_bytes: int) -> int:
-    """Bucket size of an interface: a frame and a quarter, and at least what 0.2 ms carry."""
-    return int(max(1.25 * (mtu_bytes + ETHERNET_HEADER_BYTES), rate_bytes_per_s * _BURST_S))
+# linux/rtnetlink.h.
+_RTAX_RTO_MIN = 13
+# TCP sends again what is not acknowledged after 0.2 s. A slow lab's queues alone take longer, and nothing is ever lost.
+_RETRANSMIT_MS = 2_000
 
 
 def make_switch() -> None:
-    """Make the bridges in this process's network namespace; the front end's address is on `mgmt`."""
+    """Make the bridge of the management network in this process's network namespace, with the front end's address."""
     _quieten()
     with IPRoute() as netlink:
         _set_up(netlink, "lo")
-        for bridge in (_DATA_BRIDGE, MANAGEMENT_INTERFACE):
-            netlink.link("add", ifname=bridge, kind="bridge", br_stp_state=0, br_mcast_snooping=0)
-            _set_up(netlink, bridge)
+        netlink.link("add", ifname=MANAGEMENT_INTERFACE, kind="bridge", br_stp_state=0, br_mcast_snooping=0)
+        _set_up(netlink, MANAGEMENT_INTERFACE)
         index = _index(netlink, MANAGEMENT_INTERFACE)
         netlink.addr("add", index=index, address=management_address(-1), prefixlen=PREFIX_LENGTH)
 
 
-def connect_node(node: int, pid: int, nodes: int, rate_bytes_per_s: float, mtu_bytes: int) -> None:
-    """Connect node `node`, whose namespaces process `pid` holds, to the switch."""
+def data_port(node: int) -> str:
+    """The switch's end of a node's cable."""
+    return f"data{node}"
+
+
+def connect_node(node: int, pid: int, nodes: int, mtu_bytes: int) -> None:
+    """Lay the cables of node `node`, whose namespaces process `pid` holds."""
     ends = (
-        (_DATA_BRIDGE, f"data{node}", DATA_INTERFACE, 1),
-        (MANAGEMENT_INTERFACE, f"manage{node}", MANAGEMENT_INTERFACE, 2),
+        (data_port(node), DATA_INTERFACE, 1),
+        (f"manage{node}", MANAGEMENT_INTERFACE, 2),
     )
     with IPRoute() as netlink:
-        for bridge, port, inside, network in ends:
+        for port, inside, network in ends:
             hardware = hardware_address(network, node)
             peer = {"ifname": inside, "net_ns_pid": pid, "address": hardware, "mtu": mtu_bytes}
             netlink.link("add", ifname=port, kind="veth", mtu=mtu_bytes, peer=peer)
-            netlink.link("set", index=_index(netlink, port), master=_index(netlink, bridge))
             _set_up(netlink, port)
-            # Known from the start, so that no frame is flooded to other nodes and counted there.
-            netlink.fdb("add", ifindex=_index(netlink, port), lladdr=hardware, state=_STATIC, flags=_MASTER)
-        # Toward the node: what the interface may receive.
-        _limit(netlink, f"data{node}", rate_bytes_per_s, mtu_bytes)
+        manage = _index(netlink, f"manage{node}")
+        netlink.link("set", index=manage, master=_index(netlink, MANAGEMENT_INTERFACE))
+        # Known from the start, so that no frame is flooded to other nodes.
+        netlink.fdb("add", ifindex=manage, lladdr=hardware_address(2, node), state=_STATIC, flags=_MASTER)
     with inside_network_of(pid):
-        _configure_node(node, nodes, rate_bytes_per_s, mtu_bytes)
+        _configure_node(node, nodes)
 
 
-def _configure_node(node: int, nodes: int, rate_bytes_per_s: float, mtu_bytes: int) -> None:
+def start_switch(nodes: int, rate_bytes_per_s: float, counters: Path) -> subprocess.Popen:
+    """Have frames passed between the nodes, until this process ends.
+
+    Args:
+        nodes: How many are connected.
+        rate_bytes_per_s: Of each interface, in each direction.
+        counters: File for what each carried.
+
+    Raises:
+        OSError: The switch did not start.
+    """
+    words = [library_of_lab("rankwise-lab-switch"), f"{rate_bytes_per_s:.17g}", str(counters)]
+    switch = subprocess.Popen([*words, *map(data_port, range(nodes))], stdout=subprocess.PIPE)
+    assert switch.stdout
+    if switch.stdout.readline() != b"ready\n":
+        raise OSError("the lab's switch ended at once")
+    return switch
+
+
+def _configure_node(node: int, nodes: int) -> None:
     _quieten()
     with IPRoute() as netlink:
         _set_up(netlink, "lo")
@@ -96,8 +112,16 @@ def _configure_node(node: int, nodes: int, rate_bytes_per_s: float, mtu_bytes: i
         ):
             netlink.addr("add", index=_index(netlink, interface), address=address, prefixlen=PREFIX_LENGTH)
             _set_up(netlink, interface)
-        _limit(netlink, DATA_INTERFACE, rate_bytes_per_s, mtu_bytes)
         index = _index(netlink, DATA_INTERFACE)
+        netlink.route(
+            "replace",
+            dst=f"{DATA_NETWORK}.0.0/{PREFIX_LENGTH}",
+            oif=index,
+            prefsrc=data_address(node),
+            scope="link",
+            proto="kernel",
+            metrics={"lock": 1 << _RTAX_RTO_MIN, "rto_min": _RETRANSMIT_MS},
+        )
         for other in range(nodes):
             if other != node:
                 netlink.neigh(
@@ -173,6 +197,8 @@ def _quieten() -> None:
         ("ipv6/conf/all/disable_ipv6", "1"),
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/tcp_congestion_control", "cubic"),
+        # No probes for lost frames: they would follow after two round trips, which queues make longer.
+        ("ipv4/tcp_early_retrans", "0"),
     )
     for name, value in settings:
         try:
@@ -180,18 +206,6 @@ def _quieten() -> None:
                 file.write(value)
         except OSError:
             continue
-
-
-def _limit(netlink: IPRoute, interface: str, rate_bytes_per_s: float, mtu_bytes: int) -> None:
-    netlink.tc(
-        "add",
-        "tbf",
-        index=_index(netlink, interface),
-        handle="1:",
-        rate=int(rate_bytes_per_s),
-        burst=burst_bytes(rate_bytes_per_s, mtu_bytes),
-        limit=_QUEUE_BYTES,
-    )
 
 
 def _index(netlink: IPRoute, interface: str) -> int:

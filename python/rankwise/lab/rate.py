@@ -8,7 +8,7 @@ import re
 from rankwise.errors import RankwiseError
 
 _BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-# tc's tbf holds the rate in 32 bits of bytes a second; below, a frame would take more than 0.1 s.
+# Below, a frame would take more than 0.1 s; above, no machine keeps up.
 _LOWEST_BYTES_PER_S, _HIGHEST_BYTES_PER_S = 125e2, 2**32 - 1
 
 
