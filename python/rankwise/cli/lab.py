@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(status)
     validate = actions.add_parser(
         "validate",
-        help="predictions against measured runs in a lab of its own",
-        usage="%(prog)s [OPTIONS] [-- mpiexec]",
+        help="predictions against measured runs: of your program, or of those that Rankwise brings",
+        usage="%(prog)s [OPTIONS] [-- ./app args | -- mpiexec]",
     )
     lab_validate.add_arguments(validate)
     interrupts = actions.add_parser(

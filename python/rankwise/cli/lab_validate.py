@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
     from rankwise.cli.parsing import add_json, add_output, seconds, share
 
+    own = "where the program behind `--` runs: a launch line without it, for example 'mpiexec -n 64 -hosts n01,n02'"
+    parser.add_argument("--on", metavar="LINE", help=own + "; default: a lab")
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
     plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
@@ -63,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--window",
         type=seconds,
         metavar="TIME",
-        help=f"begin no further run after this time, for example 5min; status {UNFINISHED} if some are missing",
+        help=f"begin no further run after this time, status {UNFINISHED} if some are missing; for ./app default 5min",
     )
     tolerate = (
         "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
@@ -79,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Validate as far as the window allows; say what came out until then."""
     import msgspec
 
+    from rankwise.cli import lab_validate_program
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
@@ -87,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.lab.validation.result import evaluate
     from rankwise.lab.validation.state import State
 
+    if lab_validate_program.is_asked(args):
+        return lab_validate_program.run(args)
     terminal = Terminal(args)
     directory = Path(args.state)
     also = [

@@ -37,13 +37,13 @@ class Made:
 
     Attributes:
         time_s: See `time_of`.
-        others: Part of all cores' time that others used during the launch.
+        others: Part of all cores' time that others used during the launch; `None` on a cluster, where it is not known.
         launch_s: Of the whole launch.
         invalid: Why the run does not count (`rankwise.lab.usage`); empty if it does.
     """
 
     time_s: float
-    others: float
+    others: float | None
     launch_s: float
     invalid: str = ""
 
@@ -83,14 +83,40 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         used = usage.read(Path(counted), prepared.placement.ranks)
     session = replace(session, manifest=msgspec.structs.replace(session.manifest, usage=used))
     finish(session, Ended(status, None, False, start_s, time.time()))
+    return outcome_of(path, log, status, others, launch_s, "; ".join(used.reasons) if used else _NOT_KNOWN)
+
+
+def outcome_of(
+    path: Path,
+    log: Path,
+    status: int,
+    others: float | None,
+    launch_s: float,
+    invalid: str = "",
+    one_clock: bool = True,
+) -> Made:
+    """What a launch that has ended came to; its output goes if it succeeded.
+
+    Args:
+        path: The recording.
+        log: The launch's output.
+        status: Its exit status.
+        others: As in `Made`.
+        launch_s: As in `Made`.
+        invalid: As in `Made`.
+        one_clock: As of `time_of`.
+
+    Raises:
+        RunFailedError: It did not end with status 0, or left a partial recording.
+    """
     if status:
         said = last_line(log.read_text(errors="replace"))
         raise RunFailedError(f"status {status}" + (f": {said}" if said else ""))
     log.unlink()
-    return Made(time_of(path), others, launch_s, "; ".join(used.reasons) if used else _NOT_KNOWN)
+    return Made(time_of(path, one_clock), others, launch_s, invalid)
 
 
-def time_of(path: Path) -> float:
+def time_of(path: Path, one_clock: bool = True) -> float:
     """Seconds from when the last rank has left MPI_Init to when the last rank enters MPI_Finalize.
 
     What a schedule describes, which begins with all ranks at once. Ranks of a lab share one clock.
@@ -99,7 +125,7 @@ def time_of(path: Path) -> float:
     partial = [thread.rank["world_rank"] for thread in ranks if not thread.has(FINALIZED)]
     if partial or len(ranks) < ranks[0].rank["world_size"]:
         raise RunFailedError(f"recorded in part only{f' by rank {partial[0]}' if partial else ''}")
-    span = span_of(ranks, one_clock=True)
+    span = span_of(ranks, one_clock)
     if span is None:
         raise RunFailedError("recorded without a clock")
     return span.time_s

@@ -138,7 +138,8 @@ class Document(msgspec.Struct, frozen=True):
     measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
     `invalid` names runs that the lab does not let count, and why;
     `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
-    `processors` is what the traced runs used; `evaluate` leaves it empty.
+    `processors` is what the traced runs used; `evaluate` leaves it empty, and so `verdict`, which says of a user's own
+    program whether Rankwise is right about it.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -161,6 +162,7 @@ class Document(msgspec.Struct, frozen=True):
     twins: list[Twin] = []
     processors: list[Processors] = []
     invalid: list[str] = []
+    verdict: str = ""
 
     @property
     def codes(self) -> list[str]:
@@ -266,7 +268,12 @@ def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: 
     errors depend on it; the order of placements is that of their bytes.
     """
     recorded = next(other for other in case.predicted if other.name == TRACED)
-    more = (each.network_bytes - recorded.network_bytes) / (nodes * rate_bytes_per_s)
+    # A cluster of one host has no interface, and all placements have no bytes there.
+    more = (
+        (each.network_bytes - recorded.network_bytes) / (nodes * rate_bytes_per_s)
+        if rate_bytes_per_s
+        else 0.0
+    )
     return max((case.recorded_s or 0.0) + more, 0.0)
 
 

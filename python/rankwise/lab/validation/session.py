@@ -22,7 +22,6 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.own_lab import own_lab, own_name
-from rankwise.lab.rate import show_rate
 from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
@@ -33,7 +32,7 @@ from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.lab.validation.prediction import predict_case
-from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State
+from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State, rate_name
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -130,16 +129,21 @@ class Validation:
         state: What is done so far.
         say: Told what happens.
         window_s: No run is begun after this time; `None` for no limit.
+        traced_limit_s: Most time for the launch of a traced run.
     """
 
     state: State
     say: Say
     window_s: float | None = None
+    traced_limit_s: float = TRACED_LIMIT_S
 
     def __post_init__(self) -> None:
         self._end = time.monotonic() + self.window_s if self.window_s is not None else float("inf")
         self._startups: dict[tuple[float, int], list[InterfaceCounters]] = {}
-        self._launcher = find_launcher(self.options.mpi, [self.options.launcher])
+        self._launcher = self._find_launcher()
+
+    def _find_launcher(self) -> Launcher:
+        return find_launcher(self.options.mpi, [self.options.launcher])
 
     @property
     def options(self) -> Options:
@@ -188,7 +192,7 @@ class Validation:
             settings = [each for each in self.options.settings() if each.rate_bytes_per_s == rate]
             if any(map(self._is_left, settings)) and self._time_left():
                 with self._lab(rate) as lab:
-                    if show_rate(rate) not in self.state.plan.machine_sha256:
+                    if rate_name(rate) not in self.state.plan.machine_sha256:
                         self._measure(rate, lab)
                     for setting in settings:
                         self._validate(lab, setting, programs[setting.program], progress)
@@ -225,45 +229,47 @@ class Validation:
             others = found[-1].others
             if others <= self.state.tolerated:
                 break
-            self.say(f"{show_rate(rate)}: others used {others:.0%} of this machine while it was measured")
+            self.say(f"{rate_name(rate)}: others used {others:.0%} of this machine while it was measured")
         least = min(found, key=lambda each: each.others)
         if least.pace_s is not None:
-            self.state.plan.pace_s[show_rate(rate)] = least.pace_s
-        self.state.plan.measured_others[show_rate(rate)] = least.others
+            self.state.plan.pace_s[rate_name(rate)] = least.pace_s
+        self.state.plan.measured_others[rate_name(rate)] = least.others
         write(least.measurement, self.state.machine_path(rate), anyway=True)
         self._freeze(rate)
 
     def _measured(self, lab: Lab) -> _Measured:
         measurement = Measurement(
-            LabSite(lab, [self.options.launcher]),
-            effort(self.options.quick, QUICK_MEASURE_S if self.options.quick else MEASURE_S),
+            LabSite(lab, [self.options.launcher]), effort(self.options.quick, self._measure_s())
         )
         measurement.prepare()
-        before = pace.take(_pus(lab))
+        before = self._pace(lab)
         load = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
         measurement.measure()
         if measurement.interrupted:
             # A part of it would be frozen for all runs to come.
             raise KeyboardInterrupt
         others = load.share()
-        after = pace.take(_pus(lab))
+        after = self._pace(lab)
         pace_s = (before.message_s + after.message_s) / 2 if before and after else None
         return _Measured(measurement, others, pace_s)
 
+    def _measure_s(self) -> float:
+        return QUICK_MEASURE_S if self.options.quick else MEASURE_S
+
     def _freeze(self, rate: float) -> None:
         path = self.state.machine_path(rate)
-        self.state.plan.machine_sha256[show_rate(rate)] = fingerprint(path)
+        self.state.plan.machine_sha256[rate_name(rate)] = fingerprint(path)
         self.state.plan.context["mpi"] = str(load(path).context.get("mpi", ""))
         self.state.save()
-        self.say(f"{show_rate(rate)}: machine file frozen, SHA-256 {fingerprint(path)}")
+        self.say(f"{rate_name(rate)}: machine file frozen, SHA-256 {fingerprint(path)}")
 
     def _record_and_predict(self, lab: Lab, setting: Setting, case: Case) -> None:
         known = CasePlan(setting, case.title)
         path = self.state.directory / f"{setting.key}.rw"
         try:
-            before = pace.take(_pus(lab))
+            before = self._pace(lab)
             made, counted = self._record(lab, setting, case, path)
-            after = pace.take(_pus(lab))
+            after = self._pace(lab)
             known = msgspec.structs.replace(
                 known,
                 recorded_s=made.time_s,
@@ -287,10 +293,9 @@ class Validation:
         self, lab: Lab, setting: Setting, case: Case, path: Path
     ) -> tuple[Made, list[InterfaceCounters]]:
         """The traced run, made again a few times while others disturb it; the last one stays."""
-        prepared = self._prepare(lab, case, setting.ranks)
         for _ in range(ROUNDS):
             before = read_counters(lab)
-            made = run_case(prepared, dict(case.environment), path, True, TRACED_LIMIT_S)
+            made = self._made(lab, case, setting.ranks, path, True, self.traced_limit_s)
             counted = difference(before, read_counters(lab))
             if made.others <= self.state.tolerated:
                 break
@@ -369,7 +374,7 @@ class Validation:
             return False
         return True
 
-    def _prepare(self, lab: Lab, case: Case, where: int | placement_file.PlacementFile) -> LabRun:
+    def _prepare(self, lab: Lab, case: Case, where: int | PlacementFile) -> LabRun:
         """A run of so many ranks dealt blocked, or of a placement."""
         if isinstance(where, int):
             placement = place(lab, where, "blocked")
@@ -381,6 +386,15 @@ class Validation:
         with first_on_path(self._launcher):
             prepared = prepare(lab, list(case.words), placement, self.options.mpi)
         return replace(prepared, launcher=self._launcher)
+
+    def _made(
+        self, lab: Lab, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
+    ) -> Made:
+        """One run of a case, recorded into `path`; the arguments are those of `_prepare` and `run_case`."""
+        return run_case(self._prepare(lab, case, where), dict(case.environment), path, trace, limit_s)
+
+    def _pace(self, lab: Lab) -> pace.Pace | None:
+        return pace.take(_pus(lab))
 
     def _run_missing(
         self,
@@ -404,9 +418,8 @@ class Validation:
             where = next(each.placement for each in plan.predicted if each.name == placement)
             at = time.time()
             try:
-                prepared = self._prepare(lab, case, where)
-                now = pace.take(_pus(lab))
-                found = run_case(prepared, dict(case.environment), path, False, _limit_s(plan))
+                now = self._pace(lab)
+                found = self._made(lab, case, where, path, False, _limit_s(plan))
                 run = Run(
                     name,
                     placement,

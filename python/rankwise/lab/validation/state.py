@@ -32,6 +32,11 @@ HEADER_BYTES = 66
 _OTHER_PLACE = "choose another place with `--state` or `-o`"
 
 
+def rate_name(bytes_per_s: float) -> str:
+    """What files and tables call a lab by the rate of its interfaces; those of a cluster are not chosen."""
+    return show_rate(bytes_per_s) if bytes_per_s else "cluster"
+
+
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for; the same on every resumption.
 
@@ -51,6 +56,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         described: Programs of a file that the user named, instead of those that come along.
         frozen: The commit before whose end none of these was ever run against a prediction; empty for programs that
             the model was developed with.
+        command: The user's own program and its arguments, as typed but for what looks like a secret; then it is the
+            only one of `programs`.
+        on: The launch line without the program where that is run on a cluster, not in a lab: the rate is then 0, nodes
+            and cores are what was measured.
     """
 
     nodes: int
@@ -67,6 +76,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_run: dict[str, str] = {}
     described: tuple[Described, ...] = ()
     frozen: str = ""
+    command: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
 
     def settings(self) -> list[Setting]:
         """All cases, those of one lab together.
@@ -97,7 +108,7 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def key(self) -> str:
         """Its name, as in files: `cg.16.200mbit`."""
-        return f"{self.program}.{self.ranks}.{show_rate(self.rate_bytes_per_s)}"
+        return f"{self.program}.{self.ranks}.{rate_name(self.rate_bytes_per_s)}"
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -312,14 +323,14 @@ class State:
             raise RankwiseError(f"`{path}`: {reason}", "begin again with another `--state`") from None
         state = cls(directory, plan)
         for rate in plan.options.rates_bytes_per_s:
-            if show_rate(rate) in plan.machine_sha256:
+            if rate_name(rate) in plan.machine_sha256:
                 state.check_machine(rate, state.machine_path(rate))
         return state
 
     def check_machine(self, rate_bytes_per_s: float, path: Path) -> None:
         """Raise unless a machine file is the one that was frozen for a rate."""
         found = fingerprint(path) if path.is_file() else "nothing"
-        frozen = self.plan.machine_sha256.get(show_rate(rate_bytes_per_s))
+        frozen = self.plan.machine_sha256.get(rate_name(rate_bytes_per_s))
         if found != frozen:
             raise RankwiseError(
                 f"`{path}` is not the machine file that this validation began with "
@@ -329,13 +340,17 @@ class State:
 
     def machine_path(self, rate_bytes_per_s: float) -> Path:
         """The machine file of a rate."""
-        return self.directory / f"{show_rate(rate_bytes_per_s)}.machine.toml"
+        return self.directory / f"{rate_name(rate_bytes_per_s)}.machine.toml"
 
     def repeat_more(self, repetitions: int) -> None:
         """Plan so many runs of all placements, if that is more than now."""
         if repetitions > self.plan.options.repetitions:
-            self.plan.options = msgspec.structs.replace(self.plan.options, repetitions=repetitions)
-            self.save()
+            self.settle(repetitions=repetitions)
+
+    def settle(self, **options) -> None:
+        """Keep options that are known only now."""
+        self.plan.options = msgspec.structs.replace(self.plan.options, **options)
+        self.save()
 
     def save(self) -> None:
         """Write the plan in one piece."""
@@ -359,7 +374,7 @@ class State:
     def slowness(self, run: Run) -> float | None:
         """Time of the exercise with messages just before a run over what it took while the machine was measured."""
         case = self._case(run)
-        then = self.plan.pace_s.get(show_rate(case.setting.rate_bytes_per_s)) if case else None
+        then = self.plan.pace_s.get(rate_name(case.setting.rate_bytes_per_s)) if case else None
         return run.pace_s / then if then and run.pace_s else None
 
     def compute_slowness(self, run: Run) -> float | None:
