@@ -3,11 +3,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import load
-from rankwise.machine.overrides import apply
+from rankwise.machine.file import Estimate, load
+from rankwise.machine.overrides import apply, changes_interfaces
 
 MACHINE = load(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 
@@ -60,6 +61,50 @@ def test_resources_one_by_one_and_both_directions_of_the_interface():
     assert resources("core.waiting=yield")["core"].waiting == "yield"
     # A time a byte whose inverse no number holds is none.
     assert resources("nic.G=1e-320s/B")["nic_tx"].capacity_bytes_per_s is None
+
+
+def measured_through(capacity, *per_byte):
+    """A machine with interfaces of `capacity` each way, and a segment of the network for each cost of a byte."""
+    machine = apply(MACHINE, [f"nic.capacity={capacity:g}B/s"])
+    of_network = machine.link_class("network")
+    segments = [
+        msgspec.structs.replace(
+            of_network.segments[0], up_to_bytes=up_to, G_s_per_byte=Estimate(each, "assumed", source="a test")
+        )
+        for each, up_to in zip(per_byte, [*range(1024, 1024 * len(per_byte), 1024), None], strict=True)
+    ]
+    links = [
+        msgspec.structs.replace(link, segments=segments) if link is of_network else link
+        for link in machine.link_classes
+    ]
+    return msgspec.structs.replace(machine, link_classes=links)
+
+
+def test_what_a_byte_costs_between_nodes_follows_the_interface_that_it_was_measured_through():
+    # GIVEN interfaces of 100 ns a byte: bytes hardly told apart from latency, of exactly that, and of 20 ns more
+    machine = measured_through(1e7, 20e-9, 100e-9, 120e-9)
+    # WHEN they get ten times as fast
+    faster = apply(machine, ["nic.capacity=100MB/s"]).link_class("network")
+    # THEN the interface's part is a tenth, and the rest stays
+    costs = [segment.G_s_per_byte.value for segment in faster.segments]
+    assert costs == pytest.approx([2e-9, 10e-9, 30e-9])
+    # AND of interfaces without a limit only the rest is left
+    unlimited = apply(machine, ["nic.G=0"]).link_class("network")
+    assert [segment.G_s_per_byte.value for segment in unlimited.segments] == pytest.approx(
+        [0, 0, 20e-9], abs=1e-15
+    )
+    # AND one direction alone is the slower one when it gets slower, and changes nothing when it gets faster
+    slower = apply(machine, ["nic_rx.capacity=5MB/s"]).link_class("network")
+    assert slower.segments[1].G_s_per_byte.value == pytest.approx(200e-9)
+    assert apply(machine, ["nic_rx.capacity=1GB/s"]).link_class("network") == machine.link_class("network")
+    assert changes_interfaces(machine, ["nic.capacity=1GB/s"])
+    assert not changes_interfaces(machine, ["network.L=1us"])
+
+
+def test_what_was_set_by_hand_does_not_follow():
+    machine = measured_through(1e7, 100e-9)
+    both = apply(machine, ["network.G=1ns/B", "nic.capacity=100MB/s"]).link_class("network")
+    assert both.segments[0].G_s_per_byte.value == pytest.approx(1e-9)
 
 
 def test_settings_add_up_and_the_machine_stays_as_it_was():

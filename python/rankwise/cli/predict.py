@@ -198,6 +198,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     else:
         show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
     _say_notes(terminal, source, cases)
+    _say_left_of_interfaces(args, terminal)
     words = f"{quote(str(args.input))} --machine {quote(str(args.machine[0]))}"
     if source.kind == "recording":
         terminal.next(f"rankwise place {words}")
@@ -221,6 +222,18 @@ def _say_notes(terminal: Terminal, source: Source, cases: list[Case]) -> None:
     for case in cases if source.kind == "recording" else []:
         if case.predictor.slows_computation and not fits(source.recorded, case.topology):
             terminal.note(f"not recorded on nodes of `{case.name}`: computation is taken to have been alone")
+
+
+def _say_left_of_interfaces(args: argparse.Namespace, terminal: Terminal) -> None:
+    """What a changed interface leaves as it was measured through the old one."""
+    from rankwise.machine.file import load
+    from rankwise.machine.overrides import changes_interfaces
+
+    if args.set and any(changes_interfaces(load(path), args.set) for path in args.machine):
+        terminal.note(
+            "the network's G follows the changed interface; its latency, overheads and the processor's time for bytes "
+            "are as measured through the old one (`--set network.L=...`)"
+        )
 
 
 def _say_let_go(terminal: Terminal, sends: list[int]) -> None:

@@ -32,6 +32,7 @@ _WAITING = ("yield", "spin")
 _PROGRESS = ("in-call", "independent")
 _OVERLAP = ("true", "false")
 _BUFFERS = ("socket_buffer", "send_buffer", "unexpected_buffer")
+_BY_HAND = "set by hand: "
 _UNITS: dict[_Parse, str] = {time: "s", time_per_byte: "s/B", rate: "B/s", size: "B"}
 
 
@@ -66,7 +67,8 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
         resources = list(machine.resources)
         for at in chosen:
             resources[at] = _resource(resources[at], key, value, setting)
-        return msgspec.structs.replace(machine, resources=resources)
+        changed = msgspec.structs.replace(machine, resources=resources)
+        return _measured_through(machine, changed, setting) if key in ("capacity", "G") else changed
     channels = [link.channel for link in machine.link_classes]
     if target in channels:
         links = list(machine.link_classes)
@@ -78,6 +80,49 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
         names.append("nic")
     listed = ", ".join(f"`{name}`" for name in names)
     raise RankwiseError(f"machine `{machine.name}` has no channel or resource `{target}`", f"it has {listed}")
+
+
+def _measured_through(machine: Machine, changed: Machine, setting: str) -> Machine:
+    """A machine whose network costs a byte what it does through the changed interfaces.
+
+    What a byte was measured to cost between nodes holds the time that it takes the slower of both interfaces, or is
+    below that where a segment's bytes are hardly told apart from latency: that part follows, the rest stays.
+    """
+    before, after = _interface_s_per_byte(machine), _interface_s_per_byte(changed)
+    if not before or before == after:
+        return changed
+
+    def through(segment: Segment) -> Segment:
+        per_byte = segment.G_s_per_byte
+        if (per_byte.source or "").startswith(_BY_HAND):
+            return segment
+        part = min(per_byte.value, before)
+        source = f"{_BY_HAND}{setting}, through which it was measured"
+        follows = Estimate(per_byte.value - part + part * after / before, "assumed", source=source)
+        return msgspec.structs.replace(segment, G_s_per_byte=follows)
+
+    links = [
+        msgspec.structs.replace(link, segments=[through(segment) for segment in link.segments])
+        if link.channel == NETWORK
+        else link
+        for link in changed.link_classes
+    ]
+    return msgspec.structs.replace(changed, link_classes=links)
+
+
+def _interface_s_per_byte(machine: Machine) -> float:
+    """What the slower direction of a node's interface takes for a byte; 0 where nothing limits it."""
+    limits = [
+        1 / resource.capacity_bytes_per_s.value
+        for resource in machine.resources
+        if resource.kind in ("nic_tx", "nic_rx") and resource.capacity_bytes_per_s
+    ]
+    return max(limits, default=0.0)
+
+
+def changes_interfaces(machine: Machine, settings: Iterable[str]) -> bool:
+    """Whether settings change what a node's interfaces carry, through which latency and overheads were measured."""
+    return _interface_s_per_byte(machine) not in (0.0, _interface_s_per_byte(apply(machine, settings)))
 
 
 def number(parse: _Parse, text: str) -> float | None:
@@ -106,7 +151,7 @@ def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate
             f"`{value}` in `{setting}` is not a value with its unit",
             f"for example `--set {setting.partition('=')[0]}={example}`",
         )
-    return Estimate(found, "assumed", source=f"set by hand: {setting}")
+    return Estimate(found, "assumed", source=f"{_BY_HAND}{setting}")
 
 
 def _word(value: str, words: tuple[str, ...], setting: str) -> str:
