@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpis
 import msgspec
@@ -12,8 +13,8 @@ import pytest
 from test_validate_command import LINK, MACHINE, NOWHERE, machine_file
 
 import rankwise.lab.enter as enter
-from rankwise.lab.validation import verdict
-from rankwise.lab.validation.own_program import InLab, check_on, short_name
+from rankwise.lab.validation import own_program, verdict
+from rankwise.lab.validation.own_program import InLab, OnCluster, check_on, short_name
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.machine.channels import channel_names
@@ -104,6 +105,31 @@ def test_as_many_runs_are_planned_as_the_time_that_is_left_allows(tmp_path, monk
     for window_s, rounds in ((1.0, 1), (41.0, 3), (3600.0, 5)):
         validation = InLab(state, print, window_s, words=("./app",), fit=True)
         assert validation._repetitions(plan) == rounds
+
+
+def test_a_cluster_that_others_disturb_is_frozen_with_the_marks_inside(tmp_path, monkeypatch):
+    # GIVEN a measurement on the hosts of a launch line, and what writes it
+    line = ("mpiexec", "-n", "2", "-hosts", "a,b")
+    options = msgspec.structs.replace(OPTIONS, rates_bytes_per_s=(0.0,), on=line)
+    measured = SimpleNamespace(prepare=lambda: None, measure=lambda: None, interrupted=False)
+    asked, written, frozen = [], [], []
+    monkeypatch.setattr(own_program, "Site", lambda words: asked.append(words))
+    monkeypatch.setattr(own_program, "Measurement", lambda *_: measured)
+    monkeypatch.setattr(own_program, "write", lambda *given, **options: written.append((*given, options)))
+    monkeypatch.setattr(OnCluster, "_freeze", lambda self, rate: frozen.append(rate))
+    state = State.create(tmp_path / "v", options, {})
+    validation = OnCluster(state, print, 300.0, words=("./app",))
+    # WHEN it is measured
+    validation._measure(0.0, None)
+    # THEN the file has the frozen name, whatever others did: its own marks widen the intervals
+    assert asked == [list(line)]
+    assert written == [(measured, state.directory / "cluster.machine.toml", {"anyway": True})]
+    assert frozen == [0.0]
+    # AND a measurement that was interrupted is not written
+    measured.interrupted = True
+    with pytest.raises(KeyboardInterrupt):
+        validation._measure(0.0, None)
+    assert len(written) == len(frozen) == 1
 
 
 def test_a_script_is_called_by_its_name():
