@@ -57,6 +57,11 @@ def sentence(document: Document) -> str:
     if not found.times and document.invalid:
         _, _, why = document.invalid[0].partition(": ")
         return f"not known: no run counts: {why}; a run of two seconds or more, at a lower `--rates`, may"
+    if not found.times and document.disturbed:
+        return (
+            f"not known yet: {counted(document.disturbed, 'run')} shared the machine with others, none counts; "
+            "`--tolerate` says how much others may use"
+        )
     if not found.times:
         return "not known yet: nothing was measured"
     error = f"median error {share(found.median_error)}, the worst {share(found.worst_error, '+')}"
