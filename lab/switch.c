@@ -164,13 +164,13 @@ static double serve_until(double now)
     }
 }
 
-static struct counters *map_counters(const char *path, int count)
+static struct account *map_account(const char *path, int count)
 {
-    size_t bytes = (size_t)count * sizeof(struct counters);
+    size_t bytes = sizeof(struct account) + (size_t)count * sizeof(struct counters);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, (off_t)bytes))
         fail(path);
-    struct counters *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    struct account *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (mapped == MAP_FAILED)
         fail(path);
     close(file);
@@ -189,9 +189,9 @@ int main(int words, char **word)
     struct pollfd *polled = calloc((size_t)port_count, sizeof *polled);
     if (!ports || !polled)
         fail("memory");
-    struct counters *counters = map_counters(word[2], port_count);
+    struct account *account = map_account(word[2], port_count);
     for (int at = 0; at < port_count; at++) {
-        ports[at].counters = &counters[at];
+        ports[at].counters = &account->ports[at];
         ports[at].socket = open_port(word[3 + at]);
         if (ports[at].socket < 0)
             fail(word[3 + at]);
@@ -202,6 +202,9 @@ int main(int words, char **word)
     fflush(stdout);
     for (;;) {
         double next = serve_until(now_s());
+        struct timespec used;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        account->processor_ns = 1000000000u * (uint64_t)used.tv_sec + (uint64_t)used.tv_nsec;
         struct timespec wait, *limit = NULL;
         if (next >= 0) {
             double left = next - now_s();

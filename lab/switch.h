@@ -38,6 +38,12 @@ struct counters {
     uint64_t sent_bytes, sent, received_bytes, received, dropped;
 };
 
+// The file of counters.
+struct account {
+    uint64_t processor_ns; // that the switch used so far, for which measure/others.c reads it
+    struct counters ports[];
+};
+
 struct port {
     int socket;
     struct link out, in;

@@ -10,8 +10,8 @@ import msgspec
 from rankwise.lab.state import Lab
 
 COUNTERS = "counters"
-# `struct counters` of lab/switch.h.
-_PORT = struct.Struct("=5Q")
+# `struct account` and `struct counters` of lab/switch.h.
+_PROCESSOR, _PORT = struct.Struct("=Q"), struct.Struct("=5Q")
 
 
 class InterfaceCounters(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ def read_counters(lab: Lab) -> list[InterfaceCounters]:
     content = (lab.directory / COUNTERS).read_bytes()
     return [
         InterfaceCounters(node.host, *numbers)
-        for node, numbers in zip(lab.nodes, _PORT.iter_unpack(content), strict=True)
+        for node, numbers in zip(lab.nodes, _PORT.iter_unpack(content[_PROCESSOR.size :]), strict=True)
     ]
 
 

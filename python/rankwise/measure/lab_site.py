@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rankwise import site_build
 from rankwise.errors import RankwiseError
 from rankwise.lab import run as lab_run
+from rankwise.lab.counters import COUNTERS
 from rankwise.lab.state import Lab
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure.node_text import synthetic_of
@@ -62,7 +63,7 @@ class LabSite(Site):
         """The whole command of one launch; the launcher's host file is there inside the `with`."""
         placement = lab_run.place(self.lab, None, "blocked")
         prepared = lab_run.prepare(self.lab, [str(self.program), *arguments], placement)
-        with lab_run.launching(prepared) as launch:
+        with lab_run.launching(prepared, {"RANKWISE_HELPERS": str(self.lab.directory / COUNTERS)}) as launch:
             self._environment = launch.environment_of_first(os.environ)
             yield launch.words
 
