@@ -128,6 +128,7 @@ def test_a_lab_that_went_down_and_a_failing_verification_are_lines():
 
     result = SimpleNamespace(
         verify=lambda: os.kill(os.getpid(), signal.SIGKILL),
+        usage=lambda: None,
         counters=fails,
         ended=SimpleNamespace(status=3),
         prepared=SimpleNamespace(becomes=None),
@@ -135,6 +136,7 @@ def test_a_lab_that_went_down_and_a_failing_verification_are_lines():
     args = SimpleNamespace(placement=None, allocation="blocked", quiet=0, output=None)
     assert lab_run._lines(args, result, None, What()) == [
         "where the ranks ran could not be verified: memory was short",
+        lab_run._UNKNOWN,
         "what the interfaces carried is not known: lab `x` went down while `./app` ran in it",
     ]
 

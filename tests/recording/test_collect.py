@@ -70,6 +70,7 @@ def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
         "run": None,
         "locked": True,
         "told_to_end": None,
+        "usage": None,
     }
     # AND one that is no such file is said to be none
     (recorded / "recording.json").write_text(json.dumps({"command": ["mpiexec", "./app"]}))
