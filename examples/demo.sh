@@ -38,8 +38,8 @@ say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj -log none"
 (cd "$work" && MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 rankwise record --force -o "$start/demo.rw" -- \
     mpiexec -n 16 lmp -in in.lj -log none)
 
-say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit"
-if rankwise lab up --name demo --nodes 4 --cores 4 --rate 100mbit; then
+say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit"
+if rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit; then
     lab=demo
 elif rankwise lab status --name demo >/dev/null 2>&1; then
     echo "Measuring, placing and running with the placement are left out: they need a lab of their own."
