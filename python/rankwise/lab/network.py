@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The network of a lab: two bridges in the lab's own network namespace, two veth pairs to each node.
+"""The network of a lab: a switch and a bridge in the lab's own network namespace, two veth pairs to each node.
 
-    node i   eth0  10.77.x.y  <- tbf ->  bridge `data`   what MPI uses; rate-limited in both directions
+    node i   eth0  10.77.x.y  <------->  lab/switch.c    what MPI uses; rate-limited in both directions
              mgmt0 10.78.x.y  <------->  bridge `mgmt0`  launchers' control connections and standard streams
 
-The front end is where the bridges are; its address is that of the bridge `mgmt0`.
+The front end is where both are; its address is that of the bridge `mgmt0`.
 
 Launchers have a network of their own, as on clusters with a management network, so that the byte counters of
 eth0 hold what the program sent and nothing else.
