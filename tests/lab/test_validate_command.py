@@ -121,7 +121,8 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # Runs that the lab does not let count are named, and count nowhere.
     measured = [each for each in case["placements"] if each["measured"]]
     assert all(
-        each["measured"] or any(f" {each['name']}," in run for run in found["invalid"])
+        each["measured"]
+        or any(f" {each['name']}, r" in run or ", recorded run, " in run for run in found["invalid"])
         for each in case["placements"]
     )
     assert all(each["measured"]["median_s"] > 0 for each in measured)
@@ -149,6 +150,25 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # AND other options than at the beginning are refused
     fewer = line(*resume, "--placements", 4)
     assert fewer.returncode == 1
+
+
+@pytest.mark.root
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_a_program_takes_more_steps_in_a_lab_where_it_is_over_at_once(line, tmp_path, launcher):
+    # GIVEN a machine file, and a halo exchange of 4 ranks, whose 100 steps take half a second
+    machine = machine_file(tmp_path / "lab.machine.toml")
+    words = ["validate", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "halo", "--ranks", 4]
+    words += ["--placements", 3, "--repetitions", 1, "--tolerate", 1, "--state", tmp_path / "v"]
+    # WHEN it is validated
+    done = line(*words, "--machine", machine, "--json", "--", launcher, timeout=240)
+    assert done.returncode == 0, done.stderr
+    # THEN the plan says how many steps it takes, and so do the title and what was recorded
+    (case,) = json.loads((tmp_path / "v" / "plan.json").read_text())["cases"]
+    assert case["steps"] > 100
+    assert case["title"].startswith(f"mpi4py: halo exchange, {case['steps']} steps, ")
+    command = json.loads((tmp_path / "v" / "halo.4.50mbit.rw" / "recording.json").read_text())["command"]
+    assert str(case["steps"]) in command
 
 
 OPTIONS = Options(2, 1, (12.5e6,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 3, 1, False)

@@ -24,7 +24,13 @@ from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 RATE = 12.5e6
 OPTIONS = Options(2, 1, (RATE,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)
 ONE = Setting("one", 2, RATE)
-CASE = Case("one", "One", ("./one", "20"), longer=("./one", "40"))
+
+
+def case_of(steps):
+    return Case("one", f"One, {steps} steps", ("./one", str(steps)), steps=steps, of_steps=case_of)
+
+
+CASE = case_of(20)
 COUNTS = Counts({(0, 1): (5, 50)}, {(0, 1): (5, 50)})
 NOWHERE = PlacementFile(
     "rankwise.placement/1", [NodeEntry("node0", "0" * 64)], [RankEntry(0, [0])], "blocked"
@@ -204,6 +210,71 @@ def test_which_code_predicted_a_case_is_kept_with_it(validation, monkeypatch):
     state = State.resume(validation.state.directory)
     assert state.plan.cases[0].failure == ""
     assert state.plan.cases[0].code == "b" * 64 != state.plan.context.get("code")
+
+
+def timed(monkeypatch, begin_s, step_s):
+    """Runs that take so long, by their steps; returns the words of those that were made."""
+    ran = []
+
+    def run_case(case, environment, path, trace, limit_s):
+        ran.append(case.words)
+        return Made(begin_s + step_s * case.steps, 0.0, 2.0)
+
+    monkeypatch.setattr(session, "run_case", run_case)
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "step_s", "told"),
+    [
+        (0.0, 0.03, [20, 67]),  # 0.6 s, then 2.01 s
+        (0.4, 0.005, [20, 80, 200]),  # 0.5 s, 0.8 s by what does not repeat, then 1.4 s: three are all
+        (0.0, 0.2, [20]),  # 4 s
+        (0.0, 1.0, [20, 6]),  # 20 s
+        (9.0, 1.0, [20, 4, 1]),  # never short enough
+    ],
+)
+def test_a_case_takes_so_many_steps_that_a_run_takes_two_to_six_seconds(
+    validation, monkeypatch, begin_s, step_s, told
+):
+    validation.state.settle(quick=False)
+    ran = timed(monkeypatch, begin_s, step_s)
+    case = validation._of_fitting_steps(None, ONE, CASE)
+    # THEN further tries take what the last one was too short or too long by
+    assert ran == [("./one", str(steps)) for steps in told]
+    expected = session.fitting_steps(told[-1], begin_s + step_s * told[-1])
+    assert case.words == ("./one", str(expected))
+
+
+def test_steps_stay_where_it_is_to_be_quick_or_there_are_none(validation, monkeypatch):
+    ran = timed(monkeypatch, 0.0, 0.001)
+    assert validation.options.quick and validation._of_fitting_steps(None, ONE, CASE) == CASE
+    validation.state.settle(quick=False)
+    own = Case("own", "./own", ("./own",))
+    assert validation._of_fitting_steps(None, ONE, own) == own
+    assert ran == []
+
+
+def test_steps_are_fixed_with_the_prediction_and_runs_take_as_many_also_when_resumed(validation, monkeypatch):
+    # GIVEN a program that takes 0.6 s as it comes
+    validation.state.settle(quick=False)
+    ran = timed(monkeypatch, 0.0, 0.03)
+    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(2.0, 0.0, 2.5), []))
+    monkeypatch.setattr(session.Validation, "_startup", lambda *_: [])
+    monkeypatch.setattr(session.Validation, "_monitor", lambda self, lab, known, case: known)
+    blocked = [Predicted("blocked", NOWHERE, 1.0, 0.9, 1.1, 10, 0.5)]
+    monkeypatch.setattr(
+        session, "predict_case", lambda state, known, *_: msgspec.structs.replace(known, predicted=blocked)
+    )
+    # WHEN it is recorded, and run after a resumption that knows only the program
+    validation._record_and_predict(None, ONE, CASE)
+    resumed = session.Validation(State.resume(validation.state.directory), lambda sentence: None)
+    (plan,) = resumed.state.plan.cases
+    ran.clear()
+    resumed._validate(None, ONE, CASE, lambda done, total: None)
+    # THEN plan, title and runs have as many steps as take 2 s
+    assert (plan.steps, plan.title, plan.failure) == (67, "One, 67 steps", "")
+    assert ran == [("./one", "67")] * OPTIONS.repetitions
 
 
 def test_when_a_run_began_is_kept_with_it(validation, monkeypatch):

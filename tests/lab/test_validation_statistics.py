@@ -343,6 +343,27 @@ def test_a_run_that_shared_the_machine_is_repeated_and_counts_for_nothing(state)
     assert document.disturbed == 1
 
 
+def test_a_prediction_whose_recorded_run_was_not_valid_is_named_and_counts_for_nothing(state):
+    # GIVEN runs that are valid, one that failed, and a recorded run that was not valid
+    for repetition in range(3):
+        state.add(Run(ONE.key, "blocked", repetition, time_s=1.0))
+        state.add(Run(ONE.key, "cyclic", repetition, time_s=2.0))
+    state.add(Run(ONE.key, "worst", 0, failure="status 1"))
+    assert evaluate(state).predicted.times == 2 and evaluate(state).invalid == []
+    state.plan.cases[0] = msgspec.structs.replace(state.plan.cases[0], invalid="messages lay for 9.0%")
+    state.save()
+    # WHEN it is evaluated, after a resumption too
+    document = evaluate(State.resume(state.directory))
+    # THEN no placement has a time to be compared with, and why is said
+    assert [each.measured for each in document.cases[0].placements] == [None] * 3
+    assert (document.predicted.times, document.predicted.pairs) == (0, 0)
+    assert document.invalid == [
+        f"{ONE.key}, recorded run, and so all that is predicted from it: messages lay for 9.0%"
+    ]
+    # AND what failed is still named
+    assert document.failures == ["one.2.800bit worst, repetition 0: status 1"]
+
+
 STAT = "42 (a ) b) S {parent} 1 1 0 -1 0 0 0 0 0 {user} 20 3 4 20 0 1 0"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of a validation, with sizes that take about half a second a run in a lab."""
+"""The programs of a validation. How many steps they take is chosen in the lab (`rankwise.lab.validation.steps`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,8 @@ class Case:
         words: The program and its arguments.
         environment: Variables of its ranks.
         own_launcher: Whether it brings its MPI and so the launcher beside it.
-        longer: The same with twice as many steps; empty where there are none.
+        steps: How many it takes; 0 where that is not to be chosen.
+        of_steps: Makes the same case with another number of steps; `None` where that is not to be chosen.
     """
 
     name: str
@@ -37,22 +38,25 @@ class Case:
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     own_launcher: bool = False
-    longer: tuple[str, ...] = ()
+    steps: int = 0
+    of_steps: Callable[[int], Case] | None = None
 
 
 # The same for all placements; the shares of computation were chosen for the network's part of the time alone.
+# Iterations to begin with, and all else.
 _WORKLOADS = {
-    "cg": ("NAS CG", ("--class", "S", "--iterations", "12")),
-    "ft": ("NAS FT", ("--class", "S", "--iterations", "6", "--compute", "2x")),
-    "mg": ("NAS MG", ("--class", "W", "--iterations", "4", "--compute", "1x")),
+    "cg": ("NAS CG", 12, ("--class", "S")),
+    "ft": ("NAS FT", 6, ("--class", "S", "--compute", "2x")),
+    "mg": ("NAS MG", 4, ("--class", "W", "--compute", "1x")),
 }
 _MPI4PY = {
     "halo": (
         "halo_exchange.py",
-        ("100", "32", "32"),
+        100,
+        ("32", "32"),
         "halo exchange, {} steps, {} points square, {} fields a rank",
     ),
-    "transpose": ("transpose.py", ("20", "48"), "transpose of a matrix, {} steps, {} rows a rank"),
+    "transpose": ("transpose.py", 10, ("48",), "a matrix transposed and back, {} times, {} rows a rank"),
 }
 # LAMMPS's own benchmarks: input, files beside it, steps.
 _LAMMPS = {
@@ -62,7 +66,7 @@ _LAMMPS = {
 }
 # High Performance Linpack: order of the matrix, and columns of a block. Without lookahead, with which the order of its
 # messages goes by what probes find.
-_HPL, _LONGER_HPL = "hpl", "hpl.longer"
+_HPL = "hpl"
 _HPL_ORDER, _HPL_BLOCK = 600, 40
 NAMES = (*_LAMMPS, _HPL, *_WORKLOADS, *_MPI4PY)
 QUICK = ("cg", "halo")
@@ -100,15 +104,21 @@ def make_case(name: str, launcher: Launcher, directory: Path, ranks: Sequence[in
         RankwiseError: Its program is not installed, or does not compile.
     """
     if name in _WORKLOADS:
-        title, options = _WORKLOADS[name]
-        program = workloads.build(name, launcher.path)
-        at = options.index("--iterations") + 1
-        twice = (*options[:at], str(2 * int(options[at])), *options[at + 1 :])
-        words = (str(program), *options)
-        return Case(name, f"{title}, {_said(options)}", words, longer=(str(program), *twice))
+        return _workload(name, launcher)
     if name == _HPL:
         return _hpl(launcher, directory, ranks)
     return _lammps(name, launcher, directory) if name in _LAMMPS else _mpi4py(name, launcher)
+
+
+def _workload(name: str, launcher: Launcher) -> Case:
+    title, steps, options = _WORKLOADS[name]
+    program = str(workloads.build(name, launcher.path))
+
+    def of(steps: int) -> Case:
+        every = (*options, "--iterations", str(steps))
+        return Case(name, f"{title}, {_said(every)}", (program, *every), steps=steps, of_steps=of)
+
+    return of(steps)
 
 
 def _said(options: Sequence[str]) -> str:
@@ -120,15 +130,18 @@ def _lammps(name: str, launcher: Launcher, directory: Path) -> Case:
         raise RankwiseError(why, _LAMMPS_HINT)
     file, beside, steps, what = _LAMMPS[name]
     program, inputs = _lammps_of(launcher), _lammps_inputs()
-    lines = []
-    for path, number in ((directory / file, steps), (directory / f"{file}.longer", 2 * steps)):
-        text = re.sub(r"^run\b.*", f"run {number}", (inputs / file).read_text(), flags=re.MULTILINE)
+
+    def of(steps: int) -> Case:
+        text = re.sub(r"^run\b.*", f"run {steps}", (inputs / file).read_text(), flags=re.MULTILINE)
         for data in beside:
             text = text.replace(data, str(inputs / data))
+        path = directory / f"{file}.{steps}"
         whole_files.write(path, text.encode(), f"check `{directory}`")
-        lines.append((program, "-in", str(path), "-log", "none"))
-    title = f"LAMMPS {what}, its own benchmark, {steps} steps"
-    return Case(name, title, lines[0], own_launcher=True, longer=lines[1])
+        title = f"LAMMPS {what}, its own benchmark, {steps} steps"
+        words = (program, "-in", str(path), "-log", "none")
+        return Case(name, title, words, own_launcher=True, steps=steps, of_steps=of)
+
+    return of(steps)
 
 
 _LAMMPS_HINT = (
@@ -196,14 +209,18 @@ def _hpl(launcher: Launcher, directory: Path, ranks: Sequence[int]) -> Case:
         )
     # It reads its input where it is started.
     begin = 'cd "$1/${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}" && exec "$0"'
-    lines = []
-    # Solved twice on the same grid: what makes the grid is sent once.
-    for name, solved in ((_HPL, 1), (_LONGER_HPL, 2)):
+
+    def of(steps: int) -> Case:
+        where = directory / f"{_HPL}.{steps}"
         for number in ranks:
-            _write_hpl_input(directory / name / str(number), number, solved)
-        lines.append(("sh", "-c", begin, _hpl_of(launcher), str(directory / name)))
-    title = f"High Performance Linpack, order {_HPL_ORDER}, blocks of {_HPL_BLOCK} columns"
-    return Case(_HPL, title, lines[0], longer=lines[1])
+            _write_hpl_input(where / str(number), number, steps)
+        title = f"High Performance Linpack, order {_HPL_ORDER}, blocks of {_HPL_BLOCK} columns"
+        title += f", solved {steps} times" if steps > 1 else ""
+        words = ("sh", "-c", begin, _hpl_of(launcher), str(where))
+        return Case(_HPL, title, words, steps=steps, of_steps=of)
+
+    # On the same grid: what makes the grid is sent once.
+    return of(1)
 
 
 def _write_hpl_input(where: Path, ranks: int, solved: int) -> None:
@@ -288,8 +305,12 @@ def _mpi4py(name: str, launcher: Launcher) -> Case:
     if why := _mpi4py_missing():
         raise RankwiseError(why, "`pip install mpi4py`, or choose other cases with `--cases`")
     known = variables_of_python(launcher)
-    file, arguments, title = _MPI4PY[name]
-    program = Path(__file__).with_name(file)
-    words = (sys.executable, str(program), *arguments)
-    longer = (sys.executable, str(program), str(2 * int(arguments[0])), *arguments[1:])
-    return Case(name, "mpi4py: " + title.format(*arguments), words, known, longer=longer)
+    file, steps, arguments, title = _MPI4PY[name]
+    begin = (sys.executable, str(Path(__file__).with_name(file)))
+
+    def of(steps: int) -> Case:
+        every = (str(steps), *arguments)
+        title_of = "mpi4py: " + title.format(*every)
+        return Case(name, title_of, (*begin, *every), known, steps=steps, of_steps=of)
+
+    return of(steps)

@@ -136,8 +136,8 @@ class Document(msgspec.Struct, frozen=True):
     `tolerated_load` of all cores' time meanwhile; `median_load` is what they used in the runs that count, and
     `measured_others` while the machine was measured, by rate; none where that is not known; `left_out` is what that
     measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
-    `invalid` names runs that the lab does not let count, and why;
-    `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
+    `invalid` names runs that the lab does not let count, and why; where it is the recorded one, no run of its case
+    counts; `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
     `processors` is what the traced runs used; `evaluate` leaves it empty, and so `verdict`, which says of a user's own
     program whether Rankwise is right about it.
     """
@@ -174,7 +174,8 @@ class Document(msgspec.Struct, frozen=True):
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     quiet = [run for run in state.runs() if not state.disturbed(run)]
-    runs = [run for run in quiet if not run.invalid]
+    unfounded = {case.name for case in state.plan.cases if case.invalid}
+    runs = [run for run in quiet if not run.invalid and run.case not in unfounded]
     loads = [run.other_load for run in runs if run.other_load is not None]
     results, compared, twins = [], {by: [] for by in _PREDICTORS}, []
     for case in state.plan.cases:
@@ -214,7 +215,7 @@ def evaluate(state: State) -> Document:
         machine_sha256=state.plan.machine_sha256,
         cases=results,
         **{by: _summary(compared[by], by) for by in _PREDICTORS},
-        failures=_failures(state.plan.cases, runs),
+        failures=_failures(state.plan.cases, quiet),
         disturbed=len(state.runs()) - len(quiet),
         tolerated_load=state.tolerated,
         median_load=float(np.median(loads)) if loads else None,
@@ -222,7 +223,7 @@ def evaluate(state: State) -> Document:
         left_out=_left_out(state),
         unanswered=silent if silent < len(asked) else 0,
         twins=twins,
-        invalid=_invalid(quiet),
+        invalid=_invalid(state.plan.cases, quiet),
     )
 
 
@@ -392,8 +393,13 @@ def _summary(cases: list[list[Compared]], by: str) -> Summary | None:
     )
 
 
-def _invalid(runs: list[Run]) -> list[str]:
-    return [
+def _invalid(cases: list[CasePlan], runs: list[Run]) -> list[str]:
+    recorded = [
+        f"{case.name}, recorded run, and so all that is predicted from it: {case.invalid}"
+        for case in cases
+        if case.invalid
+    ]
+    return recorded + [
         f"{run.case} {run.placement}, repetition {run.repetition}: {run.invalid}"
         for run in runs
         if run.invalid

@@ -33,6 +33,7 @@ from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case,
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.lab.validation.prediction import predict_case
 from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State, rate_name
+from rankwise.lab.validation.steps import fitting_steps
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -207,6 +208,8 @@ class Validation:
         if self._time_left() and self.state.plan.case(setting) is None:
             self._record_and_predict(lab, setting, case)
         plan = self.state.plan.case(setting)
+        if plan and plan.steps and case.of_steps:
+            case = case.of_steps(plan.steps)
         for _ in range(ROUNDS):
             left = self.state.missing(plan.name) if plan else []
             if not left or not self._time_left():
@@ -267,11 +270,15 @@ class Validation:
         known = CasePlan(setting, case.title)
         path = self.state.directory / f"{setting.key}.rw"
         try:
+            case = self._of_fitting_steps(lab, setting, case)
             before = self._pace(lab)
             made, counted = self._record(lab, setting, case, path)
             after = self._pace(lab)
             known = msgspec.structs.replace(
                 known,
+                title=case.title,
+                steps=case.steps,
+                invalid=made.invalid,
                 recorded_s=made.time_s,
                 launch_s=made.launch_s,
                 recorded_others=made.others,
@@ -288,6 +295,20 @@ class Validation:
             self.say(f"{known.name}: failed: {error}")
         self.state.plan.cases.append(known)
         self.state.save()
+
+    def _of_fitting_steps(self, lab: Lab, setting: Setting, case: Case) -> Case:
+        """The case with a number of steps that fits this lab; what does not repeat takes a second or third try."""
+        if case.of_steps is None or self.options.quick:
+            return case
+        path = self.state.directory / "run.rw"
+        for _ in range(ROUNDS):
+            time_s = self._made(lab, case, setting.ranks, path, False, self.traced_limit_s).time_s
+            steps = fitting_steps(case.steps, time_s)
+            if steps == case.steps:
+                break
+            case = case.of_steps(steps)
+        shutil.rmtree(path, ignore_errors=True)
+        return case
 
     def _record(
         self, lab: Lab, setting: Setting, case: Case, path: Path
@@ -329,9 +350,9 @@ class Validation:
         if self.options.mpi != "openmpi" or known.setting.rate_bytes_per_s != lowest:
             return known
         counts, why_not = [], ""
-        for words in filter(None, (case.words, case.longer)):
+        for each in (case, *([case.of_steps(2 * case.steps)] if case.of_steps else [])):
             try:
-                counts.append(self._monitored(lab, known.setting, replace(case, words=words)))
+                counts.append(self._monitored(lab, known.setting, each))
             except (RunFailedError, RankwiseError) as error:
                 which = "with twice as many steps: " if counts else ""
                 why_not = which + without_directories(str(error))

@@ -197,6 +197,10 @@ class CasePlan(msgspec.Struct, frozen=True):
         recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
         compute_s: Of `rankwise.lab.validation.pace`, before and after the traced run; null in states of before.
         code: SHA-256 of the code that predicted; empty in states of before, where it is that of the plan's context.
+        steps: What the program was told, chosen by how long it takes in this lab (`rankwise.lab.validation.steps`); 0
+            where there is nothing to choose, and in states of before, whose programs had fixed ones.
+        invalid: Why the lab does not let the traced run count, nor what was predicted from it; empty if it does, and in
+            states of before.
     """
 
     setting: Setting
@@ -212,6 +216,8 @@ class CasePlan(msgspec.Struct, frozen=True):
     compute_s: float | None = None
     not_monitored: str = ""
     code: str = ""
+    steps: int = 0
+    invalid: str = ""
 
     @property
     def name(self) -> str:
