@@ -4,7 +4,8 @@
  * `most` windows of `batch_s` that follow each other. V1 is the rate of one pair in bytes/s, V2 in
  * messages/s, as its receiver saw it in one window; V3 is the length of that window. The receivers of a node
  * have the same windows, and every pair sends until the last of them is over, so that the rates of a window
- * may be added.
+ * may be added. On networks so slow that only a few messages of each pair would end in `batch_s`, windows are
+ * longer and fewer.
  *
  * What passes before the first window, for as long as a window, is not counted: buckets of rate limits empty
  * meanwhile, buffers fill, and ranks that left the barrier late arrive. A message counts in a window for the
@@ -21,6 +22,9 @@
 
 #define TAG_STOP 80
 #define AHEAD 2
+#define PASSES 8 /* messages of each pair in a window, at least: the shares of its ends are off by up to one */
+#define FEWEST_WINDOWS 2
+#define ALONE 3
 #define ASKED_BYTES 4096 /* from here on a look for the end after each message costs little beside it */
 
 /* The parts of a stream: before the windows, the windows, after them. */
@@ -111,6 +115,34 @@ static double common_start(MPI_Comm active, int role) {
     return start;
 }
 
+/* How long a message of the first pair takes while the others wait; the first ones make the connection. */
+static double alone(const struct measure_pair *pair, int at, MPI_Comm active) {
+    double took = 0, longest;
+    for (int i = 0; at == 0 && i < ALONE; i++) {
+        const double from = measure_now();
+        if (pair->role == 0) {
+            MPI_Send(pair->send, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG, MPI_COMM_WORLD);
+            MPI_Recv(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(pair->receive, (int)pair->bytes, MPI_BYTE, pair->peer, MEASURE_TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            MPI_Send(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD);
+        }
+        took = measure_now() - from;
+    }
+    MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, active);
+    return longest;
+}
+
+static void choose_windows(struct parts *parts, const struct measure_step *step, double message_s) {
+    const double needed = PASSES * step->pairs * message_s;
+    parts->length = step->batch_s > needed ? step->batch_s : needed;
+    const double fit = (double)step->most * step->batch_s / parts->length;
+    const long fewest = step->most < FEWEST_WINDOWS ? step->most : FEWEST_WINDOWS;
+    const long count = fit > (double)fewest ? (long)(fit + 0.5) : fewest;
+    parts->count = count < MEASURE_MAX_WINDOWS ? (int)count : MEASURE_MAX_WINDOWS;
+}
+
 /* The receiver reports each window, with the switches of both ends. */
 static void report(struct measure_pair *pair, const struct parts *parts, int at) {
     const struct measure_step *step = pair->step;
@@ -140,13 +172,13 @@ static void stream(struct measure_pair *pair, MPI_Comm active, int at) {
     static double passed[MEASURE_MAX_WINDOWS + 2];
     static long switches[MEASURE_MAX_WINDOWS + 2];
     memset(passed, 0, sizeof passed);
-    struct parts parts = {.length = step->batch_s, .passed = passed, .switches = switches};
-    parts.count = step->most < MEASURE_MAX_WINDOWS ? (int)step->most : MEASURE_MAX_WINDOWS;
+    struct parts parts = {.passed = passed, .switches = switches};
     const uint32_t seed = (uint32_t)(step->number * 7919);
     for (long i = 0; i < pair->slots; i++) {
         measure_fill(pair->send + i * pair->stride, pair->bytes, seed);
         measure_spoil(pair->receive + i * pair->stride, pair->bytes);
     }
+    choose_windows(&parts, step, alone(pair, at, active));
     parts.start = parts.last = common_start(active, pair->role);
     switches[0] = measure_switches();
     if (pair->role == 0)

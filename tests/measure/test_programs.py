@@ -102,6 +102,22 @@ def sizes_of(step: str) -> list[str]:
     return next((w[6:].split(",") for w in step.split(":") if w.startswith("sizes=")), [])
 
 
+def test_windows_of_pairs_that_share_hold_several_messages_however_slow_the_network(mpi, program):
+    # GIVEN windows that are over long before one message has arrived
+    step = "share:pairs=0-1,2-3:sizes=4000000:most=40:batch_s=1e-5:messages=4"
+    ran = mpi.run(4, program(mpi), step)
+    assert ran.returncode == 0, ran.stderr
+    launch = Launch(channels={1: "any"})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    windows = launch.frame()
+    # THEN there are fewer and longer ones, as long as each other, with messages of the pairs in them
+    assert len(windows) == 2 * 2
+    assert windows["value3"].n_unique() == 1
+    assert windows["value3"][0] > 1e-4
+    assert (windows["value2"] * windows["value3"]).sum() > 8
+
+
 def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest(mpi, program):
     # GIVEN steps whose time was over before they began
     steps = [
