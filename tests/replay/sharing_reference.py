@@ -109,9 +109,7 @@ class SharingReference(MachineReference):
             if self.queue and self.queue[0] == first:
                 heapq.heappop(self.queue)
             self.advance()
-            before = dict(self.first_byte)
             handlers[phase](i)
-            self.note_first_bytes(before)
             self.release()
         if self.ended < len(self.ops):
             raise Stuck
@@ -165,11 +163,9 @@ class SharingReference(MachineReference):
         at_once = min(self.unfinished(processor), left) - jobs
         return at_once * min(Fraction(1), Fraction(left, self.wanted(processor, jobs + 1)))
 
-    def note_first_bytes(self, before):
-        for send, time in self.first_byte.items():
-            if before.get(send) != time:
-                processor = self.shared.processor[self.ops[send][1].peer]
-                self.spare_at_first_byte[send] = self.spare[processor]
+    def coming_is_known(self, send):
+        processor = self.shared.processor[self.ops[send][1].peer]
+        self.spare_at_first_byte[send] = self.spare[processor]
 
     def done_while_idle(self, rank, send, work, idle) -> int:
         most = max(0, min(work, idle))
@@ -309,7 +305,12 @@ class SharingReference(MachineReference):
         if len(self.known[send]) == things:
             super().at(max(self.known[send]), Phase.LAST_BYTE, send)
 
+    def enters_link(self, send):
+        super().enters_link(send)
+        self.coming_is_known(send)
+
     def enters_rx(self, send):
+        self.coming_is_known(send)
         if send in self.at_interrupts:
             self.interrupt(send)
             return
