@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.launches import Key, LaunchSpread, launch_spread
 from rankwise.measure.regimes import borrowed
 from rankwise.measure.segments import RELATIVE_NOISE
-from rankwise.measure.statistics import Median, Modes, find_modes, median, whole_range
+from rankwise.measure.statistics import CONFIDENCE, Median, Modes, find_modes, median, whole_range
 
 # What the values of a test (measure/*.c) mean to the fit.
 _VALUE1, _VALUE2, _VALUE3 = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -29,6 +31,8 @@ QUANTITIES = {
 }
 
 
+_ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+
 # Tests that the fit is made from; the others answer questions of their own.
 FITTED = ("pingpong", "send_overhead", "receive_overhead", "stream", "eager", "cache_line", "share")
 
@@ -38,7 +42,7 @@ class Points:
     """What was timed on one channel.
 
     Attributes:
-        values: By (quantity, bytes): one array of timings a launch.
+        values: By (quantity, bytes): the timings of each launch.
         disturbed: Those of them that others disturbed in all launches.
         interrupted: Share of samples left out because a rank was taken off its core.
         kept_interrupted: Share of samples kept although that was so, because it was so in nearly all of their point.
@@ -47,8 +51,8 @@ class Points:
         regime: `faster` or `slower`, whichever dominates; empty if there is one only.
     """
 
-    values: dict[tuple[str, int], list[np.ndarray]] = field(default_factory=dict)
-    disturbed: set[tuple[str, int]] = field(default_factory=set)
+    values: dict[Key, dict[int, np.ndarray]] = field(default_factory=dict)
+    disturbed: set[Key] = field(default_factory=set)
     interrupted: float = 0.0
     kept_interrupted: float = 0.0
     other_regime: float = 0.0
@@ -60,17 +64,25 @@ class Points:
         return sorted({size for name, size in self.values if name == quantity})
 
     def median(self, quantity: str, size: int) -> Median:
-        """Median of a quantity at one size."""
-        values = np.concatenate(self.values[quantity, size])
-        return whole_range(values) if (quantity, size) in self.disturbed else median(values)
+        """Median of a quantity at one size over launches, with the interval that they leave."""
+        key = quantity, size
+        launches = self.values[key]
+        count = sum(map(len, launches.values()))
+        if key in self.disturbed:
+            return whole_range(np.concatenate([*launches.values()]))
+        value = _of_launches(launches)
+        low, high = value * np.quantile(self._drawn[key], _ENDS)
+        return Median(value, float(low), float(high), count)
 
     def relative_error(self, quantity: str, size: int) -> float:
-        """How well a median is known: half its interval, and at least `RELATIVE_NOISE`.
+        """How well a median is known beside those of other sizes: half the interval of its samples.
 
+        At least it is `RELATIVE_NOISE`.
         Fewer than 6 timings have no such interval: twice their half range then, and at least 5 % for 3 to 5 timings,
         20 % for 2 and 50 % for 1.
         """
-        found = self.median(quantity, size)
+        values = np.concatenate([*self.values[quantity, size].values()])
+        found = whole_range(values) if (quantity, size) in self.disturbed else median(values)
         if found.count >= 6:
             return max(found.half_width, RELATIVE_NOISE)
         return max(2 * found.half_width, {1: 0.5, 2: 0.2}.get(found.count, 0.05))
@@ -78,41 +90,60 @@ class Points:
     def count(self, quantity: str) -> int:
         """Number of timings of a quantity."""
         return sum(
-            len(v) for (name, _), launches in self.values.items() for v in launches if name == quantity
+            len(v)
+            for (name, _), launches in self.values.items()
+            for v in launches.values()
+            if name == quantity
         )
 
-    def medians(self) -> dict[tuple[str, int], float]:
-        """The median of every point."""
-        return {key: float(np.median(np.concatenate(launches))) for key, launches in self.values.items()}
+    def medians(self) -> dict[Key, float]:
+        """The median of every point: over launches, of the median of each."""
+        return {
+            key: float(np.median(np.concatenate([*launches.values()])))
+            if key in self.disturbed
+            else _of_launches(launches)
+            for key, launches in self.values.items()
+        }
 
-    def replicates(self, count: int, random: np.random.Generator) -> list[dict[tuple[str, int], float]]:
-        """Bootstrap replicates of `medians`: launches are drawn with replacement, then the samples of each.
+    @cached_property
+    def spread(self) -> LaunchSpread:
+        """What launches differ by, pooled over what nobody disturbed."""
+        return launch_spread(
+            {
+                key: {launch: float(np.median(v)) for launch, v in launches.items()}
+                for key, launches in self.values.items()
+                if key not in self.disturbed and key[0] != "eager"  # yes or no
+            },
+            {quantity: test for quantity, (test, _) in QUANTITIES.items()},
+        )
 
-        Launches are drawn first because what differs between two of them (pages, cores, buffers) does not average out
-        within one. The same launches are drawn for all points of a replicate.
+    @cached_property
+    def _drawn(self) -> dict[Key, np.ndarray]:
+        return self._draw(1000, np.random.default_rng(1))
+
+    def _draw(self, count: int, random: np.random.Generator) -> dict[Key, np.ndarray]:
+        return self.spread.draw({key: list(of) for key, of in self.values.items()}, count, random)
+
+    def replicates(self, count: int, random: np.random.Generator) -> list[dict[Key, float]]:
+        """Replicates of `medians`: what as many other launches would find (`rankwise.measure.launches`).
 
         What a disturbed point takes undisturbed may lie wherever its timings do: of these a quantile is drawn, the same
         for all such points of a replicate, as what made one too long made all so.
         """
         quantiles = random.random(count)
-        drawn: dict[int, np.ndarray] = {}
-        table = {}
-        for key, launches in self.values.items():
-            if key in self.disturbed:
-                table[key] = np.quantile(np.concatenate(launches), quantiles)
-                continue
-            number = len(launches)
-            if number not in drawn:
-                drawn[number] = random.integers(0, number, (count, number))
-            lengths = np.array([len(v) for v in launches])
-            padded = np.zeros((number, lengths.max()))
-            for at, v in enumerate(launches):
-                padded[at, : len(v)] = v
-            chosen = drawn[number]
-            each = max(1, round(float(lengths.mean())))
-            inside = (random.random((count, number, each)) * lengths[chosen][:, :, None]).astype(int)
-            table[key] = np.median(padded[chosen[:, :, None], inside].reshape(count, -1), axis=1)
+        drawn = self._draw(count, random)
+        medians = self.medians()
+        table = {
+            key: np.quantile(np.concatenate([*launches.values()]), quantiles)
+            if key in self.disturbed
+            else medians[key] * drawn[key]
+            for key, launches in self.values.items()
+        }
         return [{key: float(v[b]) for key, v in table.items()} for b in range(count)]
+
+
+def _of_launches(launches: dict[int, np.ndarray]) -> float:
+    return float(np.median([np.median(v) for v in launches.values()]))
 
 
 def collect(samples: pl.DataFrame) -> Points:
@@ -145,8 +176,8 @@ def collect(samples: pl.DataFrame) -> Points:
             .select("launch", "bytes", "disturbed", meaning.alias("value"))
             .sort("launch")
         )
-        for (_launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
-            points.values.setdefault((quantity, size), []).append(group["value"].to_numpy())
+        for (launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
+            points.values.setdefault((quantity, size), {})[launch] = group["value"].to_numpy()
             if group["disturbed"].any():
                 points.disturbed.add((quantity, size))
     return points

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far launches lie apart, and what that leaves open of a value that few of them timed.
+
+Each launch is dealt memory, cores and buffers of its own, which does not average out within it. Two or three launches
+tell of one point hardly how far they lie apart, but all points of a channel together do. The model is nested, with
+random effects (S. Searle, G. Casella, C. McCulloch, Variance Components, 1992, chapter 3): launch `l` times point `p`
+of test `t` at
+
+    x(l, p) = value(p) (1 + c(l, t) + d(l, p))        c and d normal, about 0
+
+`c` moves all points of a test together, `d` each by itself. With r(l, p) what the median of a launch lies beside the
+mean of all launches, relative to it, and r(l, t) the mean of that over the points of a test, what differs is pooled:
+
+    s_c^2 = sum r(l, t)^2 / f_c                 f_c = sum over tests of (launches - 1)
+    s_d^2 = sum (r(l, p) - r(l, t))^2 / sum over points of (launches - 1)
+
+s_c over the tests of a channel, s_d over the points of a quantity with f_d = that last sum less the part of f_c that
+they took. s_c holds 1/n of the variance of d, where a test has n points, and s_d the rest. What as many other launches
+would find is drawn from normal deviates times s sqrt(f / chi^2(f)); for the mean of one point that is the interval of
+Student (The Probable Error of a Mean, 1908).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Key = tuple[str, int]  # quantity, bytes
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A standard deviation, relative to what was timed, and the degrees of freedom it is known with."""
+
+    deviation: float
+    freedom: float
+
+    def draw(self, count: int, random: np.random.Generator) -> np.ndarray:
+        """What it may be, as a column of `count` replicates."""
+        return (self.deviation * np.sqrt(self.freedom / random.chisquare(self.freedom, count)))[:, None]
+
+
+MOST = 20.0  # of a logarithm: what few degrees of freedom leave open has no bounds
+# Where all was timed in one launch.
+UNKNOWN = Spread(0.02, 2.0)
+
+
+@dataclass(frozen=True)
+class LaunchSpread:
+    """What launches of one channel differ by.
+
+    Attributes:
+        tests: Test of each quantity.
+        common: What all points of a test have in common.
+        own: By quantity, what each point has besides; none where that is not known.
+    """
+
+    tests: Mapping[str, str]
+    common: Spread
+    own: Mapping[str, Spread] = field(default_factory=dict)
+
+    def draw(
+        self, timed: Mapping[Key, list[int]], count: int, random: np.random.Generator
+    ) -> dict[Key, np.ndarray]:
+        """What as many other launches would find: factors of each value, one for each of `count` replicates.
+
+        Args:
+            timed: The launches of each point.
+            count: Of replicates.
+            random: Where deviates come from.
+        """
+        launches = 1 + max((max(of) for of in timed.values()), default=0)
+        common = self.common.draw(count, random)
+        moved = {
+            test: random.standard_normal((count, launches)) * common
+            for test in dict.fromkeys(self.tests[quantity] for quantity, _ in timed)
+        }
+        own = {quantity: each.draw(count, random) for quantity, each in self.own.items()}
+        drawn = {}
+        for (quantity, size), of in timed.items():
+            found = moved[self.tests[quantity]][:, of]
+            if quantity in own:
+                found = found + random.standard_normal(found.shape) * own[quantity]
+            drawn[quantity, size] = np.exp(np.clip(np.median(found, axis=1), -MOST, MOST))
+        return drawn
+
+
+def launch_spread(medians: Mapping[Key, Mapping[int, float]], tests: Mapping[str, str]) -> LaunchSpread:
+    """Pool what launches differ by over the points of a channel.
+
+    Args:
+        medians: By point, what each launch found; points of one launch, or without a positive mean, tell nothing.
+        tests: Test of each quantity.
+    """
+    beside: dict[Key, dict[int, float]] = {}
+    of_test: dict[tuple[str, int], list[float]] = {}
+    for key, of in medians.items():
+        middle = float(np.mean([*of.values()]))
+        if len(of) > 1 and middle > 0:
+            beside[key] = {launch: value / middle - 1 for launch, value in of.items()}
+            for launch, each in beside[key].items():
+                of_test.setdefault((tests[key[0]], launch), []).append(each)
+    common = {of: float(np.mean(each)) for of, each in of_test.items()}
+    freedom = len(common) - len({test for test, _ in common})
+    if not freedom:
+        return LaunchSpread(tests, UNKNOWN)
+    own = {}
+    for quantity in dict.fromkeys(quantity for quantity, _ in beside):
+        test = tests[quantity]
+        points = {key: each for key, each in beside.items() if key[0] == quantity}
+        among = sum(tests[name] == test for name, _ in beside)
+        lost = (sum(of == test for of, _ in common) - 1) * len(points) / among
+        left = sum(len(each) - 1 for each in points.values()) - lost
+        rest = sum((r - common[test, launch]) ** 2 for each in points.values() for launch, r in each.items())
+        if left > 0:
+            own[quantity] = Spread(math.sqrt(rest / (left + lost)), left)
+    total = sum(each**2 for each in common.values())
+    return LaunchSpread(tests, Spread(math.sqrt(total / freedom), freedom), own)
