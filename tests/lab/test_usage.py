@@ -72,7 +72,6 @@ def test_a_run_of_which_messages_are_all_is_not_valid_and_one_that_computes_is(l
             steps,
             compute_us,
             8,
-            0,
         )
         assert done.returncode == 0, done.stderr
         used = json.loads(out.read_text())["usage"]
