@@ -18,7 +18,6 @@ from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor_of import predictor_of
 from rankwise.replay.source import load as load_source
-from rankwise.replay.uncertainty import interval_of
 
 DRAWS = 40
 
@@ -47,7 +46,7 @@ def main(trace: str, machine_file: str, placement_file: str, directory: str) -> 
     # Runs made one after the other met the same disturbances, and draws are of one machine: gains are taken of pairs.
     for name, label in (("before", "gained"), ("blocked", "gained, blocked")):
         ratio = predicted["placed"].makespan_s / predicted[name].makespan_s
-        found = interval_of(drawn["placed"] / drawn[name], ratio, machine.confidence, predictor.run)
+        found = predictor.interval_of(drawn["placed"] / drawn[name], ratio)
         guess = Median(1 - ratio, 1 - found.high_s, 1 - found.low_s, DRAWS)
         print(f"{label:16}{_percent(median(1 - runs['placed'] / runs[name])):>32}{_percent(guess):>30}")
 

@@ -107,9 +107,9 @@ def test_runs_that_shared_the_machine_with_others_have_no_verdict(tmp_path):
 
 
 def test_as_many_runs_are_planned_as_the_time_that_is_left_allows(tmp_path, monkeypatch):
-    # GIVEN three placements, predicted to take half of what runs take, and a second for each start
+    # GIVEN three placements, predicted to take 2 s, and a second for each start
     state = State.create(tmp_path / "v", OPTIONS, {})
-    predicted = [Predicted(name, NOWHERE, 1.0, 0.9, 1.1, 0, 0.1) for name in ("blocked", "cyclic", "worst")]
+    predicted = [Predicted(name, NOWHERE, 2.0, 1.9, 2.1, 0, 0.1) for name in ("blocked", "cyclic", "worst")]
     plan = CasePlan(CASE, "", recorded_s=2.0, launch_s=3.0, predicted=predicted)
     monkeypatch.setattr("rankwise.lab.validation.session.find_launcher", lambda *_: None)
     # THEN a round takes 9 s, of which three quarters of what is left hold so many, one at least and five at most

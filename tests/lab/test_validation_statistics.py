@@ -18,7 +18,7 @@ from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.overview import not_run
 from rankwise.lab.validation.placements import NAMES, choose
-from rankwise.lab.validation.result import bytes_only_s, evaluate, scaled_by_traced_run_s
+from rankwise.lab.validation.result import bytes_only_s, evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement, apart_by_chance
 from rankwise.machine.topology import from_synthetic
@@ -189,15 +189,6 @@ def test_simple_placements_of_fewer_ranks_are_those_that_launchers_make():
     assert sorted(found) == sorted(NAMES)
     # AND of so few that two are the same one is left out
     assert chosen_among(2).keys() == set(NAMES) - {"plane=2"}
-
-
-def test_predictions_scaled_by_the_traced_run_keep_their_order():
-    # GIVEN a traced run of 3 s, predicted at 1 s
-    case = CasePlan(
-        ONE, "One", 3.0, predicted=[predicted("blocked", 1.0, 1000), predicted("cyclic", 2.0, 1400)]
-    )
-    # THEN every prediction is three times as long
-    assert [scaled_by_traced_run_s(case, each) for each in case.predicted] == [3.0, 6.0]
 
 
 def test_failures_name_files_but_not_where_they_lay():

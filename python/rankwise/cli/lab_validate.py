@@ -258,7 +258,7 @@ def _tell(terminal: Terminal, document: Document) -> None:
         terminal.result("")
     rows = [
         _summary("predicted", document.predicted),
-        _summary("scaled by traced run", document.scaled),
+        _summary("plain replay", document.plain),
         _summary("network bytes only", document.bytes_only),
         *([_summary("SimGrid", document.simgrid)] if document.simgrid else []),
     ]

@@ -193,6 +193,12 @@ def add_replays(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replays", type=_count, default=20, metavar="N", help=help)
 
 
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add `--plain`."""
+    help = "times as replayed, also where the recorded run was on this machine and its time is known"
+    parser.add_argument("--plain", action="store_true", help=help)
+
+
 def seconds(text: str) -> float:
     """A time with a unit (`2us`, `1.5 ms`, `30s`) in seconds; for `type=` of an option."""
     from rankwise.machine.quantities import time

@@ -30,7 +30,16 @@ HELP = "find the best placement of a traced program on a machine"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import place_graph
-    from rankwise.cli.parsing import add_json, add_output, add_replays, duration, seed, share, size_bytes
+    from rankwise.cli.parsing import (
+        add_json,
+        add_output,
+        add_plain,
+        add_replays,
+        duration,
+        seed,
+        share,
+        size_bytes,
+    )
     from rankwise.cli.place_format import FORMATS
 
     parser.usage = (
@@ -76,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which part of the ranks' computation waits for memory; as of `rankwise predict`",
     )
     add_replays(parser)
+    add_plain(parser)
     parser.add_argument(
         "--nodes",
         metavar="N|PxQ|HOSTS",
@@ -119,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
             "forbid",
             "cores_per_rank",
             "keep_nodes",
+            "plain",
             "memory_bound",
             "memory",
         )
@@ -208,10 +219,10 @@ def _run(args: argparse.Namespace) -> int:
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
         paths = (args.input, args.machine, str(output))
-        why = compared(candidates, topology, machine, doubtful)
-        terminal.json(document(paths, candidates, topology, machine, why, screening, words, source.missing))
+        why, gaps = compared(candidates, topology, machine, doubtful), source.missing
+        terminal.json(document(paths, candidates, topology, machine, why, screening, words, gaps, predictor))
     else:
-        show(terminal, candidates, topology, machine, doubtful)
+        show(terminal, candidates, topology, predictor, doubtful)
         show_screening(terminal, screening)
         if words:
             terminal.result(f"\n{words}")
@@ -353,7 +364,9 @@ def _predictor(
     from rankwise.cli.predict_checks import say_used_no_more, warn_of_disturbed, warn_of_model_error
     from rankwise.replay.predictor_of import predictor_of
 
-    predictor = predictor_of(source, machine, topology, draws=args.replays, memory_bound=args.memory_bound)
+    predictor = predictor_of(
+        source, machine, topology, draws=args.replays, plain=args.plain, memory_bound=args.memory_bound
+    )
     say_used_no_more(terminal, args.machine)
     warn_of_disturbed(terminal, machine)
     warn_of_model_error(terminal, machine.name, predictor.run, source.not_modelled)

@@ -49,14 +49,15 @@ def show(
     terminal: Terminal,
     candidates: list[Candidate],
     topology: Topology,
-    machine: Machine,
+    predictor: Predictor,
     doubtful: bool = False,
 ) -> None:
     """The best placement beside the others, and why it is best."""
+    from rankwise.cli.predict_show import show_run
     from rankwise.placement.reasons import busiest_interface_s, network_bytes
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
-    best = candidates[-1]
+    best, machine = candidates[-1], predictor.machine
     rows = []
     for candidate in candidates:
         over = candidate.makespan_s / best.makespan_s - 1 if best.makespan_s > 0 else 0.0
@@ -78,6 +79,7 @@ def show(
     terminal.result(f"\nthe best against {reference}:")
     for sentence in sentences:
         terminal.result(f"  {sentence}")
+    show_run(terminal, predictor)
 
 
 def compared(

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from dataclasses import fields
 
-    from rankwise.cli.parsing import add_json, add_replays, flops_per_s, size_bytes
+    from rankwise.cli.parsing import add_json, add_plain, add_replays, flops_per_s, size_bytes
     from rankwise.replay.switches import Switches
 
     read = (
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bound = "part of computation that waits for memory, 0 to 1, for example 0.3 or 0.3,4-7=0.9"
     parser.add_argument("--memory-bound", metavar="F,R=F", help=bound)
     add_replays(parser)
+    add_plain(parser)
     library = "whose collective algorithms: mpich, openmpi or openmpi-4; default that of the recording"
     parser.add_argument("--library", choices=("mpich", "openmpi", "openmpi-4"), metavar="MPI", help=library)
     flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
@@ -196,7 +197,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if swept:
         show_sweep(terminal, source, *swept, [label(each, cases) for each in outcomes])
     else:
-        show(terminal, source, outcomes, {case.name: case.predictor.run for case in cases})
+        show(terminal, source, outcomes, {case.name: case.predictor for case in cases})
     _say_notes(terminal, source, cases)
     _say_left_of_interfaces(args, terminal)
     words = f"{quote(str(args.input))} --machine {quote(str(args.machine[0]))}"

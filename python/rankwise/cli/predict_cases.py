@@ -63,6 +63,7 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
             machine,
             topology,
             draws=0 if args.sweep else args.replays,
+            plain=args.plain,
             memory_bound=args.memory_bound,
             switches=switches,
             measured=measured if args.set else None,
@@ -80,7 +81,7 @@ def used(case: Case, path: str, settings: list[str]) -> MachineUsed:
     from rankwise.replay.document import MachineUsed, run_entry
 
     not_modelled = list(case.predictor.not_modelled)
-    run = run_entry(case.predictor.run)
+    run = run_entry(case.predictor)
     return MachineUsed(
         case.name, path, fingerprint(path), list(settings), not_modelled, run, case.not_as_recorded
     )

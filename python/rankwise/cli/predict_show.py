@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankwise.cli.terminal import Terminal
+    from rankwise.replay.counts import CountsPredictor
     from rankwise.replay.critical_path import CriticalPath
     from rankwise.replay.document import Outcome
     from rankwise.replay.losses import Loss
     from rankwise.replay.plain import PlainPrediction
     from rankwise.replay.ports import PortLoads
-    from rankwise.replay.predict import Prediction
+    from rankwise.replay.predict import Prediction, Predictor
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
@@ -28,19 +29,26 @@ _NODES_SHOWN = 8
 
 
 def show(
-    terminal: Terminal, source: Source, outcomes: Sequence[Outcome], runs: Mapping[str, RecordedRun | None]
+    terminal: Terminal,
+    source: Source,
+    outcomes: Sequence[Outcome],
+    predictors: Mapping[str, Predictor | CountsPredictor],
 ) -> None:
-    """One prediction in full, or several in a table, fastest first; `runs` has the recorded run by machine."""
+    """One prediction in full, or several in a table, fastest first; `predictors` by machine know the recorded run."""
     machines = list(dict.fromkeys(outcome.machine for outcome in outcomes))
     _head(terminal, source, f" on {machines[0]}" if len(machines) == 1 else "")
     if len(outcomes) == 1:
-        _one(terminal, outcomes[0], runs.get(outcomes[0].machine))
+        _one(terminal, outcomes[0])
         return
     _compare(terminal, outcomes, len(machines) > 1)
-    for machine, run in runs.items():
-        if run:
-            where = f" on {machine}" if len(machines) > 1 else ""
-            terminal.result(f"\nrecorded run{where}: {_run(run)}")
+    for machine, predictor in predictors.items():
+        show_run(terminal, predictor, f" on {machine}" if len(machines) > 1 else "")
+
+
+def show_run(terminal: Terminal, predictor: Predictor | CountsPredictor, where: str = "") -> None:
+    """The recorded run beside its replay, after a table, where it is known."""
+    if predictor.run:
+        terminal.result("\n" + "\n".join(_run(predictor, where)))
 
 
 def show_plain(
@@ -106,13 +114,13 @@ def _head(terminal: Terminal, source: Source, where: str) -> None:
     )
 
 
-def _one(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
+def _one(terminal: Terminal, outcome: Outcome) -> None:
     from rankwise.quantities import bytes_text, count_text, interval_text, seconds_text
 
     prediction = outcome.prediction
     interval = f", {interval_text(prediction.interval)}" if prediction.interval else ""
     terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{interval}\n")
-    _how_sure(terminal, outcome, run)
+    _how_sure(terminal, outcome)
     _over_ranks(terminal, "a rank's time", prediction.parts_s)
     if outcome.waiting and prediction.waiting_s.any():
         terminal.result("")
@@ -136,17 +144,20 @@ def _one(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
     _shared(terminal, prediction)
 
 
-def _how_sure(terminal: Terminal, outcome: Outcome, run: RecordedRun | None) -> None:
-    """What the interval is made of."""
-    from rankwise.quantities import seconds_text
+def _how_sure(terminal: Terminal, outcome: Outcome) -> None:
+    """What time and interval are made of."""
+    from rankwise.quantities import interval_text, seconds_text
 
     lines = []
     found = outcome.prediction.interval
     if found and found.replays:
         ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
         lines.append(f"machine's numbers: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)")
-    if run:
-        lines.append(f"recorded run: {_run(run)}")
+    if outcome.predictor.run:
+        lines += _run(outcome.predictor)
+    if plain := outcome.prediction.plain:
+        interval = f", {interval_text(plain.interval)}" if plain.interval else ""
+        lines.append(f"replayed, not anchored: {seconds_text(plain.makespan_s)}{interval}")
     if outcome.ties:
         lines.append(f"tie order: {_ties(outcome.ties, outcome.prediction.makespan_s)}")
     if lines:
@@ -165,12 +176,40 @@ def _ties(ties: TieSpread, makespan_s: float) -> str:
     return f"{_percent(low)} to {_percent(high)} in {others}"
 
 
-def _run(run: RecordedRun) -> str:
+def _run(predictor: Predictor | CountsPredictor, where: str = "") -> list[str]:
     from rankwise.quantities import seconds_text
 
+    run = predictor.run
+    lines = [
+        f"recorded run{where}: {seconds_text(run.recorded_s)}, replayed {seconds_text(run.predicted_s)}, "
+        f"{_percent(run.error)} (ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
+    ]
+    if predictor.anchored:
+        by = run.recorded_s / run.predicted_s
+        lines.append(f"anchored at it: replayed times x {by:.3f}; `--plain` shows them as they are")
+    if run.unexplained:
+        lines.append(f"not explained by the replay: {_not_explained(run)}")
+    return lines
+
+
+def _not_explained(run: RecordedRun) -> str:
+    """Where most of the difference is: the function and channel, and of these the rank."""
+    from rankwise.quantities import seconds_text
+
+    parts: dict[tuple[str, str], float] = {}
+    for each in run.unexplained:
+        key = (each.call, each.channel)
+        parts[key] = parts.get(key, 0.0) + (each.recorded_s - each.replayed_s) / len(run.rank_recorded_s)
+    call, channel = max(parts, key=lambda key: abs(parts[key]))
+    worst = next(each for each in run.unexplained if (each.call, each.channel) == (call, channel))
+
+    def signed(seconds: float) -> str:
+        return ("-" if seconds < 0 else "+") + seconds_text(abs(seconds))
+
+    over = f" over {channel}" if channel else ""
     return (
-        f"{seconds_text(run.recorded_s)}, predicted {seconds_text(run.predicted_s)}, {_percent(run.error)} "
-        f"(ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
+        f"{signed(run.recorded_s - run.predicted_s)}, most in `{call or 'computation'}`{over}: "
+        f"{signed(parts[call, channel])} a rank (rank {worst.rank}: {signed(worst.recorded_s - worst.replayed_s)})"
     )
 
 

@@ -84,6 +84,11 @@ class LabSite(Site):
         """The map of the lab: many cores of nodes to one PU of this machine."""
         return [list(node.cores) for node in self.lab.nodes]
 
+    @property
+    def lab_rate_bytes_per_s(self) -> float | None:
+        """Of the lab."""
+        return self.lab.rate_bytes_per_s
+
     def same_machine(self, one: str, other: str) -> bool:
         """All nodes of a lab are this machine."""
         return True

@@ -211,6 +211,8 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
         "buffers": "reused: the same send and receive buffer for every message",
         "complete": not session.interrupted,
     }
+    if (rate := session.site.lab_rate_bytes_per_s) is not None:
+        told["lab_rate_bytes_per_s"] = rate
     if (others := session.others()) is not None:
         told["others_share"] = round(others, 3)
     if left_out := session.left_out():

@@ -71,6 +71,11 @@ class Site:
         """On emulated nodes, in the order of their ranks: the host's core behind each logical core; else `None`."""
         return None
 
+    @property
+    def lab_rate_bytes_per_s(self) -> float | None:
+        """On emulated nodes, what each one's interface was set to; else `None`."""
+        return None
+
     def same_machine(self, one: str, other: str) -> bool:
         """Whether two hosts have the same PUs."""
         return False

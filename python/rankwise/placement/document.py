@@ -15,11 +15,19 @@ from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
 from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
-from rankwise.replay.document import IntervalEntry, Missing
+from rankwise.replay.document import (
+    IntervalEntry,
+    Missing,
+    PlainReplayEntry,
+    RunEntry,
+    plain_replay_entry,
+    run_entry,
+)
 
 if TYPE_CHECKING:
     from rankwise.recording.completeness import Gap
     from rankwise.replay.decision import ScreenError
+    from rankwise.replay.predict import Predictor
 
 SCHEMA = "rankwise.place/1"
 
@@ -50,7 +58,8 @@ class CandidateEntry(msgspec.Struct):
 
     `search_objective_s` is what the search went by, a stand-in for communication time that only orders placements.
     `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
-    `network_share` is the part of the messages that crosses the network, null where there are none.
+    `network_share` is the part of the messages that crosses the network, null where there are none. `plain_replay` is
+    null where times are not anchored at a recorded run.
     """
 
     name: str
@@ -63,6 +72,7 @@ class CandidateEntry(msgspec.Struct):
     search_objective_s: float
     placement: PlacementFile
     sends_let_go: int = 0
+    plain_replay: PlainReplayEntry | None = None
 
 
 class ScreeningEntry(msgspec.Struct):
@@ -77,7 +87,8 @@ class Document(msgspec.Struct):
     """The whole result; the last of `placements` is the one that was chosen and written to `output`.
 
     `screening` is null where all times were replayed, `launch` (the launcher's words) without `--format`. Where
-    something of the recorded run is `missing`, the placement is for a part of it.
+    something of the recorded run is `missing`, the placement is for a part of it. `recorded_run` is null where that was
+    not on this machine.
     """
 
     schema: Literal["rankwise.place/1"]
@@ -90,6 +101,7 @@ class Document(msgspec.Struct):
     screening: ScreeningEntry | None
     launch: str | None
     missing: list[Missing] = []
+    recorded_run: RunEntry | None = None
 
 
 def document(
@@ -101,6 +113,7 @@ def document(
     screening: ScreenError | None,
     launch: str | None,
     missing: Sequence[Gap] = (),
+    predictor: Predictor | None = None,
 ) -> dict:
     """The JSON-able result of `rankwise place`.
 
@@ -113,6 +126,7 @@ def document(
         screening: How far the search's times are from replayed ones, if that was found out.
         launch: What the launcher wants to be told, if it was asked for.
         missing: What of the run was not recorded.
+        predictor: What made the predictions.
     """
     reference, sentences = compared
     return {
@@ -132,6 +146,7 @@ def document(
                 "search_objective_s": each.surrogate_s,
                 "placement": to_dict(each.placement),
                 "sends_let_go": each.prediction.let_go,
+                "plain_replay": msgspec.to_builtins(plain_replay_entry(each.prediction.plain)),
             }
             for each in candidates
         ],
@@ -140,6 +155,7 @@ def document(
         "screening": asdict(screening) if screening else None,
         "launch": launch,
         "missing": [{"what": gap.what, "why": gap.why} for gap in missing],
+        "recorded_run": msgspec.to_builtins(run_entry(predictor)) if predictor else None,
     }
 
 

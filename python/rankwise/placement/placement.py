@@ -109,6 +109,18 @@ class Placement:
         used = int(self.node.max(initial=0)) + 1
         return replace(self, node_names=self.node_names[:used], topology_sha256=self.topology_sha256[:used])
 
+    def same_seats(self, other: Placement) -> bool:
+        """Whether all ranks are on the same cores as in another placement, whatever the nodes are called."""
+        mine, its = (
+            np.unique(each.node, return_index=True, return_inverse=True)[1:] for each in (self, other)
+        )
+        return (
+            self.ranks == other.ranks
+            and np.array_equal(mine[0][mine[1]], its[0][its[1]])
+            and np.array_equal(self.core_start, other.core_start)
+            and np.array_equal(self.cores, other.cores)
+        )
+
     @cached_property
     def bound(self) -> np.ndarray:
         """For each rank, whether it has one core to run on."""

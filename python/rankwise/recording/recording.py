@@ -143,6 +143,11 @@ class Recording:
         )
 
     @property
+    def lab_rate_bytes_per_s(self) -> float | None:
+        """Of the interfaces of the lab that it was made in; `None` outside of labs."""
+        return ((self.context["run"] or {}).get("lab") or {}).get("rate_bytes_per_s")
+
+    @property
     def in_lab(self) -> bool:
         """Whether it was made in a lab, whose nodes are one host."""
         return bool((self.context["run"] or {}).get("lab"))

@@ -106,7 +106,7 @@ class CountsPredictor:
         self.machine = machine
         self.topology = topology or topology_of(machine, directory)
         self.switches = switches or Switches()
-        self.run = None  # an estimate is no replay of the run
+        self.run, self.anchored = None, False  # an estimate is no replay of the run
         self._tx, self._rx, self._cores, others = resources(machine, self.switches)
         ports = [each.name for each in machine.resources if each.is_port() and each.name not in others]
         shared = [each.name for each in machine.resources if is_modelled(each)]

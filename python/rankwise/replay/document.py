@@ -14,8 +14,7 @@ from rankwise.replay.counts import CountsPredictor
 from rankwise.replay.critical_path import CriticalPath
 from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
-from rankwise.replay.predict import Prediction, Predictor
-from rankwise.replay.recorded_run import RecordedRun
+from rankwise.replay.predict import PlainReplay, Prediction, Predictor
 from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
@@ -23,6 +22,7 @@ from rankwise.replay.ties import TieSpread
 from rankwise.replay.uncertainty import Interval
 
 SCHEMA = "rankwise.prediction/2"
+_PARTS = 20  # of a run that its replay does not explain
 
 
 class Omitted(msgspec.Struct):
@@ -60,10 +60,25 @@ class Input(msgspec.Struct):
     missing: list[Missing] = []
 
 
-class RunEntry(msgspec.Struct):
-    """The run that was recorded, and what was predicted of it; `error` is predicted over recorded, less 1.
+class UnexplainedEntry(msgspec.Struct):
+    """One rank's time in calls of a function, with the computation before them, in the run and in its plain replay.
 
-    Times are from when the last rank has left MPI_Init to when the last rank, or each, enters MPI_Finalize.
+    `channel` is that of the rank's message that ended last before they did, empty before the first.
+    """
+
+    rank: int
+    call: str
+    channel: str
+    recorded_s: float
+    replayed_s: float
+
+
+class RunEntry(msgspec.Struct):
+    """The run that was recorded, and its plain replay, `predicted_s`; `error` is that over recorded, less 1.
+
+    Times are from when the last rank has left MPI_Init to when the last rank, or each, enters MPI_Finalize. With
+    `anchored`, all other times are multiplied by recorded over predicted. Where these differ by more than 15 %,
+    `unexplained` has the parts of the run in which that is, the largest 20.
     """
 
     recorded_s: float
@@ -71,6 +86,8 @@ class RunEntry(msgspec.Struct):
     error: float
     rank_recorded_s: list[float]
     rank_predicted_s: list[float]
+    anchored: bool = False
+    unexplained: list[UnexplainedEntry] = []
 
 
 class MachineUsed(msgspec.Struct):
@@ -166,9 +183,10 @@ class IntervalEntry(msgspec.Struct):
     """Where the makespan lies.
 
     `numbers_low_s` and `numbers_high_s` enclose the central `confidence` of `replays` with the machine's numbers drawn
-    anew. `low_s` and `high_s` are these, further apart by the size of `model_error`: predicted over recorded, less 1,
-    of the recorded run (null if that is not known), and by 10 % for what differs from run to run and from
-    placement to placement.
+    anew, of anchored times each anchored at its own replay of the run. `low_s` and `high_s` are these, further apart by
+    the size of `model_error`: the plain replay over recorded, less 1, of the recorded run (null if that is not known);
+    not where it is anchored at this placement's own run. And by what differs from run to run: 10 % of plain times, with
+    what differs from placement to placement.
     """
 
     low_s: float
@@ -178,6 +196,13 @@ class IntervalEntry(msgspec.Struct):
     confidence: float
     replays: int
     model_error: float | None
+
+
+class PlainReplayEntry(msgspec.Struct):
+    """The replay itself, where other times are anchored at the recorded run."""
+
+    makespan_s: float
+    interval: IntervalEntry | None
 
 
 class TieEntry(msgspec.Struct):
@@ -196,6 +221,7 @@ class PlacementOutcome(msgspec.Struct):
     `waiting_s` splits each rank's waiting by cause; it and `critical_path` are null where several predictions are
     compared. `switch_ports` are the 100 that were busy longest, none where the machine names no switches.
     `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
+    `plain_replay` is null where times are not anchored at a recorded run: all are plain then.
     """
 
     name: str
@@ -214,6 +240,7 @@ class PlacementOutcome(msgspec.Struct):
     waiting_s: dict[str, list[float]] | None
     critical_path: PathEntry | None
     sends_let_go: int = 0
+    plain_replay: PlainReplayEntry | None = None
 
 
 class PlainOutcome(msgspec.Struct):
@@ -343,6 +370,7 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         else None,
         critical_path=_path(outcome.path) if outcome.path else None,
         sends_let_go=prediction.let_go,
+        plain_replay=plain_replay_entry(prediction.plain),
     )
 
 
@@ -350,8 +378,9 @@ def _path(path: CriticalPath) -> PathEntry:
     return PathEntry(path.cause_s, {str(rank): time for rank, time in path.rank_s.items()}, path.messages)
 
 
-def run_entry(run: RecordedRun | None) -> RunEntry | None:
+def run_entry(predictor: Predictor | CountsPredictor) -> RunEntry | None:
     """The recorded run as JSON has it."""
+    run = predictor.run
     if run is None:
         return None
     return RunEntry(
@@ -360,7 +389,14 @@ def run_entry(run: RecordedRun | None) -> RunEntry | None:
         run.error,
         run.rank_recorded_s.tolist(),
         run.rank_predicted_s.tolist(),
+        predictor.anchored,
+        [UnexplainedEntry(**asdict(each)) for each in run.unexplained[:_PARTS]],
     )
+
+
+def plain_replay_entry(plain: PlainReplay | None) -> PlainReplayEntry | None:
+    """The replay without an anchor as JSON has it."""
+    return PlainReplayEntry(plain.makespan_s, interval_entry(plain.interval)) if plain else None
 
 
 def interval_entry(interval: Interval | None) -> IntervalEntry | None:

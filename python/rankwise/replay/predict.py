@@ -25,9 +25,22 @@ from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.replay import Replay
 from rankwise.replay.sharing import SharedLoad, Sharing, is_modelled
 from rankwise.replay.switches import Switches
-from rankwise.replay.uncertainty import Interval, has_intervals, interval_of, resampled
+from rankwise.replay.uncertainty import Interval, anchored_interval, has_intervals, interval_of, resampled
 
 INTERFACES = ("nic_tx", "nic_rx")
+
+
+@dataclass(frozen=True)
+class PlainReplay:
+    """What a replay says that is anchored at nothing.
+
+    Attributes:
+        makespan_s: When the last rank ends.
+        interval: As that of a `Prediction`.
+    """
+
+    makespan_s: float
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,8 @@ class Prediction:
         shared: How memories, caches and interrupt cores were used.
         not_modelled: Names of the machine's resources that the replay leaves out.
         ports: What passed the switches, where the machine names them.
-        interval: Where the makespan lies as far as the machine's numbers are known; `None` if it was not asked for.
+        interval: Where the makespan lies as far as it is known; `None` if it was not asked for.
+        plain: The replay as it is, where the times are anchored at a recorded run.
         let_go: Sends of a recording that did not wait for their receive, because in the recorded order ranks would wait
             for each other for ever.
     """
@@ -63,6 +77,7 @@ class Prediction:
     ports: PortLoads | None = None
     shared: tuple[SharedLoad, ...] = ()
     interval: Interval | None = None
+    plain: PlainReplay | None = None
     let_go: int = 0
 
     @property
@@ -91,7 +106,8 @@ class Predictor:
 
     Attributes:
         schedule: What is replayed: with computation as long as it is alone.
-        run: The recorded run beside its prediction (`recorded_run`), if it is known: widens all intervals.
+        run: The recorded run beside its plain replay (`recorded_run`), if it is known: widens all intervals.
+        scale: What replayed times are multiplied by; 1 unless they are anchored (`anchor`).
     """
 
     def __init__(
@@ -132,12 +148,19 @@ class Predictor:
         if self.in_windows:
             self._check_in_windows()
         self.run: RecordedRun | None = None
+        self.scale = 1.0
+        self._anchored_at: Placement | None = None
         self._draws = draws
         rng = np.random.default_rng(seed)
         self._drawn = [
             self.variant(resampled(machine, rng), self.switches)
             for _ in range(draws if has_intervals(machine) else 0)
         ]
+
+    @property
+    def anchored(self) -> bool:
+        """Whether its times are anchored at the recorded run."""
+        return self._anchored_at is not None
 
     @property
     def in_windows(self) -> bool:
@@ -170,18 +193,48 @@ class Predictor:
         """Of each rank, the part of its computation that waits for memory, as it is predicted."""
         return self._sharing.bound_of(self.schedule.ranks)
 
+    def anchor(self, recorded: Placement, known: Predictor) -> None:
+        """Anchor all times at `run`: replays are multiplied by what it took over its own replay.
+
+        Those with the machine's numbers drawn anew, by what it took over its replay with the same numbers.
+
+        Args:
+            recorded: Where it ran.
+            known: Of the machine as it was measured, with as many draws; this one, if nothing was changed by hand.
+        """
+        drawn_s = known.drawn_s(recorded)
+        self._anchored_at, self.scale = recorded, self.run.recorded_s / self.run.predicted_s
+        for each, replayed_s in zip(self._drawn, drawn_s, strict=False):
+            each.scale = self.run.recorded_s / replayed_s
+
     def predict_with_interval(self, placement: Placement) -> Prediction:
-        """As `predict`, and the interval from `draws` further replays and the error of the recorded run.
+        """As `predict`, and the interval from `draws` further replays and the recorded run.
 
         There is none without draws, and where neither a number of the machine has an interval nor a run is known.
         """
         prediction = self.predict(placement)
         if not self._draws or not (self._drawn or self.run):
             return prediction
-        interval = interval_of(
-            self.drawn_s(placement), prediction.makespan_s, self.machine.confidence, self.run
-        )
-        return replace(prediction, interval=interval)
+        times_s, plain = self.drawn_s(placement), prediction.plain
+        as_recorded = self.anchored and placement.same_seats(self._anchored_at)
+        interval = self.interval_of(times_s, prediction.makespan_s, as_recorded)
+        if plain:
+            replayed_s = times_s / [each.scale for each in self._drawn]
+            of_plain = interval_of(replayed_s, plain.makespan_s, self.machine.confidence, self.run)
+            plain = replace(plain, interval=of_plain)
+        return replace(prediction, interval=interval, plain=plain)
+
+    def interval_of(self, drawn: np.ndarray, predicted: float, as_recorded: bool = False) -> Interval:
+        """The interval of a time, or of a ratio of times.
+
+        Args:
+            drawn: The same with the machine's numbers drawn anew.
+            predicted: What is predicted.
+            as_recorded: Whether it is the time of the recorded placement.
+        """
+        if self.anchored:
+            return anchored_interval(drawn, predicted, self.machine.confidence, self.run, as_recorded)
+        return interval_of(drawn, predicted, self.machine.confidence, self.run)
 
     def drawn_s(self, placement: Placement) -> np.ndarray:
         """Predicted times with the machine's numbers drawn anew: the same draws for all placements."""
@@ -198,14 +251,18 @@ class Predictor:
         names = [link.channel for link in self.machine.link_classes]
         return Prediction(
             placement=placement,
-            makespan_s=result.makespan_s,
+            makespan_s=self.scale * result.makespan_s,
             finish_s=self._by_rank(result.finish_s),
             parts_s={part: self._by_rank(times) for part, times in result.parts_s.items()},
-            interfaces={"tx": result.tx, "rx": result.rx},
+            interfaces={"tx": self._scaled(result.tx), "rx": self._scaled(result.rx)},
             channels=dict(zip(names, loads, strict=True)),
-            shared=tuple(self._sharing.loads(result.shared, self.topology_of(placement), placement)),
+            shared=tuple(
+                replace(each, busy_s=self.scale * each.busy_s, saturated_s=self.scale * each.saturated_s)
+                for each in self._sharing.loads(result.shared, self.topology_of(placement), placement)
+            ),
             not_modelled=self.not_modelled,
-            ports=PortLoads.of(self._network, result.ports) if self._network else None,
+            ports=PortLoads.of(self._network, self._scaled(result.ports)) if self._network else None,
+            plain=None if self._anchored_at is None else PlainReplay(result.makespan_s),
             let_go=result.let_go,
         )
 
@@ -221,7 +278,7 @@ class Predictor:
         """
         layouts = [self._layout(each) for each in placements]
         if self._expansions is None:
-            return self.schedule.makespans_s(**self._model(), layouts=layouts, threads=threads)
+            return self.scale * self.schedule.makespans_s(**self._model(), layouts=layouts, threads=threads)
         out = np.empty(len(placements))
         of = [partition(each.node).tobytes() for each in placements]
         for key in dict.fromkeys(of):
@@ -229,7 +286,7 @@ class Predictor:
             schedule = self._expansions.on(placements[alike[0]])
             chosen = [layouts[k] for k in alike]
             out[alike] = schedule.makespans_s(**self._model(), layouts=chosen, threads=threads)
-        return out
+        return self.scale * out
 
     def screen_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
         """About the predicted times of many placements, without a queue: which of them are worth a replay.
@@ -239,7 +296,7 @@ class Predictor:
         those of `makespans_s`.
         """
         layouts = [self._layout(each) for each in placements]
-        return self.schedule.screen_s(**self._model(), layouts=layouts, threads=threads)
+        return self.scale * self.schedule.screen_s(**self._model(), layouts=layouts, threads=threads)
 
     def decide(self, placements: Sequence[Placement], part: float = 0.1, threads: int = 0) -> Decision:
         """The best of many placements: all screened, a part of them replayed."""
@@ -299,15 +356,16 @@ class Predictor:
 
     def recorded(self, placement: Placement) -> Replay:
         """Replay, and keep what happened when: waiting by cause, critical path, timeline."""
-        return Replay(self._replay("replay_recorded", placement), self._position)
+        return Replay(self._replay("replay_recorded", placement), self._position, self.scale)
 
     def variant(self, machine: Machine, switches: Switches) -> Predictor:
-        """The same schedule on a machine that differs in its numbers."""
+        """The same schedule on a machine that differs in its numbers, anchored as this one."""
         other = Predictor(
             self.schedule, machine, self.topology, switches=switches, computation=self._computation
         )
         other._replayed, other._position = self._replayed, self._position
         other._expansions = self._expansions
+        other.run, other.scale, other._anchored_at = self.run, self.scale, self._anchored_at
         return other
 
     def in_order(self, position: np.ndarray) -> Predictor:
@@ -330,7 +388,7 @@ class Predictor:
     def _replay(self, how: str, placement: Placement):
         """What a replay of the schedule gives, with ranks in the order in which ties are served."""
         where = self._layout(placement)
-        schedule = self._expansions.on(placement) if self._expansions else self.schedule
+        schedule = self.expanded(placement)
         if self._position is None:
             return getattr(schedule, how)(**self._model(), layout=where)
         replayed = self._replayed if schedule is self.schedule else self._in_position(schedule)
@@ -340,6 +398,10 @@ class Predictor:
             schedule.replay_on_machine(**self._model(), layout=where)  # says it in the program's numbers
             raise
 
+    def expanded(self, placement: Placement) -> _core.replay.Schedule:
+        """The schedule as it is replayed with this placement, ranks by number."""
+        return self._expansions.on(placement) if self._expansions else self.schedule
+
     def _in_position(self, schedule: _core.replay.Schedule) -> _core.replay.Schedule:
         last, itself = self._reordered
         if last is not schedule:
@@ -348,7 +410,11 @@ class Predictor:
         return itself
 
     def _by_rank(self, values: np.ndarray) -> np.ndarray:
-        return values if self._position is None else values[self._position]
+        return self.scale * (values if self._position is None else values[self._position])
+
+    def _scaled(self, loads: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What passed interfaces or ports, its times as those of the run."""
+        return {key: self.scale * each if key.endswith("_s") else each for key, each in loads.items()}
 
     def makespan_s(self, placement: Placement) -> float:
         """Predicted time alone: what a search judges placements by."""

@@ -18,17 +18,21 @@ def predictor_of(
     topology: Topology,
     *,
     draws: int,
+    seed: int = 1,
+    plain: bool = False,
     memory_bound: str | None = None,
     switches: Switches | None = None,
     measured: Machine | None = None,
 ) -> Predictor:
-    """A predictor whose intervals hold the error of the recorded run.
+    """A predictor anchored at the recorded run, where that is one of this machine.
 
     Args:
         source: What was recorded, with a schedule.
         machine: What is predicted.
         topology: Its nodes.
         draws: Replays for each interval.
+        seed: Of these.
+        plain: Do not anchor; intervals hold the error of the recorded run's replay instead.
         memory_bound: As of `--memory-bound`.
         switches: What is modelled.
         measured: The machine as it was measured, if `machine` was changed by hand.
@@ -36,16 +40,24 @@ def predictor_of(
     Raises:
         RankwiseError: The recorded run cannot be replayed, or `memory_bound` means nothing here.
     """
-    known = measured or machine
-    predictor = Predictor(
-        source.schedule,
-        machine,
-        topology,
-        switches=switches,
-        draws=draws,
-        computation=recorded_computation(source, topology, known, memory_bound),
-        expand=source.expand,
-    )
+    computation = recorded_computation(source, topology, measured or machine, memory_bound)
+
+    def of(this: Machine) -> Predictor:
+        return Predictor(
+            source.schedule,
+            this,
+            topology,
+            switches=switches,
+            draws=draws,
+            seed=seed,
+            computation=computation,
+            expand=source.expand,
+        )
+
+    predictor = of(machine)
     # What is changed by hand is another machine than the one that the program ran on.
-    predictor.run = recorded_run(source, predictor.variant(measured, switches) if measured else predictor)
+    known = of(measured) if measured else predictor
+    predictor.run = recorded_run(source, known)
+    if predictor.run and not plain:
+        predictor.anchor(source.recorded, known)
     return predictor

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.placement.placement import Placement
 from rankwise.quantities import counted
+from rankwise.replay.unexplained import MOST_OPERATIONS, Unexplained, unexplained
 
 if TYPE_CHECKING:
+    from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
+
+FAR = 1.15
+"""Run and replay that differ by more are told apart: where in the run the difference is."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,14 @@ class RecordedRun:
         predicted_s: The same, predicted.
         rank_recorded_s: Until each rank enters MPI_Finalize.
         rank_predicted_s: The same, predicted.
+        unexplained: Where in the run that difference is, the largest part first; empty where it is small.
     """
 
     recorded_s: float
     predicted_s: float
     rank_recorded_s: np.ndarray
     rank_predicted_s: np.ndarray
+    unexplained: tuple[Unexplained, ...] = ()
 
     @property
     def error(self) -> float:
@@ -67,6 +74,17 @@ def fits(recorded: Placement | None, topology: Topology) -> bool:
     return misfit(recorded, topology) is None
 
 
+def is_of(lab_rate_bytes_per_s: float | None, machine: Machine) -> bool:
+    """Whether a machine file is of the lab that a run was made in, or of no lab where there was none.
+
+    Labs of one topology have interfaces of different rates; files of earlier versions do not say theirs.
+    """
+    if lab_rate_bytes_per_s is None:
+        return machine.node.host_cores is None
+    rate = machine.context.get("lab_rate_bytes_per_s", lab_rate_bytes_per_s)
+    return machine.node.host_cores is not None and rate == lab_rate_bytes_per_s
+
+
 def recorded_run(source: Source, predictor: Predictor) -> RecordedRun | None:
     """Replay the run as it was recorded.
 
@@ -79,7 +97,13 @@ def recorded_run(source: Source, predictor: Predictor) -> RecordedRun | None:
     """
     if source.span is None or not fits(source.recorded, predictor.topology):
         return None
+    if source.kind == "recording" and not is_of(source.lab_rate_bytes_per_s, predictor.machine):
+        return None
     prediction = predictor.predict(source.recorded)
     if prediction.makespan_s <= 0 or source.span.time_s <= 0:
         return None
-    return RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)
+    run = RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)
+    timeline = source.calls and not source.in_windows and source.schedule.operations <= MOST_OPERATIONS
+    if run.factor <= FAR or not timeline:
+        return run
+    return replace(run, unexplained=tuple(unexplained(predictor, source.recorded, source.calls())))

@@ -7,6 +7,7 @@ import os
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankwise.placement.placement import Placement
+    from rankwise.recording.call_times import CallTimes
     from rankwise.recording.completeness import Gap
     from rankwise.recording.span import Span
     from rankwise.replay.counts import Counts
@@ -64,6 +66,8 @@ class Source:
         not_modelled: Calls of which the model has no more than how long they took, or not even that: part of the
             ranks' time.
         missing: What of the run was not recorded, so that it is a part that is replayed.
+        lab_rate_bytes_per_s: Of the interfaces of the lab that it was recorded in; `None` outside of labs.
+        calls: Gives the recorded calls of each rank, where `span` is known.
     """
 
     schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
@@ -75,6 +79,8 @@ class Source:
     expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
     not_modelled: dict[str, float] = field(default_factory=dict)
     missing: list[Gap] = field(default_factory=list)
+    lab_rate_bytes_per_s: float | None = None
+    calls: Callable[[], list[CallTimes]] | None = field(default=None, compare=False)
 
     @property
     def in_windows(self) -> bool:
@@ -298,6 +304,7 @@ def _has_trace(path: Path) -> bool:
 
 
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
+    from rankwise.recording.call_times import call_times
     from rankwise.recording.completeness import check_usable
     from rankwise.recording.expansion import algorithms_of
     from rankwise.recording.job import choose_job
@@ -337,5 +344,15 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     by_nodes = expand if run.goes_by_nodes else None
     calls = not_modelled(recording)
     return Source(
-        schedule, "recording", omitted, library, recording.placement, span, by_nodes, calls, missing
+        schedule,
+        "recording",
+        omitted,
+        library,
+        recording.placement,
+        span,
+        by_nodes,
+        calls,
+        missing,
+        recording.lab_rate_bytes_per_s,
+        partial(call_times, job.first_threads, span) if span else None,
     )

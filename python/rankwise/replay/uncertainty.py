@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,6 +32,9 @@ RESOURCE_KEYS = (
 # with this 99.
 RUN_TO_RUN = 1.10
 
+# Two runs of a program on the same cores, standard deviation of the logarithm of their times.
+ONE_RUN = 0.02
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -43,8 +47,8 @@ class Interval:
         numbers_high_s: Its upper end.
         confidence: Level of the machine file's intervals, which is that of the drawn times between these two.
         replays: How many were drawn; 0: no number has an interval.
-        model_error: Predicted over recorded less 1 of the recorded run, whose size, with `RUN_TO_RUN`, widens the
-            interval on both sides; `None` if that is not known.
+        model_error: Replayed over recorded less 1 of the recorded run, by which the interval is wider on both sides;
+            `None` if that is not known.
     """
 
     low_s: float
@@ -118,6 +122,29 @@ def interval_of(
     factor = run.factor * RUN_TO_RUN if run else 1.0
     error = run.error if run else None
     return Interval(low / factor, high * factor, low, high, confidence, len(times_s), error)
+
+
+def anchored_interval(
+    times_s: np.ndarray, predicted_s: float, confidence: float, run: RecordedRun, as_recorded: bool
+) -> Interval:
+    """What is left open of a time that is anchored at a recorded run.
+
+    The drawn times are anchored, each at its own replay of the run. A run is known as far as another one would repeat
+    it. What its replay misses belongs to other placements as much as to the recorded one, or not at all, or twice.
+
+    Args:
+        times_s: Drawn, of this placement.
+        predicted_s: Anchored.
+        confidence: Of the drawn times that lie between the ends, and of the runs.
+        run: Where it is anchored.
+        as_recorded: Whether the ranks are where they were recorded.
+    """
+    numbers = interval_of(times_s, predicted_s, confidence)
+    repeats = NormalDist().inv_cdf((1 + confidence) / 2) * ONE_RUN
+    factor = math.exp(math.hypot(repeats, 0.0 if as_recorded else math.log(run.factor)))
+    return replace(
+        numbers, low_s=numbers.low_s / factor, high_s=numbers.high_s * factor, model_error=run.error
+    )
 
 
 def _drawn(what: _Numbers, draws: dict[str, float], quantile: float) -> _Numbers:

@@ -39,7 +39,7 @@ def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
         ("by SimGrid", "", lambda of: _ordered(of, "simgrid")),
         ("pairs that chance would tell apart", "", _chance),
         ("median error", "10 %", lambda of: _median(of, "predicted_s", _MEDIAN)),
-        ("scaled by the traced run", "", lambda of: _median(of, "scaled_s")),
+        ("of the plain replay", "", lambda of: _median(of, "plain_s")),
         ("by network bytes alone", "", lambda of: _median(of, "bytes_only_s")),
         ("by SimGrid", "", lambda of: _median(of, "simgrid_s")),
         ("worst error", "25 %", _worst),

@@ -21,7 +21,6 @@ from rankwise.lab.state import Lab
 from rankwise.lab.validation import pace
 from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.measured_run import Made, RunFailedError, outcome_of
-from rankwise.lab.validation.result import scaled_by_traced_run_s
 from rankwise.lab.validation.session import TRACED_LIMIT_S, Progress, Validation
 from rankwise.lab.validation.state import CasePlan, Setting
 from rankwise.launchers import parse
@@ -116,7 +115,7 @@ class _OwnProgram(Validation):
     def _repetitions(self, plan: CasePlan) -> int:
         """How many rounds of all placements fit in what is left of the window, with a quarter to spare."""
         start_s = max((plan.launch_s or 0.0) - (plan.recorded_s or 0.0), 0.0)
-        round_s = sum(scaled_by_traced_run_s(plan, each) + start_s for each in plan.predicted)
+        round_s = sum(each.makespan_s + start_s for each in plan.predicted)
         fitting = (self._end - time.monotonic()) * _RUNS_SHARE / max(round_s, 1e-3)
         return int(max(1, min(MOST_REPETITIONS, fitting)))
 

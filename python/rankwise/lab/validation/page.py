@@ -86,10 +86,11 @@ _READING = """## How to read it
 
 * **measured** is the median of the runs; its interval comes from order statistics and assumes no distribution.
 * **error** is predicted over measured, less 1: half of the time is -50 %, twice +100 %. Medians are of its size.
+* **predicted** is anchored at the traced run, whose time is known: its time times the replay there over the replay as
+  recorded (docs/predict.md); **plain** is the replay alone.
 * **interval** of a prediction comes from replays with all numbers of the machine file drawn from their confidence
-  intervals, and is wider on both sides by the error of the prediction for the traced run itself, which is known before
-  any other run and moves no prediction, and by 10 % for what differs from run to run and from placement to placement
-  (docs/predict.md; the 10 % were chosen by earlier runs of these programs, so that other programs may be covered less).
+  intervals, each anchored at its own replay of the traced run. It is wider by what runs differ by, and for other
+  placements by what the plain replay misses of the traced run.
 * **covered** counts measured medians inside the predicted interval, without those of the traced run's placement;
   *width* is the median of its upper end over its lower one, less 1.
 * **network** is the share of the time in which the busiest interface transfers: of the traced run's in the first table,
@@ -98,9 +99,6 @@ _READING = """## How to read it
   whether the faster one was predicted to be faster. Pairs that runs cannot tell apart are not counted for or against;
   equal predictions order nothing. Intervals of three runs hold the true median with 75 % only, so some pairs are told
   apart by chance; how many is said below each table.
-* **scaled**: predictions times what the traced run took over what is predicted of it. What is wrong for all placements
-  alike is then gone; their order is the same. `rankwise predict` does not do it, because it would hide what the model
-  leaves out.
 * **bytes** (network bytes only) is what mapping tools without a machine model go by. For its order nothing but bytes
   between nodes counts. For its error it gets the traced run's own time, plus the difference in bytes at the rate of all
   interfaces together: for placements with about as many bytes as the traced one its error is small by construction.

@@ -18,10 +18,9 @@ from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
 from rankwise.placement.simple import allocate
 from rankwise.recording.recording import Recording
-from rankwise.replay.computation import recorded_computation
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.recorded_run import recorded_run
+from rankwise.replay.predictor_of import predictor_of
 from rankwise.replay.source import load as load_source
 
 DRAWS = 20
@@ -49,17 +48,7 @@ def predict_case(
     machine = load(frozen)
     topology = topology_of(machine, state.directory)
     source = load_source(path)
-    computation = recorded_computation(source, topology, machine)
-    predictor = Predictor(
-        source.schedule,
-        machine,
-        topology,
-        draws=DRAWS,
-        seed=options.seed,
-        computation=computation,
-        expand=source.expand,
-    )
-    predictor.run = recorded_run(source, predictor)
+    predictor = predictor_of(source, machine, topology, draws=DRAWS, seed=options.seed)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
     chosen = choose(
         search,
@@ -90,6 +79,7 @@ def predict_case(
                 simgrid_s=simulated_s(
                     source.expand(placement.node) if source.expand else source.schedule, machine, placement
                 ),
+                plain_s=prediction.plain.makespan_s if prediction.plain else None,
             )
         )
     sent = _sent(predictor, source.recorded, counted, startup)

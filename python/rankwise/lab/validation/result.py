@@ -21,7 +21,7 @@ from rankwise.placement.file import PlacementFile
 
 SCHEMA = "rankwise.validation/2"
 TRACED = "blocked"
-_PREDICTORS = ("predicted", "scaled", "bytes_only", "simgrid")
+_PREDICTORS = ("predicted", "plain", "bytes_only", "simgrid")
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -36,6 +36,7 @@ class Measured(msgspec.Struct, frozen=True):
 class PlacementResult(msgspec.Struct, frozen=True):
     """One placement of a case; `measured` is null where no run succeeded.
 
+    `plain_s` is the replay, which is not anchored at the traced run; null in documents of before.
     `same_as` names the first one with the same ranks on the same cores of a node, whatever that is called; null for all
     others. Runs of both are then runs of one placement, which is compared once.
     """
@@ -46,12 +47,12 @@ class PlacementResult(msgspec.Struct, frozen=True):
     low_s: float
     high_s: float
     error: float | None
-    scaled_s: float
     bytes_only_s: float
     network_bytes: int
     network_share: float
     failures: list[str]
     simgrid_s: float | None = None
+    plain_s: float | None = None
     same_as: str | None = None
 
     def compared(self) -> Compared:
@@ -104,9 +105,9 @@ class CaseResult(msgspec.Struct, frozen=True):
     monitored: Monitored | None
     placements: list[PlacementResult]
     predicted: Summary
-    scaled: Summary
     bytes_only: Summary
     simgrid: Summary | None = None
+    plain: Summary | None = None
     recorded_others: float | None = None
     slowness: float | None = None
     compute_slowness: float | None = None
@@ -149,13 +150,13 @@ class Document(msgspec.Struct, frozen=True):
     machine_sha256: dict[str, str]
     cases: list[CaseResult]
     predicted: Summary
-    scaled: Summary
     bytes_only: Summary
     failures: list[str]
     disturbed: int
     tolerated_load: float
     median_load: float | None
     simgrid: Summary | None = None
+    plain: Summary | None = None
     measured_others: dict[str, float] = {}
     left_out: dict[str, str] = {}
     unanswered: int = 0
@@ -251,17 +252,6 @@ def json_schema() -> dict:
     return msgspec.json.schema(Document)
 
 
-def scaled_by_traced_run_s(case: CasePlan, each: Predicted) -> float:
-    """The prediction, times what the traced run took over what is predicted of it.
-
-    What the predictor of bytes gets to know too; the order of placements is that of the predictions.
-    """
-    recorded = next(other for other in case.predicted if other.name == TRACED)
-    if not recorded.makespan_s or not case.recorded_s:
-        return each.makespan_s
-    return each.makespan_s * case.recorded_s / recorded.makespan_s
-
-
 def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:
     """What a predictor says that counts bytes between nodes and nothing else.
 
@@ -334,7 +324,7 @@ def _placements(state: State, case: CasePlan, runs: list[Run], same: dict[str, s
                 low_s=each.low_s,
                 high_s=each.high_s,
                 error=each.makespan_s / found.value - 1 if found else None,
-                scaled_s=scaled_by_traced_run_s(case, each),
+                plain_s=each.makespan_s if each.plain_s is None else each.plain_s,
                 bytes_only_s=bytes_only_s(case, each, state.plan.options.nodes, rate),
                 network_bytes=each.network_bytes,
                 network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,

@@ -153,7 +153,7 @@ def _summaries(document: Document) -> list[str]:
         "worst",
         "covered",
         "width",
-        "error: scaled",
+        "error: plain",
         "error: bytes",
         *(("error: SimGrid",) if document.simgrid else ()),
         *(("slowness", "computing") if paced else ()),
@@ -237,7 +237,7 @@ def _agreement(of: CaseResult | Document, with_simgrid: bool) -> tuple[str, ...]
         share(found.worst_error, "+"),
         f"{found.covered} of {found.to_cover}",
         share(_width(of)),
-        share(of.scaled.median_error),
+        share(of.plain.median_error) if of.plain else "",
         share(bytes_only.median_error),
         *((share(simgrid.median_error) if simgrid else "",) if with_simgrid else ()),
     )

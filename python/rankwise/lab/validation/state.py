@@ -167,6 +167,7 @@ class Predicted(msgspec.Struct, frozen=True):
         network_bytes: Bytes of all messages between nodes.
         busiest_interface_s: Time of the busiest interface in one direction.
         simgrid_s: What SimGrid's replay says; null where it is not installed or did not say.
+        plain_s: The replay's time, where `makespan_s` is anchored at the traced run; null in states of before.
     """
 
     name: str
@@ -177,6 +178,7 @@ class Predicted(msgspec.Struct, frozen=True):
     network_bytes: int
     busiest_interface_s: float
     simgrid_s: float | None = None
+    plain_s: float | None = None
 
 
 class CasePlan(msgspec.Struct, frozen=True):

@@ -21,9 +21,10 @@ LEAST_ORDERED, MOST_ERROR = 0.9, 0.1
 
 _HOW = (
     "The machine was measured and its file frozen first; the program was recorded once, with its ranks dealt blocked; "
-    "all placements were predicted from that; then each was run in turn. Times are from when the last rank has left "
-    "`MPI_Init` to when the last one enters `MPI_Finalize`. *in order*: of the pairs with other placements that runs "
-    "tell apart (three runs each, intervals that do not overlap), those whose faster one was predicted to be faster."
+    "all placements were predicted from that, anchored at its time; then each was run in turn. Times are from when the "
+    "last rank has left `MPI_Init` to when the last one enters `MPI_Finalize`. *in order*: of the pairs with other "
+    "placements that runs tell apart (three runs each, intervals that do not overlap), those whose faster one was "
+    "predicted to be faster."
 )
 
 

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Predictions anchored at a recorded run: on its machine its time is known, and what replays say is relative to it."""
+
+import json
+import math
+from dataclasses import replace
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+import pytest
+from machines import machine, text
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from saved_topology import save_topology
+
+from rankwise import _core
+from rankwise.cli import main
+from rankwise.machine.file import Estimate
+from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.placement.placement import Placement
+from rankwise.recording.span import Span
+from rankwise.replay.layout import topology_of
+from rankwise.replay.losses import losses
+from rankwise.replay.predictor_of import predictor_of
+from rankwise.replay.recorded_run import is_of
+from rankwise.replay.source import Source, load
+from rankwise.replay.timeline import Timeline
+from rankwise.replay.uncertainty import ONE_RUN
+
+# Rank 0 computes 1 ms and sends 1 000 001 bytes to rank 1.
+GOAL = (
+    "num_ranks 2\nrank 0 {\nc: calc 1000000\ns: send 1000001b to 1\ns requires c\n}\n"
+    "rank 1 {\nrecv 1000001b from 0\n}\n"
+)
+NETWORK, NODE = {"L_s": 1e-3, "G_s_per_byte": 2e-9}, {"L_s": 0.5e-3}
+RATE = 1e9
+REPEATS = NormalDist().inv_cdf(0.975) * ONE_RUN
+
+
+def seats(*ranks):
+    """On the nodes of the machine file."""
+    return Placement.explicit(topology_of(machine(), "."), [(node, [core]) for node, core in ranks])
+
+
+APART, TOGETHER = seats((0, 0), (1, 0)), seats((0, 0), (0, 1))
+
+
+def recorded(seconds, where=APART, **keywords):
+    """As read from a recording of a run that took so long."""
+    schedule = _core.replay.Schedule.read_goal(GOAL, "x.goal")
+    span = Span(np.array([seconds / 2, seconds]))
+    return Source(schedule, "recording", library="mpich", recorded=where, span=span, **keywords)
+
+
+def predictor(source, given=None, **keywords):
+    given = given or machine(NETWORK, NODE, nic_bytes_per_s=RATE)
+    return predictor_of(source, given, topology_of(given, "."), **({"draws": 0} | keywords))
+
+
+def test_a_run_that_took_three_times_its_replay_makes_all_times_three_times_as_long():
+    # GIVEN a run of 12 ms, replayed in 4: 1 ms of computation, 1 of latency, 2 of bytes
+    plain, anchored = (predictor(recorded(12e-3), plain=only) for only in (True, False))
+    assert plain.makespan_s(APART) == pytest.approx(4e-3, rel=1e-5)
+    assert plain.predict(APART).plain is None
+    # THEN where it ran it takes as long as it took, elsewhere three times what is replayed there
+    assert anchored.makespan_s(APART) == pytest.approx(12e-3)
+    assert anchored.makespan_s(TOGETHER) == pytest.approx(3 * 1.5e-3, rel=1e-5)
+    assert anchored.makespans_s([TOGETHER])[0] == pytest.approx(anchored.makespan_s(TOGETHER))
+    # AND so is every part of it, and the replay is still told
+    before, after = plain.predict(APART), anchored.predict(APART)
+    assert after.plain.makespan_s == before.makespan_s
+    assert after.finish_s == pytest.approx(3 * before.finish_s)
+    for part, times in before.parts_s.items():
+        assert after.parts_s[part] == pytest.approx(3 * times)
+    for key, times in before.interfaces["tx"].items():
+        by = 3 if key.endswith("_s") else 1
+        assert after.interfaces["tx"][key] == pytest.approx(by * times)
+    saved = (
+        {each.name: each.lost_s for each in losses(each, each.predict(APART))} for each in (plain, anchored)
+    )
+    one, other = saved
+    assert one and other == pytest.approx({name: 3 * time for name, time in one.items()})
+    ends = (Timeline.of(each.recorded(APART)).end.max() for each in (plain, anchored))
+    assert [float(end) * 1e-12 for end in ends] == pytest.approx([before.makespan_s, 12e-3])
+    waits = [each.recorded(APART).waiting["transfer"] for each in (plain, anchored)]
+    assert waits[1] == pytest.approx(3 * waits[0])
+
+
+def test_a_run_of_another_machine_anchors_nothing():
+    # GIVEN runs on nodes of another topology, in a lab, and with a part that is not known
+    other = Topology.of(from_synthetic("package:2 core:2 pu:1"), 4)
+    elsewhere = recorded(12e-3, Placement.explicit(other, [(0, [0]), (1, [0])]))
+    for source in (
+        elsewhere,
+        recorded(12e-3, lab_rate_bytes_per_s=1e6),
+        replace(recorded(12e-3), span=None),
+    ):
+        # THEN times are as replayed
+        found = predictor(source)
+        assert (found.run, found.anchored) == (None, False)
+        assert found.makespan_s(APART) == pytest.approx(4e-3, rel=1e-5)
+
+
+def test_a_lab_is_the_one_that_was_measured_if_its_rate_is():
+    real = machine()
+    lab = msgspec.structs.replace(real, node=msgspec.structs.replace(real.node, host_cores=[[0, 1]] * 4))
+    slow = msgspec.structs.replace(lab, context={"lab_rate_bytes_per_s": 2.5e6})
+    assert is_of(None, real) and not is_of(None, lab) and not is_of(2.5e6, real)
+    assert is_of(2.5e6, slow) and not is_of(5e6, slow)
+    # A file of before does not say it.
+    assert is_of(2.5e6, lab)
+
+
+def test_what_is_changed_by_hand_is_told_beside_the_run_as_it_was():
+    # GIVEN a run of 12 ms, replayed in 4, and a network without latency
+    given = machine(NETWORK, NODE, nic_bytes_per_s=RATE)
+    faster = machine(NETWORK | {"L_s": 0}, NODE, nic_bytes_per_s=RATE)
+    # THEN that saves three times the millisecond of the replay
+    changed = predictor(recorded(12e-3), faster, measured=given)
+    assert changed.makespan_s(APART) == pytest.approx(9e-3, rel=1e-5)
+
+
+def test_an_anchored_time_is_as_sure_as_one_run_is_where_it_ran_and_elsewhere_by_what_the_replay_missed():
+    # GIVEN a latency that is hardly known, and a run that took 1.2 times its replay
+    unsure = machine(NETWORK, NODE, nic_bytes_per_s=RATE)
+    link = next(each for each in unsure.link_classes if each.channel == "network")
+    wide = msgspec.structs.replace(link.segments[0], L_s=Estimate(1e-3, "measured", 0.2e-3, 4e-3))
+    links = [
+        msgspec.structs.replace(each, segments=[wide]) if each is link else each
+        for each in unsure.link_classes
+    ]
+    unsure = msgspec.structs.replace(unsure, link_classes=links)
+    found = predictor(recorded(4.8e-3), unsure, draws=50)
+    # THEN where it ran, no number of the machine matters, as the run is known
+    there = found.predict_with_interval(APART)
+    assert there.makespan_s == pytest.approx(4.8e-3, rel=1e-5)
+    ends = (there.interval.low_s, there.interval.high_s)
+    assert ends == pytest.approx((4.8e-3 * math.exp(-REPEATS), 4.8e-3 * math.exp(REPEATS)), rel=1e-5)
+    # AND the plain replay keeps its own, wider one
+    plain = predictor(recorded(4.8e-3), unsure, draws=50, plain=True).predict_with_interval(APART)
+    assert there.plain.interval == plain.interval
+    assert plain.interval.high_s > 1.5 * there.interval.high_s
+    # AND the same seats by other names are the same
+    renamed = found.predict_with_interval(seats((3, 0), (2, 0))).interval
+    assert (renamed.low_s, renamed.high_s) == pytest.approx(ends, rel=1e-5)
+    # AND elsewhere an end is further out by what the replay missed of the run
+    other = found.predict_with_interval(TOGETHER)
+    by = math.exp(math.hypot(REPEATS, math.log(1.2)))
+    interval = other.interval
+    assert (interval.low_s, interval.high_s) == pytest.approx(
+        (interval.numbers_low_s / by, interval.numbers_high_s * by), rel=1e-5
+    )
+
+
+def late(path, seconds):
+    """Rank 0 computes 0.1 s and sends 8 bytes, rank 1 computes 0.2 s and receives them, both until the end."""
+    S = 10**9
+    ranks = [
+        Rank(me, 2, host=f"n{me}", affinity=(0,), flags=FINALIZED | TRACED, run_ns=round(seconds * S))
+        for me in (0, 1)
+    ]
+    ranks[0].event("MPI_Send", S // 10, round((seconds - 0.1) * S), u(0) + z(1) + z(0) + u(8))
+    ranks[1].event("MPI_Recv", S // 5, round((seconds - 0.2) * S), u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    write_recording(path, ranks)
+    for host in ("n0", "n1"):
+        save_topology(path / "raw" / f"{host}.topology.tar", (0, 0))
+    return path
+
+
+def test_what_the_replay_does_not_explain_is_said_by_call_channel_and_rank(tmp_path, capsys):
+    # GIVEN messages of 0.3 s by the machine file, and a run in which it was under way for 0.9
+    trace = late(tmp_path / "app.rw", 1.0)
+    (tmp_path / "m.machine.toml").write_text(text({"L_s": 0.3}, {}))
+    words = ["predict", str(trace), "--machine", str(tmp_path / "m.machine.toml"), "--no-losses"]
+    given = machine({"L_s": 0.3}, {})
+    run = predictor(load(trace), given).run
+    assert (run.recorded_s, run.predicted_s) == pytest.approx((1.0, 0.4))
+    # THEN pieces of a rank add up to its time, in the run and in the replay
+    for rank in (0, 1):
+        own = [each for each in run.unexplained if each.rank == rank]
+        assert sum(each.recorded_s for each in own) == pytest.approx(run.rank_recorded_s[rank])
+        assert sum(each.replayed_s for each in own) == pytest.approx(run.rank_predicted_s[rank])
+    by_rank = {(each.rank, each.call, each.channel): each for each in run.unexplained}
+    receives = by_rank[1, "MPI_Recv", "network"]
+    assert (receives.recorded_s, receives.replayed_s) == pytest.approx((1.0, 0.4))
+    # AND it is said in a line, anchored or not, and in JSON
+    for option in ([], ["--plain"]):
+        assert main([*words, *option]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        line = "not explained by the replay: +600 ms, most in `MPI_Send` over network: +450 ms a rank (rank 0: +900 ms)"
+        assert line in out
+        assert ("anchored at it: replayed times x 2.500" in out) == (not option)
+        assert ("recorded: 1 s" in out, "recorded: 400 ms" in out) == (not option, bool(option))
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["placements"][0]["plain_replay"]["makespan_s"] == pytest.approx(0.4)
+    assert document["machines"][0]["recorded_run"]["anchored"]
+    assert {each["call"] for each in document["machines"][0]["recorded_run"]["unexplained"]} >= {
+        "MPI_Send",
+        "MPI_Recv",
+    }
+
+
+def test_place_says_anchored_times_and_the_replay_beside_them(tmp_path, capsys):
+    trace = late(tmp_path / "app.rw", 1.0)
+    (tmp_path / "m.machine.toml").write_text(text({"L_s": 0.3}, {}))
+    words = ["place", str(trace), "-m", str(tmp_path / "m.machine.toml"), "--budget", "0.2s", "-f"]
+    assert main([*words, "--json"]) == 0
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["placements"]}
+    current = found["current"]
+    assert current["makespan_s"] == pytest.approx(1.0)
+    assert current["plain_replay"]["makespan_s"] == pytest.approx(0.4)
+    assert main([*words, "--plain", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    plain = {each["name"]: each for each in document["placements"]}
+    assert plain["current"]["makespan_s"] == pytest.approx(0.4)
+    assert plain["current"]["plain_replay"] is None
+    assert (
+        document["recorded_run"]["recorded_s"] == pytest.approx(1.0)
+        and not document["recorded_run"]["anchored"]
+    )
