@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -36,7 +37,7 @@ class InterruptCores {
                           machine::time_of_bytes(static_cast<double>(bytes), costs_.per_byte),
                       !core.is_busy};
         if (!core.is_busy)
-            core.since = now;
+            core.periods.push_back({now, machine::never, core.busy(now)});
         core.is_busy = true;
         core.free = job.end;
         return job;
@@ -45,20 +46,32 @@ class InterruptCores {
     Picoseconds done(std::uint32_t core) const noexcept { return cores_[core].free; }
     void rest(Picoseconds now, std::uint32_t number) {
         Core &core = cores_[number];
-        core.before += now - core.since;
+        core.periods.back().end = now;
         core.is_busy = false;
     }
 
-    /// @return how long a core has been busy up to a time, which is not before its last `serve` or `rest`
-    Picoseconds busy(Picoseconds until, std::uint32_t number) const noexcept {
-        const Core &core = cores_[number];
-        return core.before + (core.is_busy ? until - core.since : 0);
-    }
+    /// @return how long a core has been busy up to a time, which is not after now
+    Picoseconds busy(Picoseconds until, std::uint32_t number) const { return cores_[number].busy(until); }
 
   private:
+    /// From `begin` to `end` the core was busy, and `before` in all earlier ones.
+    struct Period {
+        Picoseconds begin, end, before;
+    };
     struct Core {
-        Picoseconds free = 0, since = 0, before = 0;
+        Picoseconds free = 0;
         bool is_busy = false;
+        std::vector<Period> periods; ///< one after the other
+
+        Picoseconds busy(Picoseconds until) const {
+            const auto after =
+                std::upper_bound(periods.begin(), periods.end(), until,
+                                 [](Picoseconds time, const Period &p) { return time < p.begin; });
+            if (after == periods.begin())
+                return 0;
+            const Period &last = *std::prev(after);
+            return last.before + std::min(until, last.end) - last.begin;
+        }
     };
     machine::InterruptCore costs_;
     const machine::Layout &layout_;

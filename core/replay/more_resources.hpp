@@ -40,8 +40,6 @@ struct MoreResources {
             alone.resize(schedule.operations.size());
         if (!machine.interrupts.exists)
             return;
-        busy_at_idle.resize(group_of.size());
-        busy_at_first_byte.resize(schedule.operations.size());
         for (std::uint32_t core = 0; core < layout.interrupt_processor.size(); ++core)
             for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
                 if (layout.processor[r] == layout.interrupt_processor[core] &&
@@ -61,15 +59,13 @@ struct MoreResources {
         return std::llround(static_cast<double>(work) * far_factor);
     }
 
-    /// @return how long a rank's processor had nothing to do between the first byte of a receive's message
-    /// and now; interrupts are not nothing
-    Picoseconds idle(Picoseconds now, std::uint32_t receive, std::uint32_t rank, std::uint32_t processor,
-                     Picoseconds since) const {
-        Picoseconds idle = now - since;
-        if (const std::uint32_t core = interrupted_by[rank]; core != replay::any)
-            idle -=
-                interrupts.busy(now, core) - std::max(busy_at_first_byte[receive], busy_at_idle[processor]);
-        return idle;
+    /// @param[in] since when its processor had no job any more
+    /// @return how long a rank had nothing to do up to now; interrupts are not nothing
+    Picoseconds idle(Picoseconds now, std::uint32_t rank, Picoseconds since) const {
+        const std::uint32_t core = interrupted_by[rank];
+        const Picoseconds interrupted =
+            core == replay::any ? 0 : interrupts.busy(now, core) - interrupts.busy(since, core);
+        return now - since - interrupted;
     }
 
     /// What holds up the last byte of a receive's message.
@@ -93,8 +89,6 @@ struct MoreResources {
     const std::vector<std::uint8_t> &far;
     double far_factor;
     std::vector<std::uint32_t> interrupted_by;  ///< of each rank: the interrupt core that is its only core
-    std::vector<Picoseconds> busy_at_idle;      ///< of each processor: of that core, when it became idle
-    LargeArray<Picoseconds> busy_at_first_byte; ///< of each receive
 };
 
 } // namespace rankwise::replay

@@ -76,8 +76,6 @@ template <class Engine> struct ResourceSteps {
         e.recorder_.slowed(p.running, ended.memory, ended.interrupted);
         if (!e.more_.alone.empty() && e.job(p.running) == Job::calc)
             e.more_.alone[p.running] = ended.alone;
-        if (const std::uint32_t core = e.more_.interrupted_by[rank]; core != any)
-            e.more_.busy_at_idle[processor] = e.more_.interrupts.busy(e.now_, core);
     }
 
     /// @return whether the processor goes on with the operation
@@ -107,7 +105,7 @@ template <class Engine> struct ResourceSteps {
         if (bytes == 0)
             return overhead;
         const Picoseconds since = std::max(e.first_byte_[op], p.idle_since);
-        bytes -= e.spare().done_while_idle(op, bytes, e.more_.idle(e.now_, op, rank, processor, since));
+        bytes -= e.spare().done_while_idle(op, bytes, e.more_.idle(e.now_, rank, since));
         if (processor % e.lanes_ != 0 || !e.more_.rates.moves_bytes(e.more_.rates.copying(rank, cost.link)))
             return overhead + bytes;
         e.more_.bytes_left[processor] = bytes;
@@ -149,7 +147,6 @@ template <class Engine> struct ResourceSteps {
         InterruptCores &cores = e.more_.interrupts;
         const std::uint32_t core = cores.of_node(e.layout_.node[e.steps_[receive].rank]);
         const InterruptCores::Job work = cores.serve(e.now_, core, bytes, first);
-        e.more_.busy_at_first_byte[receive] = cores.busy(work.begin, core);
         if (work.begins_work) {
             e.at(work.end, Phase::core_ends, core, core);
             take_core(core, true);

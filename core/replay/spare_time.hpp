@@ -32,6 +32,8 @@ class SpareTime {
     /// @param[in] work  to be done
     /// @return what of it was done by now
     Picoseconds take(Picoseconds now, double since, Picoseconds work) {
+        if (work == 0)
+            return 0;
         const double from = std::max(since, taken_);
         const double done = std::clamp(until(now) - from, 0.0, static_cast<double>(work));
         taken_ = from + done;

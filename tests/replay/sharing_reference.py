@@ -170,7 +170,7 @@ class SharingReference(MachineReference):
     def done_while_idle(self, rank, send, work, idle) -> int:
         most = max(0, min(work, idle))
         processor = self.shared.processor[rank]
-        if not self.is_shared(processor):
+        if most == 0 or not self.is_shared(processor):
             return most
         since = max(self.given[processor], self.spare_at_first_byte[send])
         done = max(Fraction(0), min(self.spare[processor] - since, Fraction(most)))

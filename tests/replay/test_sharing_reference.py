@@ -6,6 +6,7 @@ differ by a picosecond an operation.
 """
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -100,41 +101,58 @@ def shared(rng: random.Random, place: Place, what: str) -> Shared:
     return out
 
 
-@pytest.mark.parametrize(
-    ("ranks", "network", "rx_message", "interrupts", "finish"),
-    [
-        # The core is free until a byte comes after 10, then computes until 30; the last byte is there after 34: of 24
-        # to be done, the core had 4 to spare.
-        (
+BYTES_ON_CORE = Link(L=10, G=1, O=1, network=True)
+ONE_CORE_FOR_TWO = Shared([0, 0, 1], [1, 1], waiting="yield")
+KNOWN = {
+    # The core is free until a byte comes after 10, then computes until 30; the last byte is there after 34: of 24
+    # to be done, the core had 4 to spare.
+    "spare time before the first byte comes is not used": (
+        [
+            [Op("recv", 100, 2)],
+            [Op("recv", 100, 2), Op("calc", 20, requires=[0])],
+            [Op("send", 1, 1), Op("send", 25, 0)],
+        ],
+        Place([0, 0, 1], Link(), Link(), BYTES_ON_CORE),
+        ONE_CORE_FOR_TWO,
+        [54, 30, 24],
+    ),
+    # Free until 3; interrupts until 53, a receive until 56, the last byte after 79: 23 to spare of 24.
+    "nor on the interrupt core": (
+        [[Op("recv", 100, 2), Op("send", 0, 1)], [Op("recv", 100, 0)], [Op("send", 25, 0)]],
+        Place([0, 0, 1], Link(), Link(L=3, o_receive=3), replace(BYTES_ON_CORE, L=3, G=0), rx_message=76),
+        replace(ONE_CORE_FOR_TWO, interrupts=Interrupts([0, None], per_byte=2)),
+        [80, 56, 24],
+    ),
+    # Rank 1 computes from 20 to 50 while 10 bytes come, which take it until 60. Rank 0 has 59 to do that come from 10 to
+    # 69, in which the core had 19 to spare.
+    "a rank that found no spare time takes none": (
+        [
+            [Op("recv", 100, 2)],
+            [Op("recv", 100, 3), Op("calc", 30, requires=[0]), Op("recv", 100, 3)],
+            [Op("send", 60, 0)],
             [
-                [Op("recv", 100, 2)],
-                [Op("recv", 100, 2), Op("calc", 20, requires=[0])],
-                [Op("send", 1, 1), Op("send", 25, 0)],
+                Op("calc", 10),
+                Op("send", 1, 1, requires=[0]),
+                Op("calc", 9, requires=[1]),
+                Op("send", 11, 1, requires=[2]),
             ],
-            Link(L=10, G=1, O=1, network=True),
-            0,
-            None,
-            [54, 30, 24],
-        ),
-        # Free until 3; interrupts until 53, a receive until 56, the last byte after 79: 23 to spare of 24.
-        (
-            [[Op("recv", 100, 2), Op("send", 0, 1)], [Op("recv", 100, 0)], [Op("send", 25, 0)]],
-            Link(L=3, O=1, network=True),
-            76,
-            Interrupts(processor=[0, None], per_byte=2),
-            [80, 56, 24],
-        ),
-    ],
-    ids=["computation", "interrupts"],
-)
-def test_what_a_core_had_to_spare_before_the_first_byte_came_is_not_used(
-    ranks, network, rx_message, interrupts, finish
-):
-    # GIVEN two ranks of a node on one core, and bytes that the first of them has to deal with
-    inside = Link(L=3, o_receive=3)
-    place = Place([0, 0, 1], Link(), inside, network, rx_message=rx_message)
-    parts = Shared([0, 0, 1], [1, 1], waiting="yield", interrupts=interrupts)
-    # THEN both replays take off only what the core had to spare while they came in
+        ],
+        Place([0, 0, 1, 2], Link(), Link(), BYTES_ON_CORE),
+        replace(ONE_CORE_FOR_TWO, processor=[0, 0, 1, 2], cores=[1, 1, 1]),
+        [109, 60, 59, 29],
+    ),
+    # The interrupt is over after 2, the bytes come from 3 to 5.
+    "interrupts before the first byte comes hold up nothing": (
+        [[Op("send", 1, 2)], [Op("recv", 100, 2)], [Op("recv", 100, 0), Op("send", 2, 1)]],
+        Place([1, 0, 0], Link(), Link(L=3, G=2, overlap=False), Link(network=True)),
+        Shared([0, 1, 2], [1, 1, 1], interrupts=Interrupts([1, None], per_byte=2)),
+        [0, 5, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize(("ranks", "place", "parts", "finish"), KNOWN.values(), ids=KNOWN)
+def test_bytes_are_dealt_with_while_they_come_in_and_there_is_time_for_them(ranks, place, parts, finish):
     expected = [time * 1000 for time in finish]
     assert SharingReference(ranks, place, parts).run() == expected
     assert picoseconds(on_shared(ranks, place, parts).finish_s) == expected
