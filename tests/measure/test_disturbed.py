@@ -97,7 +97,7 @@ def test_disturbed_samples_are_left_out_where_enough_are_calm():
     assert disturbed_points(table(*busy, *calm)) == set()
 
 
-def test_a_point_without_calm_samples_is_disturbed_and_as_wide_as_its_samples():
+def test_a_point_without_calm_samples_is_as_wide_as_its_samples_and_what_others_took():
     values = np.linspace(1.0, 3.0, 101)
     found = {}
     for share in (0.0, BUSY):
@@ -105,7 +105,8 @@ def test_a_point_without_calm_samples_is_disturbed_and_as_wide_as_its_samples():
         found[share] = medians(table(*rows), ["channel"], pl.col("value1"))[("package",)]
         assert disturbed_points(table(*rows)) == ({("window", "package", 1, 8)} if share else set())
     assert found[0.0].value == found[BUSY].value == 2.0
-    assert (found[BUSY].low, found[BUSY].high) == (pytest.approx(1.05), pytest.approx(2.95))
+    assert found[BUSY].low == pytest.approx(1.05 * (1 - BUSY))
+    assert found[BUSY].high == pytest.approx(2.95 / (1 - BUSY))
     assert found[0.0].half_width < found[BUSY].half_width / 4
 
 
@@ -113,7 +114,7 @@ def test_few_samples_of_which_nothing_is_known_are_not_disturbed():
     assert disturbed_points(table(row(test="peers", channel="same node"))) == set()
 
 
-def test_rates_of_pairs_that_others_disturbed_are_as_wide_as_their_samples():
+def test_rates_of_pairs_that_others_disturbed_are_as_wide_as_their_samples_and_what_others_took():
     rows = [
         row(
             test="share",
@@ -129,7 +130,8 @@ def test_rates_of_pairs_that_others_disturbed_are_as_wide_as_their_samples():
         for v in np.linspace(1e8, 2e8, 21)
     ]
     rate = sweep(table(*rows), 65536, "value1").rates[1]
-    assert rate.high - rate.low == pytest.approx(0.95e8)
+    assert rate.low == pytest.approx(1.025e8 * (1 - BUSY))
+    assert rate.high == pytest.approx(1.975e8 / (1 - BUSY))
 
 
 @pytest.mark.parametrize("factor", [1.5, 0.8])
@@ -144,6 +146,21 @@ def test_the_truth_lies_in_the_interval_of_what_was_disturbed_half_of_the_time(f
     # THEN the interval of their G holds it, where that of samples taken for calm does not
     assert not calm.G_s_per_byte.low <= truth.G <= calm.G_s_per_byte.high
     assert wide.G_s_per_byte.low <= truth.G <= wide.G_s_per_byte.high
+
+
+def test_all_samples_may_be_longer_by_what_others_took():
+    # GIVEN ping-pongs all of which others made longer by 15 %, as they took a fifth of the processors
+    made = samples(Truth(), CALM, seed=3)
+    trips = pl.col("test") == "pingpong"
+    longer = made.with_columns(
+        value1=pl.when(trips).then(pl.col("value1") * 1.15).otherwise(pl.col("value1"))
+    )
+    points = collect(with_others(longer, 0.2, trips))
+    found = points.median("pingpong", 1)
+    # THEN the interval holds what they take undisturbed, and so does that of the fit
+    assert found.low <= Truth().pingpong(1) < found.value
+    late = fit_channel(points).segments[-1].G_s_per_byte
+    assert late.low <= Truth().late_G <= late.high
 
 
 NODE = Node(count=1, topology="package:1 core:2 pu:1")

@@ -53,6 +53,13 @@ def test_ranks_that_fill_a_memory_give_its_capacity_and_the_slowdown_of_each():
     assert written([found]).resources == [found]
 
 
+def test_what_others_took_from_the_memory_may_be_missing_in_its_capacity():
+    # GIVEN ranks that streamed while others used a fifth of the processors
+    rates = {1: [10e9] * 5, 2: [18e9] * 5, 3: [20e9] * 5, 4: [20e9] * 5}
+    (found,) = memory(table(rates).with_columns(others=pl.lit(0.2)), [link(5e9)])
+    assert found.capacity_bytes_per_s.high == pytest.approx(25e9)
+
+
 def test_counts_that_were_not_run_lie_between_those_that_were():
     (found,) = memory(table({1: [10e9] * 3, 2: [20e9] * 3, 4: [20e9] * 3}), [])
     assert found.slowdown.values == pytest.approx([1, 1, 1.5, 2])

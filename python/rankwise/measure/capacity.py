@@ -7,13 +7,14 @@ not reached and only a lower bound is known.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 
-from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.disturbed import taken_from_pairs, undisturbed
 from rankwise.measure.statistics import Median, median, whole_range
 
 # Less than this share of k b means that the pairs held each other up.
@@ -67,15 +68,14 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
         k: together.filter(pl.col("pairs") == k)[column].to_numpy()
         for k in sorted(together["pairs"].unique())
     }
-    disturbed = set(together.filter("disturbed")["pairs"])
-    return fit({k: v for k, v in totals.items() if len(v)}, disturbed)
+    return fit({k: v for k, v in totals.items() if len(v)}, taken_from_pairs(together))
 
 
-def fit(totals: dict[int, np.ndarray], disturbed: Collection[int] = ()) -> Sweep | None:
-    """Fit min(k b, C) to total rates by number of pairs; `disturbed` are the numbers that others disturbed."""
+def fit(totals: dict[int, np.ndarray], disturbed: Mapping[int, float] = MappingProxyType({})) -> Sweep | None:
+    """Fit min(k b, C) to total rates by number of pairs; `disturbed` are those that others disturbed."""
     if not totals:
         return None
-    rates = {k: whole_range(v) if k in disturbed else median(v) for k, v in totals.items()}
+    rates = {k: whole_range(v, disturbed[k]) if k in disturbed else median(v) for k, v in totals.items()}
     counts = sorted(rates)
     if len(counts) < 2:
         return Sweep(rates, None)
@@ -93,5 +93,6 @@ def fit(totals: dict[int, np.ndarray], disturbed: Collection[int] = ()) -> Sweep
     straight = sum((rates[k].value / (k * rates[counts[0]].value / counts[0]) - 1) ** 2 for k in counts)
     if best is None or straight < error:
         return Sweep(rates, None)
-    of_all = whole_range if any(k in disturbed for k in best) else median
-    return Sweep(rates, of_all(np.concatenate([totals[k] for k in best])))
+    level = np.concatenate([totals[k] for k in best])
+    others = max((disturbed[k] for k in best if k in disturbed), default=None)
+    return Sweep(rates, median(level) if others is None else whole_range(level, others))

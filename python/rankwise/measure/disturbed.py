@@ -9,6 +9,7 @@ from rankwise.measure.statistics import Median, median, whole_range
 
 # Of all cores' time around a sample, by others; of the sample itself, a rank that could run without a core.
 TOLERATED = 0.05
+MOST_TAKEN = 0.9  # more is not told apart from all
 LEAST = 3  # calm samples of a point; with fewer, all count and the point is disturbed
 POINT = ["test", "pairs", "bytes", "setting", "rotate_bytes"]
 
@@ -48,7 +49,18 @@ def disturbed_points(samples: pl.DataFrame) -> set[tuple[str, str, int, int]]:
     return found
 
 
+def taken(disturbed: pl.DataFrame) -> float:
+    """Share of the processors' time that others took around samples of a disturbed point."""
+    share = disturbed.select(pl.max_horizontal("others", "waited").mean()).item()
+    return min(share or 0.0, MOST_TAKEN)
+
+
+def taken_from_pairs(kept: pl.DataFrame) -> dict[int, float]:
+    """By number of pairs or ranks of which a point was disturbed, share of the processors' time that others took."""
+    return {count: taken(of) for (count,), of in kept.filter("disturbed").group_by(["pairs"])}
+
+
 def median_of(kept: pl.DataFrame, column: str) -> Median:
-    """Median of a column of `undisturbed` samples; of a disturbed point, its interval is the range of its samples."""
+    """Median of a column of `undisturbed` samples; of a disturbed point, its interval is wider (`whole_range`)."""
     values = kept[column].to_numpy()
-    return whole_range(values) if kept["disturbed"].any() else median(values)
+    return whole_range(values, taken(kept)) if kept["disturbed"].any() else median(values)

@@ -14,6 +14,7 @@ from rankwise.machine.curve import Curve
 from rankwise.machine.file import Estimate, LinkClass, Resource
 from rankwise.measure import capacity
 from rankwise.measure.capacity import Sweep
+from rankwise.measure.disturbed import taken_from_pairs
 from rankwise.measure.fit import measured
 from rankwise.measure.questions.memory import PREFIX, SIZES
 from rankwise.measure.questions.settled import per, settled
@@ -80,8 +81,7 @@ def _sweeps(samples: pl.DataFrame, size: int) -> dict[str, Sweep]:
     for (channel,), group in settled(rows, ["channel", "pairs"]).group_by(["channel"], maintain_order=True):
         group = group.filter(pl.col("value1") > 0)
         totals = {k: some["value1"].to_numpy() for (k,), some in group.sort("pairs").group_by(["pairs"])}
-        disturbed = set(group.filter("disturbed")["pairs"])
-        swept = capacity.fit(dict(sorted(totals.items())), disturbed)
+        swept = capacity.fit(dict(sorted(totals.items())), taken_from_pairs(group))
         if swept and 1 in swept.rates and len(swept.rates) > 1:
             found.update(dict.fromkeys(str(channel).removeprefix(PREFIX).split("+"), swept))
     return found

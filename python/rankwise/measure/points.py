@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.disturbed import taken, undisturbed
 from rankwise.measure.launches import Key, LaunchSpread, launch_spread
 from rankwise.measure.regimes import borrowed
 from rankwise.measure.segments import RELATIVE_NOISE
@@ -43,7 +43,7 @@ class Points:
 
     Attributes:
         values: By (quantity, bytes): the timings of each launch.
-        disturbed: Those of them that others disturbed in all launches.
+        disturbed: Those of them that others disturbed in all launches: share of the processors' time that they took.
         interrupted: Share of samples left out because a rank was taken off its core.
         kept_interrupted: Share of samples kept although that was so, because it was so in nearly all of their point.
         other_regime: Share of the rest left out because it was taken in the less frequent regime.
@@ -52,7 +52,7 @@ class Points:
     """
 
     values: dict[Key, dict[int, np.ndarray]] = field(default_factory=dict)
-    disturbed: set[Key] = field(default_factory=set)
+    disturbed: dict[Key, float] = field(default_factory=dict)
     interrupted: float = 0.0
     kept_interrupted: float = 0.0
     other_regime: float = 0.0
@@ -69,7 +69,7 @@ class Points:
         launches = self.values[key]
         count = sum(map(len, launches.values()))
         if key in self.disturbed:
-            return whole_range(np.concatenate([*launches.values()]))
+            return whole_range(np.concatenate([*launches.values()]), self.disturbed[key])
         value = _of_launches(launches)
         low, high = value * np.quantile(self._drawn[key], _ENDS)
         return Median(value, float(low), float(high), count)
@@ -77,14 +77,15 @@ class Points:
     def relative_error(self, quantity: str, size: int) -> float:
         """How well a median is known beside those of other sizes: half the interval of its samples.
 
-        At least it is `RELATIVE_NOISE`.
+        At least it is what its launches differ by beside those of other sizes, and `RELATIVE_NOISE`.
         Fewer than 6 timings have no such interval: twice their half range then, and at least 5 % for 3 to 5 timings,
         20 % for 2 and 50 % for 1.
         """
         values = np.concatenate([*self.values[quantity, size].values()])
-        found = whole_range(values) if (quantity, size) in self.disturbed else median(values)
+        others = self.disturbed.get((quantity, size))
+        found = median(values) if others is None else whole_range(values, others)
         if found.count >= 6:
-            return max(found.half_width, RELATIVE_NOISE)
+            return max(found.half_width, self.spread.own[quantity].deviation, RELATIVE_NOISE)
         return max(2 * found.half_width, {1: 0.5, 2: 0.2}.get(found.count, 0.05))
 
     def count(self, quantity: str) -> int:
@@ -128,13 +129,15 @@ class Points:
         """Replicates of `medians`: what as many other launches would find (`rankwise.measure.launches`).
 
         What a disturbed point takes undisturbed may lie wherever its timings do: of these a quantile is drawn, the same
-        for all such points of a replicate, as what made one too long made all so.
+        for all such points of a replicate, as what made one too long made all so. So may each of them be longer by what
+        others took (`whole_range`): half of the replicates have a part of that taken off.
         """
-        quantiles = random.random(count)
+        quantiles, parts = random.random(count), np.maximum(0.0, random.uniform(-1.0, 1.0, count))
         drawn = self._draw(count, random)
         medians = self.medians()
         table = {
             key: np.quantile(np.concatenate([*launches.values()]), quantiles)
+            * (1 - self.disturbed[key] * parts)
             if key in self.disturbed
             else medians[key] * drawn[key]
             for key, launches in self.values.items()
@@ -173,13 +176,13 @@ def collect(samples: pl.DataFrame) -> Points:
     for quantity, (test, meaning) in QUANTITIES.items():
         timed = (
             kept.filter(pl.col("test") == test)
-            .select("launch", "bytes", "disturbed", meaning.alias("value"))
+            .select("launch", "bytes", "disturbed", "others", "waited", meaning.alias("value"))
             .sort("launch")
         )
         for (launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
             points.values.setdefault((quantity, size), {})[launch] = group["value"].to_numpy()
-            if group["disturbed"].any():
-                points.disturbed.add((quantity, size))
+        for (size,), group in timed.filter("disturbed").group_by(["bytes"]):
+            points.disturbed[quantity, size] = taken(group)
     return points
 
 

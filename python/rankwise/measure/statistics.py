@@ -75,13 +75,21 @@ def median(values: np.ndarray) -> Median:
     return Median(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), len(ordered))
 
 
-def whole_range(values: np.ndarray) -> Median:
-    """Median of at least one timing that somebody disturbed: without that it may lie wherever they do.
+def whole_range(values: np.ndarray, taken: float) -> Median:
+    """Median of at least one timing that somebody disturbed: without that it may lie wherever they do, and beyond.
 
-    The interval holds the central part of them (`CONFIDENCE`), however many there are.
+    The interval holds the central part of them (`CONFIDENCE`), however many there are. Whoever takes a share of the
+    processors makes all longer by 1 / (1 - share) at most, while nobody is kept from his core for a whole timing; a
+    rate is less by as much.
+
+    Args:
+        values: Timings or rates.
+        taken: Share of the processors' time that others took, below 1.
     """
     ends = np.quantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Median(float(np.median(values)), float(ends[0]), float(ends[1]), len(values))
+    return Median(
+        float(np.median(values)), float(ends[0] * (1 - taken)), float(ends[1] / (1 - taken)), len(values)
+    )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import polars as pl
 
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import capacity
+from rankwise.measure.disturbed import taken_from_pairs
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import counts_to, members, own_cores
@@ -87,7 +88,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
             k: some["value1"].to_numpy()
             for (k,), some in group.sort("pairs").group_by(["pairs"], maintain_order=True)
         }
-        found = capacity.fit(totals, set(group.filter("disturbed")["pairs"]))
+        found = capacity.fit(totals, taken_from_pairs(group))
         if found is None:
             continue
         first, most = min(found.rates), max(found.rates)

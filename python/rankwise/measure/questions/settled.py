@@ -35,7 +35,11 @@ def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[tuple, Median]:
     """Median of `value` at every point, in the order of the keys' values; values that are no numbers are left out."""
-    kept = settled(samples, keys).select(*keys, "disturbed", value.alias("_value")).drop_nulls("_value")
+    kept = (
+        settled(samples, keys)
+        .select(*keys, "disturbed", "others", "waited", value.alias("_value"))
+        .drop_nulls("_value")
+    )
     kept = kept.filter(pl.col("_value").is_finite()).sort(*keys, maintain_order=True)
     return {key: median_of(group, "_value") for key, group in kept.group_by(list(keys), maintain_order=True)}
 
