@@ -59,11 +59,11 @@ bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
 
 # Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
-# do, about three and a half hours; what was interrupted goes on from build/validation.
+# do, some hours; what was interrupted goes on from build/validation. COMMIT=... runs programs held out since then too.
 accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash tests/install_mpis.sh $(BIN)
 	@bash tests/install_hpl.sh .mpi/mpich-5.0.2 .mpi/openmpi-5.0.11
-	@bash docs/write_accuracy.sh $(BIN)
+	@bash docs/write_accuracy.sh $(BIN) $(COMMIT)
 
 lint: $(VENV)/.test
 	$(BIN)/python -m ruff check

@@ -9,7 +9,7 @@ BEGIN, END = "<!-- accuracy: docs/accuracy_in_readme.py -->\n", "<!-- /accuracy 
 
 
 def sentences(page: str) -> str:
-    """The list at the beginning of the page on accuracy."""
+    """The list at the beginning of the page on accuracy: programs held out first, or that there are none yet."""
     lines = page.split("In short:\n\n", 1)[1].splitlines()
     return "".join(line + "\n" for line in takewhile(lambda line: line.startswith("* "), lines))
 

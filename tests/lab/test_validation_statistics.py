@@ -16,7 +16,6 @@ from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
-from rankwise.lab.validation.overview import not_run
 from rankwise.lab.validation.placements import NAMES, choose
 from rankwise.lab.validation.result import bytes_only_s, evaluate
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
@@ -140,24 +139,6 @@ def test_fewer_ranks_and_long_programs_are_tried_once():
     )
     keys = [each.key for each in options.settings()]
     assert keys == ["cg.8.100mbit", "cg.16.100mbit", "rhodo.16.100mbit", "cg.16.200mbit"]
-
-
-def test_the_page_names_cases_that_no_validation_has():
-    def made(mpi, *settings):
-        cases = [SimpleNamespace(setting=Setting(*each)) for each in settings]
-        return SimpleNamespace(options=SimpleNamespace(mpi=mpi), cases=cases)
-
-    # GIVEN two validations with MPICH that have one of two programs at one rate and with one number of ranks only
-    documents = [
-        made("mpich", ("cg", 16, 12.5e6), ("cg", 16, 25e6)),
-        made("mpich", ("cg", 8, 12.5e6), ("cg", 8, 25e6), ("lj", 16, 25e6)),
-        made("openmpi", ("cg", 16, 12.5e6)),
-    ]
-    assert not_run(documents) == [
-        "lj on 8 ranks at 100mbit with MPICH",
-        "lj on 8 ranks at 200mbit with MPICH",
-        "lj on 16 ranks at 100mbit with MPICH",
-    ]
 
 
 def chosen_among(ranks):

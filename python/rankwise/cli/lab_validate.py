@@ -71,22 +71,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
     )
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
-    also = "show this validation in FILE too, or those of an earlier FILE.json that are not made anew; repeatable"
-    parser.add_argument("--also", action="append", default=[], metavar="DIR|FILE.json", help=also)
-    add_output(parser, "write the page, with its plots and FILE.json beside it", metavar="FILE.md")
+    also = "show this validation in FILE too, or those of an earlier FILE.json.gz that are not made anew; repeatable"
+    parser.add_argument("--also", action="append", default=[], metavar="DIR|FILE.json.gz", help=also)
+    add_output(parser, "write the page, with its figure and all results beside it", metavar="FILE.md")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Validate as far as the window allows; say what came out until then."""
-    import msgspec
-
     from rankwise.cli import lab_validate_program
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
     from rankwise.lab.validation import page, session
-    from rankwise.lab.validation.processors import of_all
     from rankwise.lab.validation.result import evaluate
     from rankwise.lab.validation.state import State
 
@@ -95,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal(args)
     directory = Path(args.state)
     also = [
-        page.read_results(Path(each)) if each.endswith(".json") else State.resume(Path(each))
+        page.read_results(Path(each)) if each.endswith((".json", page.RESULTS)) else State.resume(Path(each))
         for each in args.also
     ]
     if args.output:
@@ -119,13 +116,10 @@ def run(args: argparse.Namespace) -> int:
         state.check_machine(state.plan.options.rates_bytes_per_s[0], Path(args.machine))
     finished = evaluate(state).complete or _go_on(args, terminal, state)
 
-    def result_of(state: State) -> Document:
-        return msgspec.structs.replace(evaluate(state), processors=of_all(state))
-
-    document = result_of(state)
+    document = evaluate(state)
     state.write_result(document)
     if args.output and document.cases:
-        shown = [document, *(result_of(each) for each in also if isinstance(each, State))]
+        shown = [document, *(evaluate(each) for each in also if isinstance(each, State))]
         earlier = [each for results in also if not isinstance(results, State) for each in results]
         for path in page.write(Path(args.output), page.renewed(earlier, shown)):
             terminal.wrote(path)
@@ -249,6 +243,8 @@ def _check_same(args: argparse.Namespace, options: Options) -> None:
 def _tell(terminal: Terminal, document: Document) -> None:
     import msgspec
 
+    from rankwise.lab.validation.result import PREDICTORS
+
     if terminal.as_json:
         terminal.json(msgspec.to_builtins(document))
         return
@@ -256,12 +252,7 @@ def _tell(terminal: Terminal, document: Document) -> None:
         terminal.result(f"{case.name}: {case.title}")
         terminal.table(("placement", "measured", "interval", "predicted", "interval", "error"), _rows(case))
         terminal.result("")
-    rows = [
-        _summary("predicted", document.predicted),
-        _summary("plain replay", document.plain),
-        _summary("network bytes only", document.bytes_only),
-        *([_summary("SimGrid", document.simgrid)] if document.simgrid else []),
-    ]
+    rows = [_summary(title, found) for by, title in PREDICTORS.items() if (found := getattr(document, by))]
     terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
     for invalid in document.invalid:
         terminal.result(f"not valid: {invalid}")

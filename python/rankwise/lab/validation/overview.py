@@ -1,194 +1,178 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What validations aim at, and what came out in all and in each."""
+"""What validations aim at and what came out: held out and development, each predictor beside ours."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.result import TRACED, Document
-from rankwise.lab.validation.sections import (
-    LIBRARIES,
-    by_chance,
-    gains_of,
-    near,
-    possible,
-    recorded_share,
-    slower,
-    sure_of,
-    surely_slower,
-    widths,
-)
+from rankwise.lab.validation.result import PREDICTORS, TRACED, CaseResult, Document, PlacementResult, summary
+from rankwise.lab.validation.statistics import Gain
 from rankwise.lab.validation.tables import share, table
+from rankwise.quantities import counted
 
-# Of the traced run, in which the busiest interface transfers: aimed at are the second and the fourth.
-_BOUNDS = (0.15, 0.30, 0.40, 0.70)
-_PARTS = "below 15, 15-30, 30-40, 40-70, above 70 %"
-_ORDERED, _MEDIAN, _WORST, _COVERED = 0.95, 0.10, 0.25, (0.80, 0.95)
+LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
+HELD_OUT, DEVELOPMENT = "Held out", "Development"
+# What is aimed at, on programs held out.
+_ORDERED, _MEDIAN, WORST, _COVERED, _WIDTH, _NEAR = 0.95, 0.03, 0.15, (0.80, 0.95), 0.20, 0.80
+_AIMS = ("95 %", "3 %", "15 %", "80-95 %", "below 20 %", "80 %", "0")
+_GAIN_POINTS = 0.05
+_OVER = (TRACED, "cyclic", "worst")
 
 
-def overview(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
-    """What is aimed at and what came out, a column each; what is missed is bold."""
-    rows = [
-        ("placements of programs", "", lambda of: str(of.predicted.times)),
-        ("pairs that runs tell apart, ordered rightly", "95 %", _ours),
-        ("by network bytes alone", "", lambda of: _ordered(of, "bytes_only")),
-        ("by SimGrid", "", lambda of: _ordered(of, "simgrid")),
-        ("pairs that chance would tell apart", "", _chance),
-        ("median error", "10 %", lambda of: _median(of, "predicted_s", _MEDIAN)),
-        ("of the plain replay", "", lambda of: _median(of, "plain_s")),
-        ("by network bytes alone", "", lambda of: _median(of, "bytes_only_s")),
-        ("by SimGrid", "", lambda of: _median(of, "simgrid_s")),
-        ("worst error", "25 %", _worst),
-        ("errors above a quarter", "none", _far),
-        ("times in the predicted interval", "80-95 %", _covered),
-        ("its width, median", "", lambda of: share(_width(of))),
-        ("gains predicted within 5 points", "all", _gains),
-        ("of those that runs say to within 5 points", "", _sure_gains),
-        ("within 5 points of what runs leave open", "", _possible_gains),
-        ("optimised placements slower than blocked, by the intervals of both", "none", _surely_slower),
-        ("by the medians", "", _slower),
-        ("bytes between nodes not accounted for, at most", "0 %", _rest),
-        (f"network's part of traced runs: {_PARTS}", "the 2nd and 4th", _network),
+@dataclass(frozen=True)
+class Group:
+    """Validations that are summed up together, by a name."""
+
+    name: str
+    documents: tuple[Document, ...]
+
+    def of(self, mpi: str) -> Group:
+        """Those with one MPI."""
+        chosen = tuple(each for each in self.documents if each.options.mpi == mpi)
+        return Group(f"{self.name}, {LIBRARIES[mpi]}", chosen)
+
+    @property
+    def mpis(self) -> list[str]:
+        """All that they have."""
+        return [mpi for mpi in LIBRARIES if any(each.options.mpi == mpi for each in self.documents)]
+
+    @property
+    def cases(self) -> list[CaseResult]:
+        """Those of which a time was measured that counts."""
+        every = (case for document in self.documents for case in document.cases)
+        return [case for case in every if any(each.measured for each in case.placements)]
+
+    @property
+    def programs(self) -> list[str]:
+        """Names, each once."""
+        return list(dict.fromkeys(case.setting.program for case in self.cases))
+
+    @property
+    def measured(self) -> list[PlacementResult]:
+        """All placements with a time that counts, each once."""
+        return [each for case in self.cases for each in case.distinct if each.measured]
+
+    @property
+    def width(self) -> float | None:
+        """Of the predicted intervals, in the median: the upper end over the lower one, less 1."""
+        found = [each.high_s / each.low_s - 1 for each in self.measured if each.low_s]
+        return float(np.median(found)) if found else None
+
+    def gains(self, by: str = "predicted", over: Sequence[str] = _OVER) -> list[Gain]:
+        """What the optimised placement saves of the time of others, where both were measured and are not the same."""
+        gains = (case.gain(other, by) for case in self.cases for other in over)
+        return [gain for gain in gains if gain]
+
+
+def halves(documents: Sequence[Document]) -> list[Group]:
+    """Programs held out, if there are any, then those that the model was developed with."""
+    found = [
+        Group(name, tuple(each for each in documents if bool(each.options.frozen) == held))
+        for name, held in ((HELD_OUT, True), (DEVELOPMENT, False))
     ]
-    return table(
-        ("", "aim", *names), [(what, aim, *(cell(each) for each in documents)) for what, aim, cell in rows]
+    return [half for half in found if half.documents]
+
+
+def overview(groups: Sequence[Group]) -> list[str]:
+    """Lines of a table: what is aimed at, then a row for each half, MPI and predictor; what ours misses is bold."""
+    heads = (
+        "",
+        "programs (cases)",
+        "predicted by",
+        "pairs in order",
+        "median error",
+        "worst error",
+        "times in interval",
+        "its width",
+        "gains within 5 points",
+        "optimised slower than blocked",
     )
-
-
-def each_validation(documents: Sequence[Document], names: Sequence[str]) -> list[str]:
-    """The same of single validations, a row each."""
-    heads = ("", "ordered", "by bytes", "by SimGrid", "median error", "worst", "covered", "gains")
-    rows = [
-        (
-            name,
-            _ours(each),
-            _ordered(each, "bytes_only"),
-            _ordered(each, "simgrid"),
-            _median(each, "predicted_s", _MEDIAN),
-            _worst(each),
-            _covered(each),
-            _gains(each),
-        )
-        for name, each in zip(names, documents, strict=True)
-    ]
+    rows = [("aimed at, held out", "", "", *_AIMS)]
+    for half in groups:
+        for mpi in half.mpis:
+            group = half.of(mpi)
+            first = (group.name, f"{len(group.programs)} ({len(group.cases)})")
+            for by, title in PREDICTORS.items():
+                if cells := _cells(group, by):
+                    rows.append((*first, title, *cells))
+                    first = ("", "")
     return table(heads, rows)
 
 
-def not_run(documents: Sequence[Document]) -> list[str]:
-    """Cases that no validation has, of all programs, ranks and rates that any has with an MPI."""
-    made = {(of.options.mpi, case.setting) for of in documents for case in of.cases}
-    keys = [(mpi, each.program, each.ranks, each.rate_bytes_per_s) for mpi, each in made]
-    missing = []
-    for mpi in dict.fromkeys(each.options.mpi for each in documents):
-        own = [key for key in keys if key[0] == mpi]
-        wanted = itertools.product(*({key[at] for key in own} for at in range(4)))
-        missing += [
-            f"{program} on {ranks} ranks at {show_rate(rate)} with {LIBRARIES[mpi]}"
-            for mpi, program, ranks, rate in sorted(set(wanted) - set(own))
-        ]
-    return missing
+def _cells(group: Group, by: str) -> tuple[str, ...]:
+    """Of one predictor; nothing if it says nothing."""
+    found = summary([case.compared(by) for case in group.cases], by)
+    if not found or not found.times:
+        return ()
+    gains = group.gains(by)
+    near = sum(gain.is_near(_GAIN_POINTS) for gain in gains)
+    ours = by == "predicted"
 
+    def against(said: str, is_met: bool) -> str:
+        return said if is_met or not ours else f"**{said}**"
 
-def _against(said: str, is_met: bool) -> str:
-    return said if is_met else f"**{said}**"
-
-
-def _ordered(of: Document, by: str, aim: float = 0.0) -> str:
-    found = getattr(of, by)
-    if not found or not found.pairs:
-        return "none"
-    right = found.ordered_share
-    return _against(f"{found.ordered} of {found.pairs} ({share(right, digits=1)})", right >= aim)
-
-
-def _ours(of: Document) -> str:
-    return _ordered(of, "predicted", _ORDERED)
-
-
-def _errors(of: Document, key: str) -> np.ndarray:
-    placements = [each for case in of.cases for each in case.distinct if each.measured]
-    known = [(getattr(each, key), each.measured.median_s) for each in placements]
-    return np.array([predicted / measured - 1 for predicted, measured in known if predicted is not None])
-
-
-def _median(of: Document, key: str, aim: float = np.inf) -> str:
-    found = np.abs(_errors(of, key))
-    if not len(found):
-        return share(None)
-    return _against(share(float(np.median(found))), np.median(found) <= aim)
-
-
-def _worst(of: Document) -> str:
-    worst = of.predicted.worst_error
-    return share(None) if worst is None else _against(share(worst, "+"), abs(worst) <= _WORST)
-
-
-def _far(of: Document) -> str:
-    found = _errors(of, "predicted_s")
-    far = int(np.sum(np.abs(found) > _WORST))
-    return _against(f"{far} of {len(found)}", not far)
-
-
-def _covered(of: Document) -> str:
-    found = of.predicted.covered_share
+    ordered = f"{found.ordered} of {found.pairs} ({share(found.ordered_share, digits=1)})"
+    cells = (
+        against(ordered, found.ordered_share >= _ORDERED) if found.pairs else "none told apart",
+        against(share(found.median_error, digits=1), found.median_error <= _MEDIAN),
+        against(share(found.worst_error, "+"), abs(found.worst_error) <= WORST),
+    )
+    of_gains = (
+        against(f"{near} of {len(gains)} ({share(near / len(gains))})", near >= _NEAR * len(gains))
+        if gains
+        else ""
+    )
+    if not ours:
+        return (*cells, "", "", of_gains, "")
+    low, high = _COVERED
+    covered = f"{found.covered} of {found.to_cover} ({share(found.covered_share)})"
+    over_traced = group.gains(over=(TRACED,))
+    slower = sum(gain.high < 0 for gain in over_traced)
     return (
-        share(None)
-        if found is None
-        else _against(share(found, digits=1), _COVERED[0] <= found <= _COVERED[1])
+        *cells,
+        against(covered, low <= found.covered_share <= high) if found.to_cover else "",
+        against(share(group.width), (group.width or 0.0) < _WIDTH),
+        of_gains,
+        against(f"{slower} of {len(over_traced)}", not slower) if over_traced else "",
     )
 
 
-def _width(of: Document) -> float | None:
-    found = widths(of)
-    return float(np.median(found)) if found else None
+def sentence(half: Group) -> str:
+    """What came out, in one sentence, which begins with its name."""
+    found = summary([case.compared() for case in half.cases], "predicted")
+    commits = dict.fromkeys(each.options.frozen for each in half.documents if each.options.frozen)
+    of = [counted(len(half.programs), "program"), *(LIBRARIES[mpi] for mpi in half.mpis)]
+    if commits:
+        of.append("frozen at " + " and ".join(f"`{each}`" for each in commits))
+    begin = f"{half.name} ({', '.join(of)}): "
+    if not found.times:
+        return begin + "no run counts."
+    ordered = (
+        f"{share(found.ordered_share, digits=1)} of {counted(found.pairs, 'pair')} of placements that runs tell "
+        f"apart are predicted in the right order{_beside(half, 'ordered_share')}"
+        if found.pairs
+        else "runs tell no pairs of placements apart"
+    )
+    said = (
+        f"{begin}{ordered}. The median error of predicted times is {share(found.median_error, digits=1)}"
+        f"{_beside(half, 'median_error')}, the worst {share(found.worst_error, '+')}"
+    )
+    if found.to_cover:
+        said += f"; {share(found.covered_share)} of times are in their interval (median width {share(half.width)})"
+    if gains := half.gains():
+        near = sum(gain.is_near(_GAIN_POINTS) for gain in gains)
+        said += f". {near} of {counted(len(gains), 'gain')} of the optimised placement are predicted within 5 points"
+    return said + "."
 
 
-def _gains(of: Document) -> str:
-    found = gains_of(of)
-    return _against(f"{near(found)} of {len(found)}", near(found) == len(found))
-
-
-def _sure_gains(of: Document) -> str:
-    found = sure_of(gains_of(of))
-    return f"{near(found)} of {len(found)}"
-
-
-def _possible_gains(of: Document) -> str:
-    found = gains_of(of)
-    return f"{possible(found)} of {len(found)}"
-
-
-def _surely_slower(of: Document) -> str:
-    found = surely_slower(of)
-    return _against(f"{len(found)} of {len(gains_of(of, TRACED))}", not found)
-
-
-def _slower(of: Document) -> str:
-    found = gains_of(of, TRACED)
-    return f"{len(slower(found))} of {len(found)}"
-
-
-def _chance(of: Document) -> str:
-    pairs, chance = by_chance(of)
-    return "none" if chance is None else f"{chance:.0f} of {pairs}"
-
-
-def _network(of: Document) -> str:
-    known = [part for case in of.cases if (part := recorded_share(case)) is not None]
-    counts = np.bincount(np.searchsorted(_BOUNDS, known, side="right"), minlength=len(_BOUNDS) + 1)
-    inside = counts[1] + counts[3]
-    return _against(", ".join(map(str, counts)), inside == len(known))
-
-
-def _rest(of: Document) -> str:
-    """Beside the bytes of messages."""
-    shares = [
-        sum(each.own_bytes for each in case.sent) / recorded
-        for case in of.cases
-        if (recorded := sum(each.recorded_bytes for each in case.sent))
-    ]
-    return share(max(shares, default=None), digits=1)
+def _beside(half: Group, key: str) -> str:
+    """What the others' ways come to with the same runs."""
+    said = []
+    for by, name in (("bytes_only", "by network bytes"), ("simgrid", "by SimGrid")):
+        found = summary([case.compared(by) for case in half.cases], by)
+        if found and getattr(found, key) is not None:
+            said.append(f"{name} {share(getattr(found, key), digits=1)}")
+    return f" ({', '.join(said)})" if said else ""

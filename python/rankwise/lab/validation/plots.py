@@ -1,77 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measured against predicted times as a figure: one panel a case."""
+"""Predicted against measured times as a figure: a panel for each half, a colour for each MPI."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from pathlib import Path
 
-from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.result import CaseResult
+import numpy as np
+
+from rankwise.lab.validation.overview import LIBRARIES, Group
+from rankwise.lab.validation.result import PlacementResult
+from rankwise.quantities import counted
+
+_BAND = 0.15  # what no error should be above
+# Okabe and Ito's blue and vermilion, which all kinds of sight tell apart; shapes tell them apart in grey.
+_STYLES = {"mpich": ("#0072B2", "o"), "openmpi": ("#D55E00", "^")}
 
 
-def draw(cases: Sequence[CaseResult], path: Path) -> None:
-    """Write the figure; its format is that of the file name.
-
-    Args:
-        cases: Those of one lab.
-        path: For example `accuracy.svg`.
-    """
+def draw(halves: Sequence[Group]) -> bytes:
+    """The figure as SVG, a panel for each half; the same input gives the same bytes."""
     import matplotlib
 
-    # The same input gives the same file.
-    with matplotlib.rc_context({"svg.hashsalt": "rankwise", "font.size": 9}):
+    style = {"svg.hashsalt": "rankwise", "font.size": 10, "figure.facecolor": "white"}
+    with matplotlib.rc_context(style):
         from matplotlib.figure import Figure
 
-        cases = [case for case in cases if any(each.measured for each in case.distinct)]
-        columns = max(1, min(3, len(cases)))
-        rows = max(1, -(-len(cases) // columns))
-        figure = Figure(figsize=(3.6 * columns, 3.4 * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axis, case in zip(axes, cases, strict=False):
-            _panel(axis, case)
-        for axis in axes[len(cases) :]:
-            axis.axis("off")
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure = Figure(figsize=(3.7 * len(halves) + 0.3, 4.3), layout="constrained")
+        axes = figure.subplots(1, len(halves), sharex=True, sharey=True, squeeze=False)[0]
+        ends = _ends([each for half in halves for each in half.measured])
+        for axis, half in zip(axes, halves, strict=True):
+            _panel(axis, half, ends)
+        axes[0].set_ylabel("predicted (s)")
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        return drawn.getvalue()
 
 
-def _panel(axis, case: CaseResult) -> None:
-    setting = case.setting
-    known = [each for each in case.distinct if each.measured]
-    measured = [each.measured.median_s for each in known]
-    across = [
-        [each.measured.median_s - each.measured.low_s for each in known],
-        [each.measured.high_s - each.measured.median_s for each in known],
+def _ends(known: Sequence[PlacementResult]) -> tuple[float, float]:
+    """Of both axes: all times and intervals, with a margin."""
+    times = [
+        time_s for each in known for time_s in (each.measured.median_s, each.low_s, each.high_s) if time_s > 0
     ]
-    upward = [
-        [each.predicted_s - each.low_s for each in known],
-        [each.high_s - each.predicted_s for each in known],
-    ]
-    predicted = [each.predicted_s for each in known]
-    top = 1.15 * max(
-        *measured, *predicted, *(each.high_s for each in known), *(each.bytes_only_s for each in known)
-    )
-    axis.fill_between([0, top], [0, 0.9 * top], [0, 1.1 * top], color="0.92", label="within 10 %")
-    axis.plot([0, top], [0, top], color="0.6", linewidth=0.8)
-    axis.errorbar(
-        measured, predicted, xerr=across, yerr=upward, fmt="o", markersize=4, capsize=2, label="predicted"
-    )
-    axis.plot(
-        measured, [each.bytes_only_s for each in known], "x", color="tab:orange", label="network bytes only"
-    )
-    for each in known:
-        axis.annotate(
-            each.name,
-            (each.measured.median_s, each.predicted_s),
-            fontsize=6,
-            xytext=(4, -7),
-            textcoords="offset points",
-        )
+    return (0.85 * min(times), 1.2 * max(times)) if times else (0.1, 10.0)
+
+
+def _panel(axis, half: Group, ends: tuple[float, float]) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    line = np.array(ends)
+    below, above = (1 - _BAND) * line, (1 + _BAND) * line
+    axis.fill_between(line, below, above, color="0.9", linewidth=0, label=f"within {100 * _BAND:.0f} %")
+    axis.plot(line, line, color="0.5", linewidth=0.8)
+    for mpi in half.mpis:
+        known = half.of(mpi).measured
+        colour, shape = _STYLES[mpi]
+        measured = [each.measured.median_s for each in known]
+        low, high = [each.low_s for each in known], [each.high_s for each in known]
+        axis.vlines(measured, low, high, colors=colour, alpha=0.35, linewidth=1.0)
+        predicted = [each.predicted_s for each in known]
+        axis.plot(measured, predicted, shape, color=colour, markersize=4.5, alpha=0.8, label=LIBRARIES[mpi])
     axis.set(
-        title=f"{setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}",
+        title=f"{half.name}: {counted(len(half.programs), 'program')}",
         xlabel="measured (s)",
-        ylabel="predicted (s)",
-        xlim=(0, top),
-        ylim=(0, top),
+        xscale="log",
+        yscale="log",
+        xlim=ends,
+        ylim=ends,
+        aspect="equal",
     )
-    axis.legend(fontsize=6, loc="upper left")
+    for each in (axis.xaxis, axis.yaxis):
+        each.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        each.set_major_formatter("{x:g}")
+        each.set_minor_formatter(NullFormatter())
+    axis.legend(fontsize=9, loc="upper left")

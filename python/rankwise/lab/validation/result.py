@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -12,7 +11,6 @@ import numpy as np
 
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.failures import without_directories
-from rankwise.lab.validation.processors import Processors
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
 from rankwise.lab.validation.statistics import Agreement, Compared, Gain, agreement
 from rankwise.machine.file import load
@@ -21,7 +19,13 @@ from rankwise.placement.file import PlacementFile
 
 SCHEMA = "rankwise.validation/2"
 TRACED = "blocked"
-_PREDICTORS = ("predicted", "plain", "bytes_only", "simgrid")
+# What is compared with the same runs, and what pages call it: `NAME_s` of placements, NAME of cases and documents.
+PREDICTORS = {
+    "predicted": "Rankwise",
+    "plain": "its replay alone, not anchored",
+    "bytes_only": "network bytes, scaled by the recorded run",
+    "simgrid": "SimGrid's replay",
+}
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -55,11 +59,14 @@ class PlacementResult(msgspec.Struct, frozen=True):
     plain_s: float | None = None
     same_as: str | None = None
 
-    def compared(self) -> Compared:
-        """With its prediction."""
-        found = self.measured
+    def compared(self, by: str = "predicted") -> Compared | None:
+        """With what one of `PREDICTORS` says; `None` if that says nothing. Only Rankwise's own says an interval."""
+        found, said_s = self.measured, getattr(self, f"{by}_s")
+        if said_s is None:
+            return None
         known = found and Median(found.median_s, found.low_s, found.high_s, len(found.times_s))
-        return Compared(known, self.predicted_s, self.low_s, self.high_s, self.name == TRACED)
+        low_s, high_s = (self.low_s, self.high_s) if by == "predicted" else (said_s, said_s)
+        return Compared(known, said_s, low_s, high_s, self.name == TRACED)
 
 
 class Twin(msgspec.Struct, frozen=True):
@@ -119,15 +126,20 @@ class CaseResult(msgspec.Struct, frozen=True):
         """Its placements, each once."""
         return [each for each in self.placements if each.same_as is None]
 
-    def gain(self, over: str) -> Gain | None:
-        """What the optimised placement saves of another's time; `None`: not measured, or the same placement."""
+    def compared(self, by: str = "predicted") -> list[Compared]:
+        """All placements of which one of `PREDICTORS` says something, each once."""
+        return compared(self.placements, by)
+
+    def gain(self, over: str, by: str = "predicted") -> Gain | None:
+        """What the optimised placement saves of another's time; `None`: not measured or said, or the same placement."""
         by_name = {each.name: each for each in self.placements if each.measured}
         if over not in by_name or "optimised" not in by_name:
             return None
         best, other = by_name["optimised"], by_name[over]
         if (best.same_as or best.name) == (other.same_as or other.name):
             return None
-        return Gain.between(best.compared(), other.compared())
+        both = best.compared(by), other.compared(by)
+        return Gain.between(*both) if all(both) else None
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -138,9 +150,8 @@ class Document(msgspec.Struct, frozen=True):
     `measured_others` while the machine was measured, by rate; none where that is not known; `left_out` is what that
     measurement did not come to. `simgrid` is null where SimGrid's replay was not installed, or none ended in time;
     `invalid` names runs that the lab does not let count, and why; where it is the recorded one, no run of its case
-    counts; `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names,
-    `processors` is what the traced runs used; `evaluate` leaves it empty, and so `verdict`, which says of a user's own
-    program whether Rankwise is right about it.
+    counts; `unanswered` counts placements of which it alone says nothing. `twins` are placements found under two names;
+    `evaluate` leaves `verdict` empty, which says of a user's own program whether Rankwise is right about it.
     """
 
     schema: Literal["rankwise.validation/2"]
@@ -161,7 +172,6 @@ class Document(msgspec.Struct, frozen=True):
     left_out: dict[str, str] = {}
     unanswered: int = 0
     twins: list[Twin] = []
-    processors: list[Processors] = []
     invalid: list[str] = []
     verdict: str = ""
 
@@ -172,20 +182,26 @@ class Document(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(case.code or known for case in self.cases if case.placements))
 
 
+def compared(placements: Iterable[PlacementResult], by: str = "predicted") -> list[Compared]:
+    """All placements of which one of `PREDICTORS` says something, each once."""
+    said = (each.compared(by) for each in placements if each.same_as is None)
+    return [each for each in said if each]
+
+
 def evaluate(state: State) -> Document:
     """Compare what was predicted with what was measured so far."""
     quiet = [run for run in state.runs() if not state.disturbed(run)]
     unfounded = {case.name for case in state.plan.cases if case.invalid}
     runs = [run for run in quiet if not run.invalid and run.case not in unfounded]
     loads = [run.other_load for run in runs if run.other_load is not None]
-    results, compared, twins = [], {by: [] for by in _PREDICTORS}, []
+    results, every, twins = [], {by: [] for by in PREDICTORS}, []
     for case in state.plan.cases:
         own = [run for run in runs if run.case == case.name]
         same = _same(case.predicted)
         placements = _placements(state, case, own, same)
-        found = _compared(placements)
-        for by in _PREDICTORS:
-            compared[by].append(found[by])
+        found = {by: compared(placements, by) for by in PREDICTORS}
+        for by in PREDICTORS:
+            every[by].append(found[by])
         twins += _twins(case, own, same)
         results.append(
             CaseResult(
@@ -198,7 +214,7 @@ def evaluate(state: State) -> Document:
                 sent=case.sent,
                 monitored=case.monitored,
                 placements=placements,
-                **{by: _summary([found[by]], by) for by in _PREDICTORS},
+                **{by: summary([found[by]], by) for by in PREDICTORS},
                 recorded_others=case.recorded_others,
                 slowness=_median_of(map(state.slowness, own)),
                 compute_slowness=_median_of(map(state.compute_slowness, own)),
@@ -212,10 +228,10 @@ def evaluate(state: State) -> Document:
         schema=SCHEMA,
         complete=len(state.plan.cases) == len(state.plan.options.settings()) and not state.missing(),
         options=state.plan.options,
-        context=state.plan.context,
+        context=state.plan.context | _processors(state),
         machine_sha256=state.plan.machine_sha256,
         cases=results,
-        **{by: _summary(compared[by], by) for by in _PREDICTORS},
+        **{by: summary(every[by], by) for by in PREDICTORS},
         failures=_failures(state.plan.cases, quiet),
         disturbed=len(state.runs()) - len(quiet),
         tolerated_load=state.tolerated,
@@ -225,25 +241,6 @@ def evaluate(state: State) -> Document:
         unanswered=silent if silent < len(asked) else 0,
         twins=twins,
         invalid=_invalid(state.plan.cases, quiet),
-    )
-
-
-def joined(documents: Sequence[Document]) -> Document:
-    """Several validations as one: all their cases; what only one of them has, as its options, is the first's."""
-    compared = {by: [] for by in _PREDICTORS}
-    cases = [case for document in documents for case in document.cases]
-    for case in cases:
-        for by, found in _compared(case.placements).items():
-            compared[by].append(found)
-    return msgspec.structs.replace(
-        documents[0],
-        complete=all(each.complete for each in documents),
-        cases=cases,
-        **{by: _summary(compared[by], by) for by in _PREDICTORS},
-        failures=[failure for each in documents for failure in each.failures],
-        tolerated_load=max(each.tolerated_load for each in documents),
-        twins=[twin for each in documents for twin in each.twins],
-        invalid=[run for each in documents for run in each.invalid],
     )
 
 
@@ -274,6 +271,17 @@ def _interface_rate(state: State, set_bytes_per_s: float) -> float:
         return set_bytes_per_s
     rates = [each.capacity_bytes_per_s for each in load(path).resources if each.kind == "nic_tx"]
     return rates[0].value if rates and rates[0] else set_bytes_per_s
+
+
+def _processors(state: State) -> dict[str, str | int]:
+    """What stands behind the cores of the lab: how many processors, of which model, as machine files have it."""
+    paths = map(state.machine_path, state.plan.options.rates_bytes_per_s)
+    machine = next((load(path) for path in paths if path.is_file()), None)
+    if machine is None:
+        return {}
+    count = len({pu for cores in machine.node.host_cores or () for pu in cores})
+    model = machine.context.get("processor")
+    return ({"processors": count} if count else {}) | ({"processor": str(model)} if model else {})
 
 
 def _left_out(state: State) -> dict[str, str]:
@@ -336,17 +344,6 @@ def _placements(state: State, case: CasePlan, runs: list[Run], same: dict[str, s
     return results
 
 
-def _compared(placements: list[PlacementResult]) -> dict[str, list[Compared]]:
-    """For each predictor what it says of placements, each once; SimGrid may be silent."""
-
-    def by(key: str) -> list[Compared]:
-        said = [(each.compared(), getattr(each, key)) for each in placements if each.same_as is None]
-        return [replace(own, predicted_s=s, low_s=s, high_s=s) for own, s in said if s is not None]
-
-    own = [each.compared() for each in placements if each.same_as is None]
-    return {"predicted": own} | {each: by(f"{each}_s") for each in _PREDICTORS[1:]}
-
-
 def _twins(case: CasePlan, runs: list[Run], same: dict[str, str]) -> list[Twin]:
     found = []
     for second, first in same.items():
@@ -364,8 +361,8 @@ def _median_of(ratios: Iterable[float | None]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _summary(cases: list[list[Compared]], by: str) -> Summary | None:
-    """Of all cases; null where SimGrid says nothing."""
+def summary(cases: Sequence[Sequence[Compared]], by: str) -> Summary | None:
+    """Of all cases and one of `PREDICTORS`; null where SimGrid says nothing."""
     if by == "simgrid" and not any(cases):
         return None
     found: Agreement = agreement(cases)

@@ -1,257 +1,149 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of the page on accuracy that one validation fills: summaries, counts, and a table a case."""
+"""Parts of the page on accuracy below its first table: how it was measured, programs, misses, and what is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation import counted
-from rankwise.lab.validation.other_load import TOLERATED
-from rankwise.lab.validation.result import TRACED, CaseResult, Document, PlacementResult, Summary
-from rankwise.lab.validation.statistics import Gain, apart_by_chance
+from rankwise.lab.validation.overview import LIBRARIES, WORST, Group
+from rankwise.lab.validation.result import TRACED, CaseResult, Document, PlacementResult, summary
+from rankwise.lab.validation.statistics import FEWEST_RUNS, apart_by_chance
 from rankwise.lab.validation.tables import share, table
+from rankwise.lab.validation.verdict import Pair, pairs
 from rankwise.measure.statistics import confidence_of
+from rankwise.quantities import counted
 
-LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}
-_GAIN_POINTS = 0.05
+_MOST_ROWS = 40  # of lists that grow with what went wrong: the page stays one to read
+_MOST_IN_CELL = 3
+_HASH = 12  # characters of a SHA-256 that tell machine files apart; the results have all
 
 
-def section(document: Document, plots: Sequence[str], name: str) -> str:
-    """Summaries of one validation; `plots` are file names beside the page."""
-    options, context = document.options, document.context
-    rates = ", ".join(map(show_rate, options.rates_bytes_per_s))
-    ranks = " and ".join(map(str, options.ranks))
-    lines = [
-        f"## {name}",
+def validations(groups: Sequence[Group]) -> list[str]:
+    """A row for each validation: where and how often programs ran, and what counts of it."""
+    heads = (
         "",
-        f"{_library(document)}; {ranks} ranks on {options.nodes} nodes of {options.cores} "
-        f"cores, {rates} a node each way; {_runs(document)}; seed {options.seed}.",
-        f"Kernel {context.get('kernel', 'unknown')}, Rankwise {context.get('rankwise', 'unknown')}{_code(document)}.",
-        "",
-        *(
-            [
-                f"Held out: none of these programs was ever run against a prediction before commit `{options.frozen}`.",
-                "",
-            ]
-            if options.frozen
-            else []
-        ),
-        "Machine files, frozen before the first run in their lab:",
-        "",
-        *(
-            f"* {rate}: SHA-256 `{sha256}`{_meanwhile(document, rate)}{_no_time(document, rate)}"
-            for rate, sha256 in document.machine_sha256.items()
-        ),
-        "",
-        *_others(document),
-    ]
-    lines += [f"Not run: {name} ({why})." for name, why in options.not_run.items()]
-    if options.not_run:
-        lines.append("")
-    if not document.complete:
-        lines += ["**Not all planned runs were made.**", ""]
-    lines += [*_summaries(document), "", *_by_chance(document), *_twins(document), *_unanswered(document)]
-    lines += [*_gains(document), ""]
-    lines += [*counted.sent(document), ""]
-    lines += [*counted.monitored(document), ""]
-    lines += [*counted.processors(document), ""]
-    lines += [
-        f"![measured and predicted times, {name}, {rate}]({plot})"
-        for plot, rate in zip(plots, map(show_rate, options.rates_bytes_per_s), strict=False)
-    ]
-    if document.invalid:
-        lines += [
-            "",
-            "Runs that the lab does not let count, because a cluster would have taken another time:",
-            "",
-        ]
-        lines += [f"* {each}" for each in document.invalid]
-    failed = [f"* {each}" for each in document.failures] or ["No run failed."]
-    return "\n".join([*lines, "", f"### Failures: {name}", "", *failed, ""])
+        "MPI",
+        "nodes x cores",
+        "rate",
+        "ranks",
+        "runs a placement",
+        "runs that count",
+        "not valid",
+        "shared with others",
+        "failed",
+        "machine file",
+    )
+    rows = [_validation(group, each) for group in groups for each in group.documents]
+    return table(heads, rows)
 
 
-def single_cases(document: Document, name: str) -> str:
-    """A table a case."""
-    lines = [f"## Placements: {name}", ""]
-    for case in document.cases:
-        lines += _case(case, document)
-    return "\n".join(lines)
+def _validation(group: Group, document: Document) -> tuple[str, ...]:
+    options = document.options
+    runs = [len(each.measured.times_s) for case in document.cases for each in case.distinct if each.measured]
+    files = ", ".join(f"{rate} `{sha256[:_HASH]}`" for rate, sha256 in document.machine_sha256.items())
+    return (
+        group.name.lower() + ("" if document.complete else " (not complete)"),
+        _library(document),
+        f"{options.nodes} x {options.cores}",
+        ", ".join(map(show_rate, options.rates_bytes_per_s)),
+        ", ".join(map(str, options.ranks)),
+        str(options.repetitions),
+        str(sum(runs)),
+        str(len(document.invalid)),
+        str(document.disturbed),
+        str(len(document.failures)),
+        files,
+    )
 
 
-def _library(document: Document) -> str:
-    """Name and version: of what the library says of itself the first words."""
-    said = str(document.context.get("mpi", "")).split(",")[0].split()
-    version = next((word for word in said if word.lstrip("v")[:1].isdigit()), "")
-    return f"{LIBRARIES[document.options.mpi]} {version.lstrip('v')}".strip()
-
-
-def _runs(document: Document) -> str:
-    planned = document.options.repetitions
-    counts = [
-        len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
-    ]
-    if not counts:
-        return f"{planned} runs of each placement planned, none made"
-    sure = f"measured intervals hold {confidence_of(min(counts)):.0%} or more"
-    made = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return f"{made} runs of each placement, {planned} planned ({sure})"
-
-
-def _others(document: Document) -> list[str]:
-    tolerated, found = document.tolerated_load, document.median_load
+def remarks(documents: Sequence[Document]) -> list[str]:
+    """What must be known of single validations, and of how sure runs are."""
     lines = []
-    if document.disturbed:
-        count = (
-            f"{document.disturbed} runs during which others used more than {share(tolerated)} of the machine"
+    lines.append(f"* On: {'; '.join(dict.fromkeys(map(_platform, documents)))}.")
+    codes = list(dict.fromkeys(code for each in documents for code in each.codes if each.cases))
+    if len(codes) > 1:
+        lines.append(f"* **Not all was predicted by the same code**: {len(codes)} versions of it.")
+    counts = [
+        [len(each.measured.times_s) for each in case.distinct if each.measured]
+        for document in documents
+        for case in document.cases
+    ]
+    runs = [count for case in counts for count in case]
+    if runs:
+        fewest = max(FEWEST_RUNS, min(runs))
+        few = sum(count < FEWEST_RUNS for count in runs)
+        said = f"* Medians of {fewest} runs have intervals that hold {share(confidence_of(fewest))} or more"
+        lines.append(
+            said + (f"; {counted(few, 'placement')} have fewer, and tell no pair apart." if few else ".")
         )
-        lines += [f"Left out, whatever their time was: {count}.", ""]
-    if tolerated > TOLERATED and found is not None:
-        shared = f"others used up to {share(tolerated)} of this machine (median {share(found)})"
+    chance = apart_by_chance(counts)
+    told = sum(each.predicted.pairs for each in documents)
+    if told and chance is not None:
+        every = sum(len(each) * (len(each) - 1) // 2 for each in counts)
+        lines.append(
+            f"* Runs tell {told} of {every} pairs apart; if all placements of a program took the same time, chance "
+            f"would tell {chance:.0f} apart."
+        )
+    twins = np.abs([twin.difference for each in documents for twin in each.twins])
+    if len(twins):
+        middle, most = (share(float(each), digits=1) for each in (np.median(twins), twins.max()))
+        lines.append(
+            f"* {counted(len(twins), 'placement')} ran under two names: medians of the same one differ by {middle} in "
+            f"the median, by {most} at most."
+        )
+    for each in documents:
+        called = f"{_library(each)}, {', '.join(map(show_rate, each.options.rates_bytes_per_s))}"
+        lines += [f"* {called}: no time was left to measure {said}." for said in each.left_out.values()]
         lines += [
-            f"**The machine was not quiet:** runs count during which {shared}, which makes times longer.",
-            "",
+            f"* **{called}: others used {share(others)} of the machine while it was measured.**"
+            for others in each.measured_others.values()
+            if others > each.tolerated_load
         ]
     return lines
 
 
-def _summaries(document: Document) -> list[str]:
-    """One row a case, and all of them together."""
-    paced = _is_paced(document)
-    rows = [
-        (
-            case.setting.program,
-            str(case.setting.ranks),
-            show_rate(case.setting.rate_bytes_per_s),
-            share(recorded_share(case)),
-            *_agreement(case, bool(document.simgrid)),
-            *([_ratio(case.slowness), _ratio(case.compute_slowness)] if paced else ()),
-        )
-        for case in document.cases
-    ]
-    rows.append(
-        (
-            "all",
-            "",
-            "",
-            "",
-            *_agreement(document, bool(document.simgrid)),
-            *(("", "") if paced else ()),
-        )
-    )
+def programs(group: Group) -> list[str]:
+    """Lines of a table: a row for each program and MPI."""
     heads = (
         "program",
+        "MPI",
         "ranks",
-        "rate",
-        "network",
-        "ordered",
-        "ordered: bytes",
-        *(("ordered: SimGrid",) if document.simgrid else ()),
-        "error",
+        "network's share",
+        "placements",
+        "measured",
+        "median error",
         "worst",
-        "covered",
-        "width",
-        "error: plain",
-        "error: bytes",
-        *(("error: SimGrid",) if document.simgrid else ()),
-        *(("slowness", "computing") if paced else ()),
+        "pairs in order",
+        "in interval",
     )
+    rows = []
+    for program in group.programs:
+        for mpi in group.mpis:
+            cases = [case for case in group.of(mpi).cases if case.setting.program == program]
+            if cases:
+                title = "" if rows and rows[-1][0].startswith(f"**{program}**") else f": {cases[0].title}"
+                rows.append((f"**{program}**{title}", LIBRARIES[mpi], *_program(cases)))
     return table(heads, rows)
 
 
-def _is_paced(document: Document) -> bool:
-    return any(case.slowness or case.compute_slowness for case in document.cases)
-
-
-def _meanwhile(document: Document, rate: str) -> str:
-    others = document.measured_others.get(rate)
-    return "" if others is None else f"; others used {share(others)} of the machine while it was measured"
-
-
-def _no_time(document: Document, rate: str) -> str:
-    said = document.left_out.get(rate)
-    return f"; no time was left for {said}" if said else ""
-
-
-def _code(document: Document) -> str:
-    """What predicted: several versions if the command was another one when it was resumed."""
-    known = [f"`{each}`" for each in document.codes if each]
-    return f" (code {', '.join(known)})" if known else ""
-
-
-def by_chance(document: Document) -> tuple[int, float | None]:
-    """All pairs, and how many of them runs would tell apart if there were nothing to tell; `None`: not known."""
-    counts = [
-        [len(each.measured.times_s) for each in case.distinct if each.measured] for case in document.cases
-    ]
-    return sum(len(each) * (len(each) - 1) // 2 for each in counts), apart_by_chance(counts)
-
-
-def _by_chance(document: Document) -> list[str]:
-    pairs, chance = by_chance(document)
-    if not pairs or chance is None:
-        return []
-    return [
-        f"{document.predicted.pairs} of {pairs} pairs are told apart by their runs; if all placements of a program "
-        f"took the same time, chance would tell {chance:.0f} apart.",
-        "",
-    ]
-
-
-def _twins(document: Document) -> list[str]:
-    """Placements that were run under two names say how far medians of the same thing are apart."""
-    if not document.twins:
-        return []
-    found = np.abs([each.difference for each in document.twins])
-    far = document.twins[int(np.argmax(found))]
-    return [
-        f"{len(found)} placements were found twice, under two names, and run as two: medians of the same placement "
-        f"differ by {share(float(np.median(found)))} (median), at most by {share(float(found.max()))} "
-        f"({far.case}, {far.first} and {far.second}). Here both are one, with the runs of both.",
-        "",
-    ]
-
-
-def _unanswered(document: Document) -> list[str]:
-    if not document.unanswered:
-        return []
-    return [f"SimGrid's replay failed or did not end in time for {document.unanswered} placements.", ""]
-
-
-def _ratio(value: float | None) -> str:
-    return f"{value:.2f}" if value else ""
-
-
-def _agreement(of: CaseResult | Document, with_simgrid: bool) -> tuple[str, ...]:
-    def ordered(by: Summary | None) -> str:
-        return f"{by.ordered} of {by.pairs}" if by else ""
-
-    found, bytes_only, simgrid = of.predicted, of.bytes_only, of.simgrid
+def _program(cases: Sequence[CaseResult]) -> tuple[str, ...]:
+    found = summary([case.compared() for case in cases], "predicted")
+    shares = [part for case in cases if (part := recorded_share(case)) is not None]
+    times = [each.measured.median_s for case in cases for each in case.distinct if each.measured]
     return (
-        ordered(found),
-        ordered(bytes_only),
-        *((ordered(simgrid),) if with_simgrid else ()),
-        share(found.median_error),
+        ", ".join(dict.fromkeys(str(case.setting.ranks) for case in cases)),
+        _range(shares, lambda part: f"{100 * part:.0f}") + " %" if shares else "unknown",
+        str(found.times),
+        _range(times, lambda time_s: f"{time_s:.2f}") + " s",
+        share(found.median_error, digits=1),
         share(found.worst_error, "+"),
+        f"{found.ordered} of {found.pairs}",
         f"{found.covered} of {found.to_cover}",
-        share(_width(of)),
-        share(of.plain.median_error) if of.plain else "",
-        share(bytes_only.median_error),
-        *((share(simgrid.median_error) if simgrid else "",) if with_simgrid else ()),
     )
-
-
-def widths(of: CaseResult | Document) -> list[float]:
-    """Of the predicted intervals: the upper end over the lower one, less 1."""
-    cases = of.cases if isinstance(of, Document) else [of]
-    return [each.high_s / each.low_s - 1 for case in cases for each in case.distinct if each.low_s]
-
-
-def _width(of: CaseResult | Document) -> float | None:
-    found = widths(of)
-    return float(np.median(found)) if found else None
 
 
 def recorded_share(case: CaseResult) -> float | None:
@@ -262,113 +154,120 @@ def recorded_share(case: CaseResult) -> float | None:
     return recorded.network_share * recorded.predicted_s / case.recorded_s
 
 
-_SLOWER = (TRACED, "cyclic", "worst")
+def missed(groups: Sequence[Group]) -> list[str]:
+    """A row for each case with a time off by more than is aimed at, or a pair out of order; the worst first."""
+    found = []
+    for group in groups:
+        for mpi in group.mpis:
+            for case in group.of(mpi).cases:
+                far = [each for each in case.distinct if each.error is not None and abs(each.error) > WORST]
+                wrong = [pair for pair in pairs(case) if not pair.ordered]
+                if far or wrong:
+                    far.sort(key=lambda each: -abs(each.error))
+                    worst = abs(far[0].error) if far else 0.0
+                    row = (_called(group, mpi, case), _listed(map(_far, far)), _listed(map(_wrong, wrong)))
+                    found.append((groups.index(group), -worst, row))
+    found.sort(key=lambda each: each[:2])
+    heads = ("", f"off by more than {share(WORST)}", "out of order (measured; predicted)")
+    return _bounded(heads, [row for *_, row in found], "Nothing: no time and no pair.")
 
 
-def gains_of(document: Document, *over: str) -> list[Gain]:
-    """What the optimised placement saves of the time of others, where both were measured and are not the same."""
-    gains = (case.gain(other) for case in document.cases for other in over or _SLOWER)
-    return [gain for gain in gains if gain]
+def _far(each: PlacementResult) -> str:
+    return f"{each.name} {share(each.error, '+')} ({each.measured.median_s:.2f} s)"
 
 
-def _gains(document: Document) -> list[str]:
-    """What the optimised placement saves, measured and predicted."""
-    known = gains_of(document)
-    if not known:
-        return []
-    sure = sure_of(known)
-    parts = [[gain for case in document.cases if (gain := case.gain(over))] for over in _SLOWER]
-    split = ", ".join(
-        f"{near(part)} of {len(part)} over {over}" for over, part in zip(_SLOWER, parts, strict=True)
+def _wrong(pair: Pair) -> str:
+    faster, slower = pair.faster, pair.slower
+    return (
+        f"{faster.name} before {slower.name} ({faster.measured.median_s:.3f}, {slower.measured.median_s:.3f} s; "
+        f"{faster.predicted_s:.3f}, {slower.predicted_s:.3f} s)"
     )
+
+
+def not_run(documents: Sequence[Document]) -> list[str]:
+    """Programs and cases that no validation has, and why."""
+    made = {(of.options.mpi, case.setting) for of in documents for case in of.cases}
+    programs = {(mpi, setting.program) for mpi, setting in made}
+    lines = []
+    for of in documents:
+        mpi = of.options.mpi
+        lines += [
+            f"* {LIBRARIES[mpi]}: {name}: {why}."
+            for name, why in of.options.not_run.items()
+            if (mpi, name) not in programs
+        ]
+        if left := [each.key for each in of.options.settings() if (mpi, each) not in made]:
+            lines.append(f"* {LIBRARIES[mpi]}: {', '.join(left)}: no time was left.")
+    return list(dict.fromkeys(lines)) or ["All that was planned was run."]
+
+
+def not_valid(groups: Sequence[Group]) -> list[str]:
+    """A row for each case with runs that the lab does not let count."""
+    rows = []
+    for group in groups:
+        for document in group.documents:
+            for case in document.cases:
+                runs = [
+                    run for run in document.invalid if run.startswith((f"{case.name} ", f"{case.name}, "))
+                ]
+                if runs:
+                    recorded = [run for run in runs if run.startswith(f"{case.name}, ")]
+                    count = "the recorded run, so all of it" if recorded else counted(len(runs), "run")
+                    _, _, why = runs[0].partition(": ")
+                    rows.append((_called(group, document.options.mpi, case), count, why))
+    return _bounded(("", "not valid", "why (the first)"), rows, "All runs were valid.")
+
+
+def failed(groups: Sequence[Group]) -> list[str]:
+    """A line for each failure."""
     lines = [
-        f"Time that the optimised placement saves, measured (predicted): {near(known)} of {len(known)} predicted "
-        f"within 5 points ({split}). Of {len(sure)} the runs themselves say it to within 5 points (*sure*, by the "
-        f"intervals of both times), and {near(sure)} of these are predicted so.",
-        "",
-        *table(
-            ("case", *(f"over {over}" for over in _SLOWER)),
-            [[case.name, *(_gain(case, over) for over in _SLOWER)] for case in document.cases],
-        ),
+        f"* {LIBRARIES[document.options.mpi]}, {failure}"
+        for group in groups
+        for document in group.documents
+        for failure in document.failures
     ]
-    worse = surely_slower(document)
-    if worse:
-        said = "Optimised placements that are slower than blocked, by the intervals of both"
-        lines += ["", f"{said}: {', '.join(worse)}."]
-    return lines
+    return [*lines[:_MOST_ROWS], *_more(len(lines))] if lines else ["No run failed."]
 
 
-def surely_slower(document: Document) -> list[str]:
-    """Cases whose optimised placement is slower than the traced one, by the intervals of both times."""
-    return [case.name for case in document.cases if (gain := case.gain(TRACED)) and gain.high < 0]
+def _platform(document: Document) -> str:
+    known = document.context
+    count, model = known.get("processors"), known.get("processor", known.get("machine", ""))
+    processors = f"{counted(int(count), 'processor')} ({model})" if count else str(model)
+    return (
+        f"Rankwise {known.get('rankwise', 'unknown')}, Linux {known.get('kernel', 'unknown')}, {processors}"
+    )
 
 
-def slower(gains: Sequence[Gain]) -> list[Gain]:
-    """Gains that are losses, by the medians."""
-    return [gain for gain in gains if gain.measured < 0]
+def _called(group: Group, mpi: str, case: CaseResult) -> str:
+    setting = case.setting
+    rate = show_rate(setting.rate_bytes_per_s)
+    return f"{group.name.lower()}: {setting.program}, {LIBRARIES[mpi]}, {setting.ranks} ranks, {rate}"
 
 
-def near(gains: Sequence[Gain]) -> int:
-    """How many gains are predicted within 5 points."""
-    return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
+def _library(document: Document) -> str:
+    """Name and version: of what the library says of itself the first words."""
+    said = str(document.context.get("mpi", "")).split(",")[0].split()
+    version = next((word for word in said if word.lstrip("v")[:1].isdigit()), "")
+    return f"{LIBRARIES[document.options.mpi]} {version.lstrip('v')}".strip()
 
 
-def possible(gains: Sequence[Gain]) -> int:
-    """How many gains are predicted within 5 points of what the runs leave open."""
-    return sum(gain.is_possible(_GAIN_POINTS) for gain in gains)
+def _range(values: Sequence[float], show) -> str:
+    low, high = show(min(values)), show(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
-def sure_of(gains: Sequence[Gain]) -> list[Gain]:
-    """Gains that the runs themselves say to within 5 points."""
-    return [gain for gain in gains if gain.is_sure(_GAIN_POINTS)]
+def _listed(said: Iterable[str]) -> str:
+    said = iter(said)
+    shown = list(itertools.islice(said, _MOST_IN_CELL))
+    left = sum(1 for _ in said)
+    return "; ".join([*shown, f"{left} more"] if left else shown)
 
 
-def _gain(case: CaseResult, over: str) -> str:
-    gain = case.gain(over)
-    if gain is None:
-        measured = {each.name for each in case.placements if each.measured}
-        return "the same" if {over, "optimised"} <= measured else ""
-    sure = " *sure*" if gain.is_sure(_GAIN_POINTS) else ""
-    return f"{share(gain.measured, '+')} ({share(gain.predicted, '+')}){sure}"
+def _bounded(heads: Sequence[str], rows: Sequence[Sequence[str]], nothing: str) -> list[str]:
+    if not rows:
+        return [nothing]
+    return [*table(heads, rows[:_MOST_ROWS]), *_more(len(rows))]
 
 
-def _case(case: CaseResult, document: Document) -> list[str]:
-    setting, tolerated = case.setting, document.tolerated_load
-    of = f"{setting.program}, {setting.ranks} ranks, {show_rate(setting.rate_bytes_per_s)}"
-    lines = [
-        f"### {of}, {LIBRARIES[document.options.mpi]}",
-        "",
-        f"{case.title}.",
-    ]
-    if case.failure:
-        return [*lines, "", f"Failed: {case.failure}", ""]
-    lines[-1] += f" The traced run took {case.recorded_s:.3f} s."
-    if case.recorded_others is not None and case.recorded_others > tolerated:
-        lines[-1] += (
-            f" **Others used {case.recorded_others:.0%} of the machine meanwhile,** more than the {tolerated:.0%} that "
-            "runs may have, and each time that it was recorded anew: all predictions are made from it."
-        )
-    if case.omitted:
-        left = "; ".join(f"{what} ({count})" for what, count in case.omitted.items())
-        lines.append(f"Not replayed: {left}.")
-    heads = ("placement", "measured", "interval", "predicted", "interval", "error", "network", "bytes only")
-    rows = list(map(_row, case.placements))
-    if case.simgrid:
-        heads += ("SimGrid",)
-        of_simgrid = ("" if each.simgrid_s is None else f"{each.simgrid_s:.3f} s" for each in case.placements)
-        rows = [[*row, simulated] for row, simulated in zip(rows, of_simgrid, strict=True)]
-    return [*lines, "", *table(heads, rows), ""]
-
-
-def _row(each: PlacementResult) -> list[str]:
-    measured = each.measured
-    return [
-        each.name + (f" (as {each.same_as})" if each.same_as else ""),
-        f"{measured.median_s:.3f} s" if measured else "failed" if each.failures else "none counts",
-        f"{measured.low_s:.3f} - {measured.high_s:.3f}" if measured else "",
-        f"{each.predicted_s:.3f} s",
-        f"{each.low_s:.3f} - {each.high_s:.3f}",
-        share(each.error, "+"),
-        share(each.network_share),
-        f"{each.bytes_only_s:.3f} s",
-    ]
+def _more(count: int) -> list[str]:
+    return ["", f"{count - _MOST_ROWS} more are in the results."] if count > _MOST_ROWS else []
