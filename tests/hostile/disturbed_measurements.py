@@ -4,8 +4,10 @@
     python tests/hostile/disturbed_measurements.py DIRECTORY --quiet 8 --each 20 [--lab NAME] -- mpiexec -n 2
 
 Measures that often without and with each kind of load; what is in the directory already counts, so it may be called
-again and again. A number is off if no value of the quiet measurements lies in its interval. Times of messages are
-compared at some sizes, as measurements divide sizes into segments differently: from the ends of L, o and G.
+again and again. The truth is the median of the quiet measurements (of the others, for a quiet one), whatever the load;
+a number is off if its interval does not hold that. Virtual cores that move between physical ones make all other: a
+number is compared with those whose cache lines took as long meanwhile. Times of messages are compared at some sizes, as
+measurements divide sizes into segments differently: from the ends of L, o and G.
 """
 
 from __future__ import annotations
@@ -19,12 +21,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from rankwise.machine.distrusted import distrusted
 from rankwise.machine.file import Machine, load
+from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.outcome import DISTURBED, SUFFIX
+from rankwise.measure.statistics import find_modes
 
 SIZES = (1, 64, 1024, 16384, 262144, 1048576)
 PERIOD_S, BURST_S = 1.0, 0.15
@@ -127,43 +134,99 @@ def numbers(machine: Machine) -> dict[str, tuple[float, float, float]]:
     }
 
 
-def _read(directory: Path, kind: str) -> list[Machine]:
-    return [load(path) for path in sorted(directory.glob(f"{kind}-*.machine.toml"))]
+# Tests whose samples tell the regime of a number, by the number's last word; of times, those of ping-pongs.
+TESTS = {
+    "o_s": "send_overhead",
+    "O_s_per_byte": "send_overhead",
+    "o_receive_s": "receive_overhead",
+    "g_s": "stream",
+}
+MIXED = 0.1  # of samples in the less frequent regime
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one measurement says.
+
+    Attributes:
+        numbers: By name: value, low, high.
+        regimes: By name, of the virtual cores while it was timed: `faster`, `slower`, or `None` if it was both.
+        marked: Names of those that are marked as disturbed.
+    """
+
+    numbers: dict[str, tuple[float, float, float]]
+    regimes: dict[str, str | None]
+    marked: set[str]
+
+
+def _read(directory: Path, kind: str) -> list[tuple[Machine, pl.DataFrame]]:
+    found = []
+    for path in sorted(directory.glob(f"{kind}-*{SUFFIX}")):
+        name = path.name.removesuffix(SUFFIX).removesuffix(DISTURBED)
+        found.append((load(path), pl.read_parquet(path.with_name(name + ".samples.parquet"))))
+    return found
+
+
+def _measurement(machine: Machine, samples: pl.DataFrame, border: float) -> Measurement:
+    marks = distrusted(machine)
+    regimes, marked = {}, set()
+    found = numbers(machine)
+    slower = pl.col("sentinel_s").drop_nulls() > border
+    shares = {
+        (channel, test): share
+        for (channel,), of_channel in samples.group_by("channel")
+        for test, share in undisturbed(of_channel).group_by("test").agg(slower.mean()).iter_rows()
+    }
+    for name in found:
+        channel, _, key = name.partition(" ")
+        share = shares.get((channel, TESTS.get(key, "pingpong"))) or 0.0
+        regimes[name] = "slower" if share >= 1 - MIXED else "faster" if share <= MIXED else None
+        if any(
+            f"{channel}.{each}" in marks for each in ((key,) if key in TESTS else ("L_s", "G_s_per_byte"))
+        ):
+            marked.add(name)
+    return Measurement(found, regimes, marked)
 
 
 def compare(directory: Path) -> None:
     """Print, for each kind of load, how many numbers are off, and which most often."""
-    quiet = [numbers(machine) for machine in _read(directory, "quiet")]
-    names = [name for name in quiet[0] if all(name in each for each in quiet)]
-    truth = {name: [each[name][0] for each in quiet] for name in names}
-    for kind in _loads():
-        machines = _read(directory, kind)
+    read = {kind: _read(directory, kind) for kind in _loads()}
+    if len(read["quiet"]) < 2:
+        sys.exit(
+            "nothing to compare with: the truth is the median of quiet measurements, `--quiet 2` or more"
+        )
+    lines = [samples["sentinel_s"].drop_nulls().to_numpy() for of in read.values() for _, samples in of]
+    border = find_modes(np.concatenate(lines)).border
+    known = {kind: [_measurement(*each, border) for each in of] for kind, of in read.items()}
+    for kind, measurements in known.items():
         off: dict[str, int] = {}
-        beyond, total, widths, wrong = 0, 0, [], []
-        for at, machine in enumerate(machines):
-            found = numbers(machine)
-            for name in names:
-                if name not in found:
+        unmarked, total, widths, wrong = 0, 0, [], []
+        for measured in measurements:
+            for name, (value, low, high) in measured.numbers.items():
+                regime = measured.regimes[name]
+                truth = [
+                    other.numbers[name][0]
+                    for other in known["quiet"]
+                    if other is not measured and other.regimes.get(name, "") == regime
+                ]
+                if len(truth) < 2 or regime is None:
                     continue
-                value, low, high = found[name]
-                others = [v for k, v in enumerate(truth[name]) if kind != "quiet" or k != at]
-                middle = statistics.median(others)
+                middle = statistics.median(truth)
                 total += 1
-                beyond += not low <= middle <= high
-                if high < min(others) or low > max(others):
+                if not low <= middle <= high:
                     off[name] = off.get(name, 0) + 1
+                    unmarked += name not in measured.marked
                 if value > 0 and middle > 0:
                     widths.append((high - low) / value)
                     wrong.append(abs(value / middle - 1))
-        disturbed = sum(bool(distrusted(machine)) for machine in machines)
         print(
-            f"{kind}: {len(machines)} measured, {disturbed} disturbed; of {total} numbers {sum(off.values())} off "
-            f"({sum(off.values()) / max(1, total):.1%}), {beyond / max(1, total):.1%} without the quiet middle; "
-            f"median width {statistics.median(widths or [0]):.1%}, values off by {statistics.median(wrong or [0]):.1%} "
-            f"(worst {max(wrong or [0]):.0%})"
+            f"{kind}: {len(measurements)} measured, {sum(bool(each.marked) for each in measurements)} disturbed; "
+            f"of {total} numbers {sum(off.values())} off ({sum(off.values()) / max(1, total):.1%}), "
+            f"{unmarked} of them not marked; median width {statistics.median(widths or [0]):.1%}, "
+            f"values off by {statistics.median(wrong or [0]):.1%} (worst {max(wrong or [0]):.0%})"
         )
         for name, count in sorted(off.items(), key=lambda each: -each[1])[:8]:
-            print(f"    {name}: {count} of {len(machines)}")
+            print(f"    {name}: {count} of {len(measurements)}")
 
 
 def main() -> None:
@@ -174,6 +237,7 @@ def main() -> None:
     parser.add_argument("--quiet", type=int, default=8)
     parser.add_argument("--each", type=int, default=20)
     parser.add_argument("--budget", default="8s")
+    parser.add_argument("--kinds", default=",".join(_loads()), help="which of them are measured now")
     parser.add_argument("--lab")
     parser.add_argument(
         "--until", type=float, default=float("inf"), metavar="SECONDS", help="begin none after that"
@@ -184,7 +248,8 @@ def main() -> None:
     options.directory.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + options.until
     for at in range(max(options.each, options.quiet) if options.launcher else 0):
-        for kind, injected in _loads().items():
+        for kind in options.kinds.split(","):
+            injected = _loads()[kind]
             path = options.directory / f"{kind}-{at:02}.machine.toml"
             there = list(options.directory.glob(f"{kind}-{at:02}.*machine.toml"))
             if there or at >= (options.each if injected else options.quiet) or time.monotonic() > end:

@@ -22,7 +22,7 @@ class Estimate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         source: A citation, or the reason for the assumption.
         samples: Number of timings behind a measured value.
         disturbed: Others used the machine whenever it was timed, so that the value is not to be trusted; the interval
-            is as wide as the timings.
+            is as wide as the timings and what others took.
     """
 
     value: float

@@ -20,7 +20,8 @@ import polars as pl
 from rankwise import whole_files
 
 MARK = "@rankwise "
-WINDOW_S = 0.5  # the kernel counts in steps of 10 ms: in less, what others used cannot be told
+# The kernel counts in steps of 10 ms, 2 % of this and a fifth of what is tolerated: in 0.1 s a step would be all of that.
+WINDOW_S = 0.5
 COMPLETE = "complete"  # in the context of a sample: whether its launch came to its end
 
 # As printed after `sample`: step, test, pairs, from, to, bytes, messages, switches, sentinel (ns), cores, five values,
