@@ -7,10 +7,10 @@ import polars as pl
 
 from rankwise.measure.statistics import Median, median, whole_range
 
-# Of all cores' time around a sample, by others. In 28 measurements (MPICH through shared memory, two virtual cores; nobody
-# else, builds, bursts of 0.15 s each second, a busy process a core, a memory stream) medians of points lay 0.7 % at most
-# from those of a quiet machine while others used less than 12 %, nine of ten within 4 %; 1 % then up to 20 %, one of ten
-# 10 % too long; from there on 4 to 9 % where the load lasted.
+# Of all cores' time around a sample, by others. In 28 measurements (MPICH through shared memory, two virtual cores;
+# nobody else, builds, bursts of 0.15 s each second, a busy process a core, a memory stream) medians of points lay 0.7 %
+# at most from those of a quiet machine while others used less than 12 %, nine of ten within 4 %; 1 % then up to 20 %,
+# one of ten 10 % too long; from there on 4 to 9 % where the load lasted.
 TOLERATED = 0.1
 # Of the sample itself, a rank that could run without a core: so much longer it is.
 TOLERATED_WAIT = 0.05

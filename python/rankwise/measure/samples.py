@@ -20,7 +20,7 @@ import polars as pl
 from rankwise import whole_files
 
 MARK = "@rankwise "
-# The kernel counts in steps of 10 ms, 2 % of this and a fifth of what is tolerated: in 0.1 s a step would be all of that.
+# The kernel counts in steps of 10 ms, 2 % of this and a fifth of what is tolerated; of 0.1 s a step would be all that.
 WINDOW_S = 0.5
 COMPLETE = "complete"  # in the context of a sample: whether its launch came to its end
 
