@@ -45,7 +45,7 @@ static int next_pace(const struct measure_step *step, int rank, int at, int fits
 }
 
 static void walk(const struct measure_step *step, int rank) {
-    int pace = step->planned_s > 0 ? measure_rest(next_pace(step, rank, 0, 1)) : MEASURE_PACES;
+    int pace = step->planned_s > 0 ? measure_rest(next_pace(step, rank, 0, 1), 0) : MEASURE_PACES;
     for (int i = 0; i < step->sizes && pace; i++) {
         const struct measure_step *paced = measure_paced(step, pace);
         int fits = 1;
@@ -55,8 +55,8 @@ static void walk(const struct measure_step *step, int rank) {
             fits = active_group(paced, rank, step->bytes[i]);
         else
             fits = active_pair(paced, rank, step->bytes[i]);
-        /* Nobody sits in a collective while others measure. */
-        pace = measure_rest(next_pace(step, rank, i + 1, fits));
+        /* Nobody sits in a collective while others measure, unless that is what is measured. */
+        pace = measure_rest(next_pace(step, rank, i + 1, fits), step->waiters != 0);
         measure_others(step, step->bytes[i]);
         measure_flush();
     }

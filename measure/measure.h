@@ -80,6 +80,7 @@ struct measure_step {
     long most;         /* samples at most */
     long messages;     /* of one burst: stream, share */
     long setting;      /* what the test varies besides the size; each test says what it means */
+    long waiters;      /* 1: ranks that take no part wait in MPI meanwhile, as in programs; 0: they sleep */
     long rotate_bytes; /* 0: the same buffers again and again; else they walk through this much memory */
 };
 
@@ -192,8 +193,8 @@ void measure_wrong(const struct measure_step *step, int from, int to, long bytes
 void measure_bind(const struct measure_step *step, int pair, int role);
 void measure_unbind(void);
 
-/* rest.c: a barrier of the world in which those who wait sleep; returns the least of all ranks' numbers */
-int measure_rest(int number);
+/* rest.c: a barrier of the world in which those who wait sleep, or wait in MPI; returns the least of all ranks' numbers */
+int measure_rest(int number, int in_mpi);
 
 /* sentinel.c */
 void measure_sentinel_start(void);                       /* collective over the world */

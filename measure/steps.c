@@ -86,6 +86,7 @@ static int parse_number(const char *key, const char *text, struct measure_step *
         {"least", NULL, &step->least, 1},
         {"most", NULL, &step->most, 1},
         {"messages", NULL, &step->messages, 2},
+        {"waiters", NULL, &step->waiters, 0},
         {"rotate_bytes", NULL, &step->rotate_bytes, 0},
         {"setting", NULL, &step->setting, 0},
     };

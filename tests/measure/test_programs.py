@@ -15,6 +15,7 @@ STEPS = [
     "census",
     "pingpong:pairs=0-1:sizes=1,1000,70000:most=9:budget_s=0.1",
     "pingpong:pairs=1-0:sizes=1000:most=9:budget_s=0.1:rotate_bytes=100000",
+    "pingpong:pairs=0-1:sizes=1:most=9:budget_s=0.1:waiters=1",
     "send_overhead:pairs=0-1:sizes=1,70000:most=9:budget_s=0.1",
     "receive_overhead:pairs=0-1:sizes=1,70000:most=9:budget_s=0.1",
     "stream:pairs=0-1:sizes=1,1000:most=9:budget_s=0.1:messages=20",

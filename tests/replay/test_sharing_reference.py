@@ -123,8 +123,8 @@ KNOWN = {
         replace(ONE_CORE_FOR_TWO, interrupts=Interrupts([0, None], per_byte=2)),
         [80, 56, 24],
     ),
-    # Rank 1 computes from 20 to 50 while 10 bytes come, which take it until 60. Rank 0 has 59 to do that come from 10 to
-    # 69, in which the core had 19 to spare.
+    # Rank 1 computes from 20 to 50 while 10 bytes come, which take it until 60. Rank 0 has 59 to do that come from 10
+    # to 69, in which the core had 19 to spare.
     "a rank that found no spare time takes none": (
         [
             [Op("recv", 100, 2)],

@@ -203,7 +203,8 @@ def steps_for(
         sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
     seconds = whole * (1 - effort.questions) - steps.seconds
     effort = effort if only else _thinned(plan, effort, seconds)
-    batch = {"batch_s": SLEEPING_BATCH_S} if plan.yields else {}
+    # Ranks that wait without a core of their own delay the messages of others: in programs all wait.
+    batch = {"batch_s": SLEEPING_BATCH_S, "waiters": 1} if plan.yields else {}
     common = {"budget_s": max(0.02, seconds / _points(plan, effort)), "precision": effort.precision}
     for channel, pair in plan.pairs.items():
         if channel != NETWORK:
