@@ -87,10 +87,15 @@ def test_a_placement_without_a_measured_time_is_in_no_number():
     ) * 4
 
 
-def test_the_traced_run_s_own_placement_is_not_counted_as_covered():
-    traced = Compared(median(np.array([1.0])), 1.1, 0.9, 1.3, is_traced=True)
-    found = agreement([[traced, compared([2.0], 2.2, 1.9, 2.3), compared([3.0], 3.0, 3.1, 3.2)]])
+def test_the_traced_run_s_own_placement_whose_time_is_known_is_in_pairs_only():
+    # GIVEN a traced placement that is predicted exactly, and others that are off by 10 and by -20 %
+    traced = Compared(median(np.array([1.0] * 3)), 1.0, 0.9, 1.3, is_traced=True)
+    found = agreement([[traced, compared([2.0] * 3, 2.2, 1.9, 2.3), compared([3.0], 2.4, 3.1, 3.2)]])
+    # THEN errors and intervals are of those
     assert (found.times, found.covered, found.to_cover, found.covered_share) == (3, 1, 2, 0.5)
+    assert (found.median_error, found.worst_error) == pytest.approx((0.15, -0.2))
+    # AND the pair with it counts
+    assert (found.pairs, found.ordered) == (1, 1)
 
 
 def test_pairs_that_chance_tells_apart():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,14 +51,15 @@ class Group:
         return list(dict.fromkeys(case.setting.program for case in self.cases))
 
     @property
-    def measured(self) -> list[PlacementResult]:
-        """All placements with a time that counts, each once."""
-        return [each for case in self.cases for each in case.distinct if each.measured]
+    def unknown(self) -> list[PlacementResult]:
+        """All placements with a time that counts, each once, but for the recorded ones, whose time is known."""
+        every = (each for case in self.cases for each in case.distinct if each.measured)
+        return [each for each in every if each.name != TRACED]
 
     @property
     def width(self) -> float | None:
         """Of the predicted intervals, in the median: the upper end over the lower one, less 1."""
-        found = [each.high_s / each.low_s - 1 for each in self.measured if each.low_s]
+        found = [each.high_s / each.low_s - 1 for each in self.unknown if each.low_s]
         return float(np.median(found)) if found else None
 
     def gains(self, by: str = "predicted", over: Sequence[str] = _OVER) -> list[Gain]:
@@ -78,66 +79,53 @@ def halves(documents: Sequence[Document]) -> list[Group]:
 
 def overview(groups: Sequence[Group]) -> list[str]:
     """Lines of a table: what is aimed at, then a row for each half, MPI and predictor; what ours misses is bold."""
-    heads = (
-        "",
-        "programs (cases)",
-        "predicted by",
-        "pairs in order",
-        "median error",
-        "worst error",
-        "times in interval",
-        "its width",
-        "gains within 5 points",
-        "optimised slower than blocked",
-    )
-    rows = [("aimed at, held out", "", "", *_AIMS)]
+    heads = ("", "by", "in order", "median error", "worst", "in interval", "width", "gains", "slower")
+    rows = [("aimed at, held out", "", *_AIMS)]
     for half in groups:
         for mpi in half.mpis:
             group = half.of(mpi)
-            first = (group.name, f"{len(group.programs)} ({len(group.cases)})")
+            programs, cases = counted(len(group.programs), "program"), counted(len(group.cases), "case")
+            first = f"{group.name}: {programs}, {cases}"
             for by, title in PREDICTORS.items():
                 if cells := _cells(group, by):
-                    rows.append((*first, title, *cells))
-                    first = ("", "")
+                    rows.append((first, title, *cells))
+                    first = ""
     return table(heads, rows)
 
 
 def _cells(group: Group, by: str) -> tuple[str, ...]:
-    """Of one predictor; nothing if it says nothing."""
+    """Of one predictor; nothing if it says nothing. What ours misses is bold."""
     found = summary([case.compared(by) for case in group.cases], by)
     if not found or not found.times:
         return ()
-    gains = group.gains(by)
-    near = sum(gain.is_near(_GAIN_POINTS) for gain in gains)
     ours = by == "predicted"
+    gains, over_traced = group.gains(by), group.gains(over=(TRACED,))
+    near, slower = _near(gains), sum(gain.high < 0 for gain in over_traced)
+
+    def of(part: float | None, count: int, is_met: Callable[[float], bool], digits: int = 0) -> str:
+        return against(f"{share(part, digits=digits)} of {count}", is_met(part)) if count else ""
 
     def against(said: str, is_met: bool) -> str:
         return said if is_met or not ours else f"**{said}**"
 
-    ordered = f"{found.ordered} of {found.pairs} ({share(found.ordered_share, digits=1)})"
-    cells = (
-        against(ordered, found.ordered_share >= _ORDERED) if found.pairs else "none told apart",
-        against(share(found.median_error, digits=1), found.median_error <= _MEDIAN),
-        against(share(found.worst_error, "+"), abs(found.worst_error) <= WORST),
-    )
-    of_gains = (
-        against(f"{near} of {len(gains)} ({share(near / len(gains))})", near >= _NEAR * len(gains))
-        if gains
-        else ""
-    )
-    if not ours:
-        return (*cells, "", "", of_gains, "")
+    def error(value: float | None, most: float, sign: str = "", digits: int = 0) -> str:
+        return "" if value is None else against(share(value, sign, digits), abs(value) <= most)
+
     low, high = _COVERED
-    covered = f"{found.covered} of {found.to_cover} ({share(found.covered_share)})"
-    over_traced = group.gains(over=(TRACED,))
-    slower = sum(gain.high < 0 for gain in over_traced)
     return (
-        *cells,
-        against(covered, low <= found.covered_share <= high) if found.to_cover else "",
-        against(share(group.width), (group.width or 0.0) < _WIDTH),
-        of_gains,
-        against(f"{slower} of {len(over_traced)}", not slower) if over_traced else "",
+        of(found.ordered_share, found.pairs, lambda part: part >= _ORDERED, digits=1),
+        error(found.median_error, _MEDIAN, digits=1),
+        error(found.worst_error, WORST, "+"),
+        of(found.covered_share, found.to_cover, lambda part: low <= part <= high) if ours else "",
+        error(group.width, _WIDTH) if ours else "",
+        of(near / max(len(gains), 1), len(gains), lambda part: part >= _NEAR),
+        against(f"{slower} of {len(over_traced)}", not slower) if ours and over_traced else "",
     )
+
+
+def _near(gains: Sequence[Gain]) -> int:
+    """How many are predicted within 5 points."""
+    return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
 
 
 def sentence(half: Group) -> str:
@@ -148,8 +136,8 @@ def sentence(half: Group) -> str:
     if commits:
         of.append("frozen at " + " and ".join(f"`{each}`" for each in commits))
     begin = f"{half.name} ({', '.join(of)}): "
-    if not found.times:
-        return begin + "no run counts."
+    if found.median_error is None:
+        return begin + "no run counts of any placement but the recorded one."
     ordered = (
         f"{share(found.ordered_share, digits=1)} of {counted(found.pairs, 'pair')} of placements that runs tell "
         f"apart are predicted in the right order{_beside(half, 'ordered_share')}"
@@ -163,8 +151,8 @@ def sentence(half: Group) -> str:
     if found.to_cover:
         said += f"; {share(found.covered_share)} of times are in their interval (median width {share(half.width)})"
     if gains := half.gains():
-        near = sum(gain.is_near(_GAIN_POINTS) for gain in gains)
-        said += f". {near} of {counted(len(gains), 'gain')} of the optimised placement are predicted within 5 points"
+        of_gains = f"{_near(gains)} of {counted(len(gains), 'gain')} of the optimised placement"
+        said += f". {of_gains} are predicted within 5 points"
     return said + "."
 
 

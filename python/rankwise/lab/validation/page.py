@@ -34,21 +34,22 @@ In short:
 
 ## What came out
 
-**Bold** is what Rankwise misses of what is aimed at.
-
 {overview}
 
-![Predicted against measured times of all placements, {panels}; the grey band is within 15 %]({figure})
+**Bold** is what Rankwise misses of what is aimed at. SimGrid and the plain replay apart, all know how long the recorded
+run took: its placement is in no error and in no interval, only in pairs and gains.
 
-* *cases*: a program with one number of ranks at one rate. *pairs in order*: of the pairs of placements of a case whose
-  measured intervals do not overlap (three runs or more), those whose faster one was predicted to be faster.
-* *error*: predicted over measured, less 1. *times in interval*: measured medians inside the predicted interval, without
-  those of the recorded placement; *its width*: the upper end over the lower one, less 1, in the median.
-* *gains*: what the optimised placement saves over blocked, cyclic and worst, as a part of their time. *slower*: by the
-  intervals of both times.
-* *Rankwise*: what users read, anchored at the recorded run's time ([predict.md](predict.md)).
-* *network bytes*: the recorded time, and the difference in bytes between nodes at the rate of all interfaces together.
-* *SimGrid*: its replay (`smpirun -replay`) of the same schedule with the same machine file, where it said something.
+* *in order*: of the pairs of placements of a case (a program with one number of ranks at one rate) whose measured
+  intervals do not overlap (three runs or more), those whose faster one was predicted to be faster.
+* *error*: predicted over measured, less 1. *in interval*: measured medians inside the predicted interval; *width*: of
+  that, the upper end over the lower one, less 1, in the median.
+* *gains*: what the optimised placement saves over blocked, cyclic and worst, as a part of their time, predicted within
+  5 points. *slower*: optimised placements slower than blocked, by the intervals of both times.
+* *Rankwise*: what users read, anchored at the recorded run's time ([predict.md](predict.md)). *plain replay*: the same
+  without that. *network bytes*: the recorded time, and the difference in bytes between nodes at the rate of all
+  interfaces together. *SimGrid*: its replay (`smpirun -replay`) of the same schedule with the same machine file.
+
+![Predicted against measured times, {panels}; the grey band is within 15 %]({figure})
 
 ## How it was measured
 

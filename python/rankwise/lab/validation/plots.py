@@ -27,7 +27,7 @@ def draw(halves: Sequence[Group]) -> bytes:
 
         figure = Figure(figsize=(3.7 * len(halves) + 0.3, 4.3), layout="constrained")
         axes = figure.subplots(1, len(halves), sharex=True, sharey=True, squeeze=False)[0]
-        ends = _ends([each for half in halves for each in half.measured])
+        ends = _ends([each for half in halves for each in half.unknown])
         for axis, half in zip(axes, halves, strict=True):
             _panel(axis, half, ends)
         axes[0].set_ylabel("predicted (s)")
@@ -52,7 +52,7 @@ def _panel(axis, half: Group, ends: tuple[float, float]) -> None:
     axis.fill_between(line, below, above, color="0.9", linewidth=0, label=f"within {100 * _BAND:.0f} %")
     axis.plot(line, line, color="0.5", linewidth=0.8)
     for mpi in half.mpis:
-        known = half.of(mpi).measured
+        known = half.of(mpi).unknown
         colour, shape = _STYLES[mpi]
         measured = [each.measured.median_s for each in known]
         low, high = [each.low_s for each in known], [each.high_s for each in known]

@@ -22,9 +22,9 @@ TRACED = "blocked"
 # What is compared with the same runs, and what pages call it: `NAME_s` of placements, NAME of cases and documents.
 PREDICTORS = {
     "predicted": "Rankwise",
-    "plain": "its replay alone, not anchored",
-    "bytes_only": "network bytes, scaled by the recorded run",
-    "simgrid": "SimGrid's replay",
+    "plain": "plain replay",
+    "bytes_only": "network bytes",
+    "simgrid": "SimGrid",
 }
 
 

@@ -26,8 +26,8 @@ class Compared:
         predicted_s: What was predicted.
         low_s: Lower end of the predicted interval; `predicted_s` for a predictor without one.
         high_s: Its upper end.
-        is_traced: Whether it is the placement of the traced run, by whose error intervals are widened: that its time is
-            inside says nothing.
+        is_traced: Whether it is the placement of the traced run, whose time is known to predictors: that they are near
+            it says nothing.
     """
 
     measured: Median | None
@@ -50,7 +50,7 @@ class Agreement:
         pairs: Pairs of placements of one case whose measured intervals, of `FEWEST_RUNS` or more each, do not overlap.
         ordered: How many of them the predictor orders as measured; equal predictions order nothing.
         times: Placements with a measured time.
-        median_error: Median of the errors without their signs; `None` without a measured time.
+        median_error: Median of the errors without their signs, without traced runs' placements; `None` without any.
         worst_error: The largest of them, with its sign.
         covered: Placements whose measured median lies in the predicted interval, without those of traced runs.
         to_cover: All with a measured time, without those of traced runs.
@@ -122,16 +122,16 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
                 pairs += 1
                 ordered += faster.predicted_s < slower.predicted_s
     measured = [each for placements in cases for each in placements if each.measured]
-    errors = np.array([each.error for each in measured])
-    to_cover = [each for each in measured if not each.is_traced]
+    unknown = [each for each in measured if not each.is_traced]
+    errors = np.array([each.error for each in unknown])
     return Agreement(
         pairs=pairs,
         ordered=ordered,
         times=len(measured),
         median_error=float(np.median(np.abs(errors))) if len(errors) else None,
         worst_error=float(errors[np.argmax(np.abs(errors))]) if len(errors) else None,
-        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in to_cover),
-        to_cover=len(to_cover),
+        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in unknown),
+        to_cover=len(unknown),
     )
 
 

@@ -65,6 +65,8 @@ def sentence(document: Document) -> str:
         )
     if not found.times:
         return "not known yet: nothing was measured"
+    if found.median_error is None:
+        return "not known yet: of no placement but the recorded one does a run count"
     error = f"median error {share(found.median_error)}, the worst {share(found.worst_error, '+')}"
     inside = f"{found.covered} of {found.to_cover} times in their interval"
     if not found.pairs:
