@@ -60,7 +60,7 @@ def test_predict_says_both_parts_of_the_interval(tmp_path, monkeypatch, capsys):
     words = ["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "recorded: 800 us, 769 us - 832 us" in out
+    assert "recorded: 806 us, 773 us - 840 us" in out
     assert "recorded run: 800 us, replayed 1 ms, +25.0 % (ranks -20.0 % to +25.0 %)" in out
     assert "replayed, not anchored: 1 ms, 727 us - 1.38 ms" in out
     # WHEN something is changed by hand

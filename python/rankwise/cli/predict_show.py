@@ -185,8 +185,9 @@ def _run(predictor: Predictor | CountsPredictor, where: str = "") -> list[str]:
         f"{_percent(run.error)} (ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
     ]
     if predictor.anchored:
-        by = run.recorded_s / run.predicted_s
-        lines.append(f"anchored at it: replayed times x {by:.3f}; `--plain` shows them as they are")
+        lines.append(
+            f"anchored at it: replayed times x {predictor.scale:.3f}; `--plain` shows them as they are"
+        )
     if run.unexplained:
         lines.append(f"not explained by the replay: {_not_explained(run)}")
     return lines

@@ -77,7 +77,7 @@ class RunEntry(msgspec.Struct):
     """The run that was recorded, and its plain replay, `predicted_s`; `error` is that over recorded, less 1.
 
     Times are from when the last rank has left MPI_Init to when the last rank, or each, enters MPI_Finalize. With
-    `anchored`, all other times are multiplied by recorded over predicted. Where these differ by more than 15 %,
+    `anchored`, all other times are multiplied by `scale`. Where these differ by more than 15 %,
     `unexplained` has the parts of the run in which that is, the largest 20.
     """
 
@@ -87,6 +87,7 @@ class RunEntry(msgspec.Struct):
     rank_recorded_s: list[float]
     rank_predicted_s: list[float]
     anchored: bool = False
+    scale: float = 1.0
     unexplained: list[UnexplainedEntry] = []
 
 
@@ -390,6 +391,7 @@ def run_entry(predictor: Predictor | CountsPredictor) -> RunEntry | None:
         run.rank_recorded_s.tolist(),
         run.rank_predicted_s.tolist(),
         predictor.anchored,
+        predictor.scale,
         [UnexplainedEntry(**asdict(each)) for each in run.unexplained[:_PARTS]],
     )
 

@@ -194,7 +194,7 @@ class Predictor:
         return self._sharing.bound_of(self.schedule.ranks)
 
     def anchor(self, recorded: Placement, known: Predictor) -> None:
-        """Anchor all times at `run`: replays are multiplied by what it took over its own replay.
+        """Anchor all times at `run`: replays are multiplied by what it took over its own replay (`RecordedRun.scale`).
 
         Those with the machine's numbers drawn anew, by what it took over its replay with the same numbers.
 
@@ -203,9 +203,9 @@ class Predictor:
             known: Of the machine as it was measured, with as many draws; this one, if nothing was changed by hand.
         """
         drawn_s = known.drawn_s(recorded)
-        self._anchored_at, self.scale = recorded, self.run.recorded_s / self.run.predicted_s
+        self._anchored_at, self.scale = recorded, self.run.scale(self.run.predicted_s)
         for each, replayed_s in zip(self._drawn, drawn_s, strict=False):
-            each.scale = self.run.recorded_s / replayed_s
+            each.scale = self.run.scale(replayed_s)
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
         """As `predict`, and the interval from `draws` further replays and the recorded run.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from rankwise.replay.predict import Predictor
     from rankwise.replay.source import Source
 
+ONE_RUN = 0.02
+"""Two runs of a program on the same cores, standard deviation of the logarithm of their times."""
+
+ONE_PLACEMENT = 0.035
+"""What the replay misses of one placement and not of others, likewise."""
+
+_OWN_SHARE = 1 / 3  # of what it misses, where that is much
 FAR = 1.15
 """Run and replay that differ by more are told apart: where in the run the difference is."""
 
@@ -54,6 +62,32 @@ class RecordedRun:
     def factor(self) -> float:
         """What predictions are off by in either direction, 1 or more."""
         return max(self.predicted_s / self.recorded_s, self.recorded_s / self.predicted_s)
+
+    @property
+    def weight(self) -> float:
+        """How much of what the replay missed is taken to be missed everywhere: of its logarithm, 0 to 1.
+
+        The estimate of an effect from one observation of it, whose own size says how large effects are; the rest is the
+        run's and the placement's (formats/loggops.md, "Anchored at a recorded run").
+        """
+        missed = math.log(self.factor) ** 2
+        return missed / (missed + ONE_RUN**2 + ONE_PLACEMENT**2)
+
+    def scale(self, replayed_s: float) -> float:
+        """What replayed times are multiplied by, if the recorded placement is replayed in this time."""
+        return (self.recorded_s / replayed_s) ** self.weight
+
+    def spread(self, as_recorded: bool) -> float:
+        """Standard deviation of the logarithm of what an anchored time is off by.
+
+        Args:
+            as_recorded: Whether the ranks are where they were recorded.
+        """
+        missed, w = math.log(self.factor), self.weight
+        own = max(ONE_PLACEMENT, _OWN_SHARE * missed)
+        if as_recorded:
+            return math.hypot(ONE_RUN, (1 - w) * missed)
+        return math.hypot(own, w * own, w * ONE_RUN, (1 - w) * missed)
 
 
 def misfit(recorded: Placement | None, topology: Topology) -> str | None:

@@ -32,9 +32,6 @@ RESOURCE_KEYS = (
 # with this 99.
 RUN_TO_RUN = 1.10
 
-# Two runs of a program on the same cores, standard deviation of the logarithm of their times.
-ONE_RUN = 0.02
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -127,21 +124,17 @@ def interval_of(
 def anchored_interval(
     times_s: np.ndarray, predicted_s: float, confidence: float, run: RecordedRun, as_recorded: bool
 ) -> Interval:
-    """What is left open of a time that is anchored at a recorded run.
-
-    The drawn times are anchored, each at its own replay of the run. A run is known as far as another one would repeat
-    it. What its replay misses belongs to other placements as much as to the recorded one, or not at all, or twice.
+    """What is left open of a time that is anchored at a recorded run: by the machine's numbers, and by the anchor.
 
     Args:
-        times_s: Drawn, of this placement.
+        times_s: Drawn, of this placement, each anchored at its own replay of the run.
         predicted_s: Anchored.
         confidence: Of the drawn times that lie between the ends, and of the runs.
         run: Where it is anchored.
         as_recorded: Whether the ranks are where they were recorded.
     """
     numbers = interval_of(times_s, predicted_s, confidence)
-    repeats = NormalDist().inv_cdf((1 + confidence) / 2) * ONE_RUN
-    factor = math.exp(math.hypot(repeats, 0.0 if as_recorded else math.log(run.factor)))
+    factor = math.exp(NormalDist().inv_cdf((1 + confidence) / 2) * run.spread(as_recorded))
     return replace(
         numbers, low_s=numbers.low_s / factor, high_s=numbers.high_s * factor, model_error=run.error
     )
