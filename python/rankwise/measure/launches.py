@@ -2,14 +2,17 @@
 """How far launches lie apart, and what that leaves open of a value that few of them timed.
 
 Each launch is dealt memory, cores and buffers of its own, which does not average out within it. Two or three launches
-tell of one point hardly how far they lie apart, but all points of a channel together do. The model is nested, with
-random effects (S. Searle, G. Casella, C. McCulloch, Variance Components, 1992, chapter 3): launch `l` times point `p`
-of test `t` at
+tell of one point hardly how far they lie apart, but all points of a channel together do, by what samples of one launch
+say of each (u(p), the standard error of its median): as scale factors of the Particle Data Group (R. Birge, The
+Calculation of Errors by the Method of Least Squares, 1932), here with what points have in common. The model is nested,
+with random effects (S. Searle, G. Casella, C. McCulloch, Variance Components, 1992, chapter 3): launch `l` times point
+`p` of test `t` at
 
-    x(l, p) = value(p) (1 + c(l, t) + d(l, p))        c and d normal, about 0
+    x(l, p) = value(p) (1 + u(p) (c(l, t) + d(l, p)))        c and d normal, about 0
 
 `c` moves all points of a test together, `d` each by itself. With r(l, p) what the median of a launch lies beside the
-mean of all launches, relative to it, and r(l, t) the mean of that over the points of a test, what differs is pooled:
+mean of all launches, in units of u(p) times that, and r(l, t) the mean of that over the points of a test, what differs
+is pooled:
 
     s_c^2 = sum r(l, t)^2 / f_c                 f_c = sum over tests of (launches - 1)
     s_d^2 = sum (r(l, p) - r(l, t))^2 / sum over points of (launches - 1)
@@ -33,7 +36,7 @@ Key = tuple[str, int]  # quantity, bytes
 
 @dataclass(frozen=True)
 class Spread:
-    """A standard deviation, relative to what was timed, and the degrees of freedom it is known with."""
+    """A standard deviation in standard errors of medians, and the degrees of freedom it is known with."""
 
     deviation: float
     freedom: float
@@ -44,10 +47,11 @@ class Spread:
 
 
 MOST = 20.0  # of a logarithm: what few degrees of freedom leave open has no bounds
-# Where all was timed in one launch. In 20 measurements of two or more (MPICH through shared memory, two virtual cores)
-# `c` was 0.9 to 4.1 % in eight of ten, in the middle 1.7 %, and `d` 1 to 5 %.
-UNKNOWN = Spread(0.02, 2.0)
-UNKNOWN_OWN = Spread(0.03, 2.0)
+# What is taken with fewer than `LEAST_FREEDOM` from launches. In 20 measurements (MPICH through shared memory, two
+# virtual cores) s_c was 1.2 to 5.2 in eight of ten, in the middle 2.2; s_d in the middle 1.4 to 4.2, by quantity.
+UNKNOWN = Spread(2.2, 3.0)
+UNKNOWN_OWN = Spread(2.5, 3.0)
+LEAST_FREEDOM = 2
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,17 @@ class LaunchSpread:
     own: Mapping[str, Spread]
 
     def draw(
-        self, timed: Mapping[Key, list[int]], count: int, random: np.random.Generator
+        self,
+        timed: Mapping[Key, list[int]],
+        errors: Mapping[Key, float],
+        count: int,
+        random: np.random.Generator,
     ) -> dict[Key, np.ndarray]:
         """What as many other launches would find: factors of each value, one for each of `count` replicates.
 
         Args:
             timed: The launches of each point.
+            errors: Standard error of the median of one launch, relative to it, by point.
             count: Of replicates.
             random: Where deviates come from.
         """
@@ -85,15 +94,20 @@ class LaunchSpread:
         for (quantity, size), of in timed.items():
             deviates = random.standard_normal((count, len(of)))
             found = moved[self.tests[quantity]][:, of] + deviates * own[quantity]
-            drawn[quantity, size] = np.exp(np.clip(np.median(found, axis=1), -MOST, MOST))
+            drawn[quantity, size] = np.exp(
+                np.clip(errors[quantity, size] * np.median(found, axis=1), -MOST, MOST)
+            )
         return drawn
 
 
-def launch_spread(medians: Mapping[Key, Mapping[int, float]], tests: Mapping[str, str]) -> LaunchSpread:
+def launch_spread(
+    medians: Mapping[Key, Mapping[int, float]], errors: Mapping[Key, float], tests: Mapping[str, str]
+) -> LaunchSpread:
     """Pool what launches differ by over the points of a channel.
 
     Args:
         medians: By point, what each launch found; points of one launch, or without a positive mean, tell nothing.
+        errors: Standard error of the median of one launch, relative to it, by point.
         tests: Test of each quantity. Those of which nothing is told are as the others together.
     """
     beside: dict[Key, dict[int, float]] = {}
@@ -101,13 +115,11 @@ def launch_spread(medians: Mapping[Key, Mapping[int, float]], tests: Mapping[str
     for key, of in medians.items():
         middle = float(np.mean([*of.values()]))
         if len(of) > 1 and middle > 0:
-            beside[key] = {launch: value / middle - 1 for launch, value in of.items()}
+            beside[key] = {launch: (value / middle - 1) / errors[key] for launch, value in of.items()}
             for launch, each in beside[key].items():
                 of_test.setdefault((tests[key[0]], launch), []).append(each)
     common = {of: float(np.mean(each)) for of, each in of_test.items()}
     freedom = len(common) - len({test for test, _ in common})
-    if not freedom:
-        return LaunchSpread(tests, UNKNOWN, dict.fromkeys(tests, UNKNOWN_OWN))
     rests: dict[str, tuple[float, float, float]] = {}
     for quantity in dict.fromkeys(quantity for quantity, _ in beside):
         test = tests[quantity]
@@ -118,11 +130,18 @@ def launch_spread(medians: Mapping[Key, Mapping[int, float]], tests: Mapping[str
         rest = sum((r - common[test, launch]) ** 2 for each in points for launch, r in each.items())
         if seen > lost:
             rests[quantity] = rest, seen, seen - lost
-    together = _own(*(map(sum, zip(*rests.values(), strict=True)))) if rests else Spread(0.0, 1.0)
-    own = {quantity: _own(*rests[quantity]) if quantity in rests else together for quantity in tests}
+    together = _spread(*map(sum, zip((0.0, 0.0, 0.0), *rests.values(), strict=True)), UNKNOWN_OWN)
+    own = {
+        quantity: _spread(*rests[quantity], UNKNOWN_OWN) if quantity in rests else together
+        for quantity in tests
+    }
     total = sum(each**2 for each in common.values())
-    return LaunchSpread(tests, Spread(math.sqrt(total / freedom), freedom), own)
+    return LaunchSpread(tests, _spread(total, freedom, freedom, UNKNOWN), own)
 
 
-def _own(rest: float, seen: float, freedom: float) -> Spread:
-    return Spread(math.sqrt(rest / seen), freedom)
+def _spread(total: float, seen: float, freedom: float, otherwise: Spread) -> Spread:
+    """From a sum of squares; with few degrees of freedom together with what other measurements say."""
+    if freedom < LEAST_FREEDOM:
+        total += otherwise.freedom * otherwise.deviation**2
+        seen, freedom = seen + otherwise.freedom, freedom + otherwise.freedom
+    return Spread(math.sqrt(total / seen), freedom)

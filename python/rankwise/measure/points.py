@@ -31,6 +31,7 @@ QUANTITIES = {
 }
 
 
+RESOLVED = 1e-3  # what a few samples that agree by chance are not known better than
 _ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 # Tests that the fit is made from; the others answer questions of their own.
@@ -85,7 +86,8 @@ class Points:
         others = self.disturbed.get((quantity, size))
         found = median(values) if others is None else whole_range(values, others)
         if found.count >= 6:
-            return max(found.half_width, self.spread.own[quantity].deviation, RELATIVE_NOISE)
+            own = self.spread.own[quantity].deviation * self.errors[quantity, size]
+            return max(found.half_width, own, RELATIVE_NOISE)
         return max(2 * found.half_width, {1: 0.5, 2: 0.2}.get(found.count, 0.05))
 
     def count(self, quantity: str) -> int:
@@ -107,6 +109,21 @@ class Points:
         }
 
     @cached_property
+    def errors(self) -> dict[Key, float]:
+        """Standard error of the median of one launch, relative to it: of each point, with its neighbours in size."""
+        found = {
+            key: float(np.median([_standard_error(v) for v in launches.values()]))
+            for key, launches in self.values.items()
+        }
+        smooth = {}
+        for quantity in QUANTITIES:
+            sizes = self.sizes(quantity)
+            for at, size in enumerate(sizes):
+                near = [found[quantity, each] for each in sizes[max(0, at - 1) : at + 2]]
+                smooth[quantity, size] = float(np.median(near))
+        return smooth
+
+    @cached_property
     def spread(self) -> LaunchSpread:
         """What launches differ by, pooled over what nobody disturbed."""
         return launch_spread(
@@ -115,6 +132,7 @@ class Points:
                 for key, launches in self.values.items()
                 if key not in self.disturbed and key[0] != "eager"  # yes or no
             },
+            self.errors,
             {quantity: test for quantity, (test, _) in QUANTITIES.items()},
         )
 
@@ -123,7 +141,9 @@ class Points:
         return self._draw(1000, np.random.default_rng(1))
 
     def _draw(self, count: int, random: np.random.Generator) -> dict[Key, np.ndarray]:
-        return self.spread.draw({key: list(of) for key, of in self.values.items()}, count, random)
+        return self.spread.draw(
+            {key: list(of) for key, of in self.values.items()}, self.errors, count, random
+        )
 
     def replicates(self, count: int, random: np.random.Generator) -> list[dict[Key, float]]:
         """Replicates of `medians`: what as many other launches would find (`rankwise.measure.launches`).
@@ -143,6 +163,15 @@ class Points:
             for key, launches in self.values.items()
         }
         return [{key: float(v[b]) for key, v in table.items()} for b in range(count)]
+
+
+def _standard_error(values: np.ndarray) -> float:
+    """Of the median of normal values, from their median absolute deviation; relative, and not below `RESOLVED`."""
+    middle = float(np.median(values))
+    if middle <= 0 or len(values) < 2:
+        return RELATIVE_NOISE
+    off = 1.4826 * float(np.median(np.abs(values - middle))) / middle
+    return max(math.sqrt(math.pi / 2 / len(values)) * off, RESOLVED)
 
 
 def _of_launches(launches: dict[int, np.ndarray]) -> float:
