@@ -6,7 +6,7 @@
 # RANKWISE_STATE is where they are kept. Some hours; nothing else may run meanwhile.
 set -eu
 cd "$(dirname "$0")/.."
-bin=$1 commit=${2:-} state=${RANKWISE_STATE:-build/validation} window=${RANKWISE_WINDOW:-1h}
+bin=$(cd "$1" && pwd) commit=${2:-} state=${RANKWISE_STATE:-build/validation} window=${RANKWISE_WINDOW:-1h}
 # LAMMPS: that of the `mpich` environment, and Debian's for Open MPI.
 PATH=$bin:$PATH
 mkdir -p "$state"

@@ -118,10 +118,11 @@ def run(args: argparse.Namespace) -> int:
 
     document = evaluate(state)
     state.write_result(document)
-    if args.output and document.cases:
-        shown = [document, *(evaluate(each) for each in also if isinstance(each, State))]
-        earlier = [each for results in also if not isinstance(results, State) for each in results]
-        for path in page.write(Path(args.output), page.renewed(earlier, shown)):
+    shown = [document, *(evaluate(each) for each in also if isinstance(each, State))]
+    earlier = [each for results in also if not isinstance(results, State) for each in results]
+    documents = page.renewed(earlier, shown)
+    if args.output and any(each.cases for each in documents):
+        for path in page.write(Path(args.output), documents):
             terminal.wrote(path)
     _tell(terminal, document)
     if not finished:
