@@ -12,7 +12,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.validation import page
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.sections import not_run
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
+from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 
 OPTIONS = Options(2, 1, (12.5e6,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 3, 1, False)
@@ -65,11 +65,11 @@ def test_the_page_has_what_came_out_of_each_way_to_predict_with_the_same_runs(tm
     # placement, whose time is known, is in none but pairs and gains
     assert text.startswith(page.MARK)
     ours = row(text, "| Development, Open MPI: 1 program, 1 case | Rankwise |")
-    assert ours[2:5] == ["100.0 % of 1", "**10.0 %**", "-10 %"]
+    assert ours[2:5] == ["100.0 % of 1", "**10.0 %**", "-10.0 %"]
     # what is missed stands out: the only interval that says something does not hold the time
     assert ours[5:] == ["**0 % of 1**", "12 %", "**0 % of 1**", ""]
     # SimGrid says 2.2 and 2.0 s: the wrong order, and no interval
-    assert row(text, "|  | SimGrid |")[2:] == ["0.0 % of 1", "0.0 %", "+0 %", "", "", "", ""]
+    assert row(text, "|  | SimGrid |")[2:] == ["0.0 % of 1", "0.0 %", "+0.0 %", "", "", "", ""]
     assert row(text, "|  | network bytes |")[2] == "100.0 % of 1"
     # AND a row a program, a line a failure, in which no table is broken and no directory is named
     assert row(text, "| **one**: The first | Open MPI | 2 | 50 % | 2 | 1.00 to 2.00 s | 10.0 % |")
@@ -184,6 +184,17 @@ def test_a_page_is_made_anew_in_part(tmp_path):
     assert page.renewed([old, other], [third]) == [old, other, third]
     # AND two of one kind are both shown, in the place of those before
     assert page.renewed([old, other, old], [new, new]) == [new, new, other]
+
+
+def test_what_others_count_of_the_recorded_messages_is_said(tmp_path):
+    # GIVEN 1000 recorded bytes in 10 frames of 66 bytes, of 1730 counted ones 20 of startup
+    sent = Sent("node0", 1000, 1730, 10, recorded_messages=4, startup_bytes=20)
+    # AND messages that the component counts in 3 of 4 pairs, and in all alike in a longer run
+    counted = Monitored(4, 3, 10, 12, 1000, 1100, alike=4)
+    text = page.render("accuracy", [validated(tmp_path / "v", sent=[sent], monitored=counted)])
+    # THEN both are said
+    assert "counts the recorded messages in 4 of 4 pairs of ranks" in text
+    assert "count up to 5.0 % more bytes than messages, headers and startup have" in text
 
 
 def test_predictions_of_several_versions_of_the_code_are_said_to_be_so(tmp_path):

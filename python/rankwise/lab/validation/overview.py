@@ -115,7 +115,7 @@ def _cells(group: Group, by: str) -> tuple[str, ...]:
     return (
         of(found.ordered_share, found.pairs, lambda part: part >= _ORDERED, digits=1),
         error(found.median_error, _MEDIAN, digits=1),
-        error(found.worst_error, WORST, "+"),
+        error(found.worst_error, WORST, "+", digits=1),
         of(found.covered_share, found.to_cover, lambda part: low <= part <= high) if ours else "",
         error(group.width, _WIDTH) if ours else "",
         of(near / max(len(gains), 1), len(gains), lambda part: part >= _NEAR),

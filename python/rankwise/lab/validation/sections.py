@@ -95,6 +95,7 @@ def remarks(documents: Sequence[Document]) -> list[str]:
             f"* {counted(len(twins), 'placement')} ran under two names: medians of the same one differ by {middle} in "
             f"the median, by {most} at most."
         )
+    lines += _messages([case for document in documents for case in document.cases])
     for each in documents:
         called = f"{_library(each)}, {', '.join(map(show_rate, each.options.rates_bytes_per_s))}"
         lines += [f"* {called}: no time was left to measure {said}." for said in each.left_out.values()]
@@ -103,6 +104,29 @@ def remarks(documents: Sequence[Document]) -> list[str]:
             for others in each.measured_others.values()
             if others > each.tolerated_load
         ]
+    return list(dict.fromkeys(lines))
+
+
+def _messages(cases: Sequence[CaseResult]) -> list[str]:
+    """Whether recorded messages are those that were sent, as others count them."""
+    lines = []
+    known = [case.monitored for case in cases if case.monitored]
+    if known:
+        same = sum(each.equal if each.alike is None else each.alike for each in known)
+        lines.append(
+            f"* Open MPI's monitoring component counts the recorded messages in {same} of "
+            f"{sum(each.pairs for each in known)} pairs of ranks, but for what is sent once to make communicators."
+        )
+    rests = [
+        sum(each.own_bytes for each in case.sent) / recorded
+        for case in cases
+        if (recorded := sum(each.recorded_bytes for each in case.sent))
+    ]
+    if rests:
+        lines.append(
+            f"* Interfaces count up to {share(max(rests), digits=1)} more bytes than messages, headers and startup "
+            "have: what libraries add to a message, and what TCP sends twice."
+        )
     return lines
 
 
@@ -140,7 +164,7 @@ def _program(cases: Sequence[CaseResult]) -> tuple[str, ...]:
         str(found.times),
         _range(times, lambda time_s: f"{time_s:.2f}") + " s",
         share(found.median_error, digits=1),
-        share(found.worst_error, "+"),
+        share(found.worst_error, "+", digits=1),
         f"{found.ordered} of {found.pairs}",
         f"{found.covered} of {found.to_cover}",
     )
