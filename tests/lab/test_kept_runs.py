@@ -20,7 +20,10 @@ from rankwise.measure.statistics import median
 
 @dataclass(frozen=True)
 class Limits:
-    """What predictions may be off by, 2 points more than when the runs were kept, and pairs in the wrong order, one more."""
+    """What predictions may be off by, 2 points more than when the runs were kept, and pairs in the wrong order.
+
+    One pair more than then, where any was.
+    """
 
     median: float
     worst: float
