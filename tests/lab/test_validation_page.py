@@ -10,6 +10,7 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.validation import page
+from rankwise.lab.validation.described import Described
 from rankwise.lab.validation.result import evaluate
 from rankwise.lab.validation.sections import not_run
 from rankwise.lab.validation.state import CasePlan, Monitored, Options, Predicted, Run, Sent, Setting, State
@@ -153,6 +154,21 @@ def test_what_was_not_run_is_told_unless_another_validation_has_it(tmp_path):
     ]
     other = msgspec.structs.replace(document, options=OPTIONS, cases=[*document.cases, *cases])
     assert not_run([document, other]) == ["All that was planned was run."]
+
+
+def test_programs_of_a_file_that_were_left_out_are_told(tmp_path):
+    # GIVEN a file of three programs, of which one was chosen, and one cannot be run with this MPI
+    described = tuple(Described(name, name, "", ("./app",)) for name in ("one", "other"))
+    described += (Described("third", "third", "", ("./app",), ("mpich",)),)
+    options = msgspec.structs.replace(OPTIONS, described=described)
+    document = validated(tmp_path / "v", options)
+    # THEN the others are named, unless another validation has it
+    assert not_run([document]) == [
+        "* Open MPI: other: left out with `--cases`.",
+        "* Open MPI: third: not with Open MPI.",
+    ]
+    both = msgspec.structs.replace(document, options=msgspec.structs.replace(options, programs=("other",)))
+    assert "left out" not in "".join(not_run([document, both]))
 
 
 def test_lists_of_what_went_wrong_leave_the_page_one_to_read(tmp_path):

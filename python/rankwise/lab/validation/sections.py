@@ -212,6 +212,7 @@ def not_run(documents: Sequence[Document]) -> list[str]:
     """Programs and cases that no validation has, and why."""
     made = {(of.options.mpi, case.setting) for of in documents for case in of.cases}
     programs = {(mpi, setting.program) for mpi, setting in made}
+    chosen = {(of.options.mpi, name) for of in documents for name in of.options.programs}
     lines = []
     for of in documents:
         mpi = of.options.mpi
@@ -219,6 +220,12 @@ def not_run(documents: Sequence[Document]) -> list[str]:
             f"* {LIBRARIES[mpi]}: {name}: {why}."
             for name, why in of.options.not_run.items()
             if (mpi, name) not in programs
+        ]
+        lines += [
+            f"* {LIBRARIES[mpi]}: {each.name}: "
+            + ("left out with `--cases`." if mpi in each.mpi else f"not with {LIBRARIES[mpi]}.")
+            for each in of.options.described
+            if (mpi, each.name) not in chosen and each.name not in of.options.not_run
         ]
         if left := [each.key for each in of.options.settings() if (mpi, each) not in made]:
             lines.append(f"* {LIBRARIES[mpi]}: {', '.join(left)}: no time was left.")
