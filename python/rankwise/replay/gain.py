@@ -9,7 +9,7 @@ from rankwise.placement.placement import Placement
 from rankwise.replay.predict import Predictor
 
 # Predictions of several placements of a program, all scaled so that the recorded one is exact, were off by 8 % in the
-# median of 554 in labs; of placements predicted to save less than this as many took longer as took less time.
+# median in earlier labs; of placements predicted to save less than this as many took longer as took less time.
 LEAST_GAIN = 0.1
 
 
