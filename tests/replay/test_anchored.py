@@ -166,7 +166,7 @@ def test_numbers_that_the_run_settles_leave_nothing_open_and_the_anchor_leaves_w
     # AND elsewhere an end is further out: both placements have misses of their own, a third of so large a one each
     other = found.predict_with_interval(TOGETHER).interval
     own = missed / 3
-    by = math.exp(Z * math.hypot(own, w * own, w * ONE_RUN, (1 - w) * missed))
+    by = math.exp(Z * math.sqrt(own**2 + w * (own**2 + ONE_RUN**2)))
     assert (other.low_s, other.high_s) == pytest.approx((other.numbers_low_s / by, other.numbers_high_s * by))
 
 

@@ -83,11 +83,11 @@ class RecordedRun:
         Args:
             as_recorded: Whether the ranks are where they were recorded.
         """
-        missed, w = math.log(self.factor), self.weight
-        own = max(ONE_PLACEMENT, _OWN_SHARE * missed)
+        missed = math.log(self.factor)
         if as_recorded:
-            return math.hypot(ONE_RUN, (1 - w) * missed)
-        return math.hypot(own, w * own, w * ONE_RUN, (1 - w) * missed)
+            return math.hypot(ONE_RUN, (1 - self.weight) * missed)
+        own = max(ONE_PLACEMENT, _OWN_SHARE * missed)
+        return math.sqrt(own**2 + self.weight * (own**2 + ONE_RUN**2))
 
 
 def misfit(recorded: Placement | None, topology: Topology) -> str | None:
