@@ -332,7 +332,7 @@ def _placements(state: State, case: CasePlan, runs: list[Run], same: dict[str, s
                 low_s=each.low_s,
                 high_s=each.high_s,
                 error=each.makespan_s / found.value - 1 if found else None,
-                plain_s=each.makespan_s if each.plain_s is None else each.plain_s,
+                plain_s=each.plain_s,
                 bytes_only_s=bytes_only_s(case, each, state.plan.options.nodes, rate),
                 network_bytes=each.network_bytes,
                 network_share=each.busiest_interface_s / each.makespan_s if each.makespan_s else 0.0,
@@ -362,8 +362,8 @@ def _median_of(ratios: Iterable[float | None]) -> float | None:
 
 
 def summary(cases: Sequence[Sequence[Compared]], by: str) -> Summary | None:
-    """Of all cases and one of `PREDICTORS`; null where SimGrid says nothing."""
-    if by == "simgrid" and not any(cases):
+    """Of all cases and one of `PREDICTORS`; null where SimGrid or the plain replay says nothing."""
+    if by in ("simgrid", "plain") and not any(cases):
         return None
     found: Agreement = agreement(cases)
     has_intervals = by == "predicted"
