@@ -81,6 +81,7 @@ class InWindows : public NoRecorder {
         engine.queue_.change([&](Event &event) { replay::renumber(event, now); });
         move(engine.first_byte_, engine.steps_.size(), now);
         move(engine.spare_at_first_byte_, engine.steps_.size(), now);
+        move(engine.last_byte_, engine.steps_.size(), now);
     }
 
     template <class T>

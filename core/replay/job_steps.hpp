@@ -133,6 +133,9 @@ template <class Engine> struct JobSteps {
         if constexpr (More::any)
             if (e.steps().job_goes_on(processor, ended))
                 return;
+        if (!e.last_byte_.empty() && (ended == Job::send_bytes || ended == Job::data))
+            if (const MessageCost &cost = e.cost_of_send(op); e.messages().leaves_with_job(op, cost))
+                e.messages().know_last_byte(op, e.steps_[op].partner, cost, e.now_ + cost.latency);
         if (ended == Job::send) {
             const MessageCost &cost = e.cost_of_send(op);
             if (cost.eager) {

@@ -64,6 +64,8 @@ template <class Recorder, class More> class Engine {
             first_byte_.resize(steps.size());
         if (!first_byte_.empty() && !shared_.empty())
             spare_at_first_byte_.resize(steps.size());
+        if (More::any || !spare_at_first_byte_.empty())
+            last_byte_.resize(steps.size());
     }
 
     Prediction run() {
@@ -300,6 +302,7 @@ template <class Recorder, class More> class Engine {
     std::vector<Passage> tx_, rx_;           ///< of each node
     LargeArray<Picoseconds> first_byte_;     ///< of the message of a receive; empty if no core moves bytes
     LargeArray<double> spare_at_first_byte_; ///< of the receiver's core; empty if no core is shared
+    LargeArray<LastByte> last_byte_;         ///< of each receive; empty if nothing slows a job that copies
     SharedCores shared_;
     std::vector<Picoseconds> core_sharing_;
     RadixQueue queue_;

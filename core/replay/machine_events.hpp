@@ -40,6 +40,13 @@ struct alignas(64) Processor {
 };
 static_assert(sizeof(Processor) == 64);
 
+/// What holds up the last byte of a receive's message.
+struct LastByte {
+    Picoseconds time = 0;
+    std::uint32_t known = 0; ///< of the things that hold it up: how many have said until when
+    bool passed_rx = false;
+};
+
 /// Bits of a message beside those of Progress: the first two at its receive, the others at its send.
 enum : std::uint32_t {
     is_requested = 1u << Progress::own_shift,

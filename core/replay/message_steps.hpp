@@ -94,7 +94,7 @@ template <class Engine> struct MessageSteps {
             e.at(start + cost.latency, enters_rx, send, step.partner);
         } else {
             e.spare().know_first_byte(step.partner, start + cost.latency);
-            if (!More::any || !MoreResources::leaves_with_job(cost))
+            if (!leaves_with_job(send, cost))
                 e.at(left + cost.latency, data_arrives, send, step.partner);
         }
         if (!cost.eager)
@@ -113,8 +113,27 @@ template <class Engine> struct MessageSteps {
         const Picoseconds last_byte = std::max(e.now_ + cost.span, start + cost.rx);
         if constexpr (More::any)
             e.steps().leave_rx(send, receive, cost, start, last_byte);
+        else if (leaves_with_job(send, cost))
+            know_last_byte(send, receive, cost, last_byte);
         else
             e.at(last_byte, data_arrives, send, receive);
+    }
+
+    /// @return whether a message's bytes leave as a job of its sender copies them, which others can slow down
+    bool leaves_with_job(std::uint32_t send, const MessageCost &cost) const {
+        return !e.last_byte_.empty() && !cost.overlap && cost.on_core > 0 && (cost.eager || cost.in_call) &&
+               (More::any || e.shared_.of(e.steps_[send].rank) != any);
+    }
+
+    /// One of the things that hold up a message's last byte does so until `time`: its way, and the job that
+    /// copies it.
+    void know_last_byte(std::uint32_t send, std::uint32_t receive, const MessageCost &cost,
+                        Picoseconds time) {
+        LastByte &held = e.last_byte_[receive];
+        held.time = std::max(held.time, time);
+        const std::uint32_t things = cost.network && leaves_with_job(send, cost) ? 2 : 1;
+        if (++held.known == things)
+            e.at(held.time, data_arrives, send, receive);
     }
 
     void arrive(std::uint32_t receive) {

@@ -34,7 +34,7 @@ struct MoreResources {
         : rates(schedule, machine, layout), interrupts(machine, layout),
           paths(schedule, machine, layout, std::size_t{schedule.ranks()} * lanes),
           group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
-          longer(schedule.ranks()), arrivals(schedule.operations.size()), far(layout.far),
+          longer(schedule.ranks()), far(layout.far),
           far_factor(machine.interrupts.far_factor), interrupted_by(schedule.ranks(), replay::any) {
         if (machine.computation_is_as_recorded)
             alone.resize(schedule.operations.size());
@@ -45,11 +45,6 @@ struct MoreResources {
                 if (layout.processor[r] == layout.interrupt_processor[core] &&
                     layout.capacity[layout.processor[r]] == 1)
                     interrupted_by[r] = core;
-    }
-
-    /// @return whether the message's bytes leave as a job of its sender copies them
-    static bool leaves_with_job(const MessageCost &cost) {
-        return !cost.overlap && cost.on_core > 0 && (cost.eager || cost.in_call);
     }
 
     /// @return a cost of a receiver, which is larger if its core is far from the one that has the data
@@ -68,12 +63,6 @@ struct MoreResources {
         return now - since - interrupted;
     }
 
-    /// What holds up the last byte of a receive's message.
-    struct Arrival {
-        Picoseconds time = 0;
-        std::uint32_t known = 0; ///< of the things that hold it up: how many have said until when
-        bool passed_rx = false;
-    };
     struct Longer {
         Picoseconds shared = 0, memory = 0, interrupted = 0;
     };
@@ -84,7 +73,6 @@ struct MoreResources {
     std::vector<std::uint32_t> group_of; ///< of the job on each processor; `any`: nothing slows it
     std::vector<Picoseconds> bytes_left; ///< of each processor: copying that comes after the job
     std::vector<Longer> longer;          ///< of each rank: time beside its work
-    LargeArray<Arrival> arrivals;        ///< of each receive
     std::vector<Picoseconds> alone;      ///< see `Prediction::alone`
     const std::vector<std::uint8_t> &far;
     double far_factor;

@@ -86,9 +86,6 @@ template <class Engine> struct ResourceSteps {
             e.jobs().run_for(processor, std::exchange(e.more_.bytes_left[processor], 0));
             return true;
         }
-        if (ended == Job::send_bytes || ended == Job::data)
-            if (const MessageCost &cost = e.cost_of_send(op); MoreResources::leaves_with_job(cost))
-                know_last_byte(op, e.steps_[op].partner, cost, e.now_ + cost.latency);
         return false;
     }
 
@@ -116,11 +113,11 @@ template <class Engine> struct ResourceSteps {
     void leave_rx(std::uint32_t send, std::uint32_t receive, const MessageCost &cost, Picoseconds start,
                   Picoseconds last_byte) {
         if (!cost.interrupts) {
-            know_last_byte(send, receive, cost, last_byte);
+            e.messages().know_last_byte(send, receive, cost, last_byte);
             return;
         }
-        e.more_.arrivals[receive].passed_rx = true;
-        e.more_.arrivals[receive].time = std::max(e.more_.arrivals[receive].time, last_byte);
+        e.last_byte_[receive].passed_rx = true;
+        e.last_byte_[receive].time = std::max(e.last_byte_[receive].time, last_byte);
         if (start > e.now_)
             e.at(start, Phase::enters_rx, send, receive);
         else
@@ -129,7 +126,7 @@ template <class Engine> struct ResourceSteps {
 
     /// @return whether the message is through the interface, and meets the interrupt core now
     bool has_passed_rx(std::uint32_t send, std::uint32_t receive, const MessageCost &cost) {
-        if (!e.more_.arrivals[receive].passed_rx)
+        if (!e.last_byte_[receive].passed_rx)
             return false;
         interrupt(send, receive, cost);
         return true;
@@ -139,7 +136,7 @@ template <class Engine> struct ResourceSteps {
     void interrupt(std::uint32_t send, std::uint32_t receive, const MessageCost &cost) {
         const InterruptCores::Job work = serve_part(receive, cost.bytes, true);
         e.spare().know_first_byte(receive, work.begin);
-        know_last_byte(send, receive, cost, work.end);
+        e.messages().know_last_byte(send, receive, cost, work.end);
     }
 
     /// @return when the interrupt core of the receiver's node deals with a message, or with a part of one
@@ -170,17 +167,6 @@ template <class Engine> struct ResourceSteps {
             return;
         e.more_.rates.interrupt(e.now_, processor, begins);
         tell_changes();
-    }
-
-    /// One of the things that hold up a message's last byte does so until `time`: its way, and the job that
-    /// copies it.
-    void know_last_byte(std::uint32_t send, std::uint32_t receive, const MessageCost &cost,
-                        Picoseconds time) {
-        MoreResources::Arrival &arrival = e.more_.arrivals[receive];
-        arrival.time = std::max(arrival.time, time);
-        const std::uint32_t things = cost.network && MoreResources::leaves_with_job(cost) ? 2 : 1;
-        if (++arrival.known == things)
-            e.at(arrival.time, Phase::data_arrives, send, receive);
     }
 
     void finished(std::uint32_t rank) {
