@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
 _DEFAULTS = {"nodes": 4, "cores": 4, "seed": 1}
-_FULL = {"placements": 8, "repetitions": 5, "rates": "20mbit,50mbit"}
+_FULL = {"placements": 8, "repetitions": 5, "rates": "10mbit,20mbit"}
 _QUICK = {"placements": 4, "repetitions": 3, "rates": "200mbit"}
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rates",
         "--rate",
         metavar="A,B,...",
-        help="of each interface; default 20mbit,50mbit, one with --quick",
+        help="of each interface; default 10mbit,20mbit, one with --quick",
     )
     plan.add_argument("--ranks", metavar="A,B,...", help="default as many as cores, and half as many")
     plan.add_argument(

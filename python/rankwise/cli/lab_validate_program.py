@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.lab.validation.state import Options, State
 
 UNFINISHED = 75
-RATE = "100mbit"
+RATE = "20mbit"
 _LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
 
 
