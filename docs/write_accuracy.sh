@@ -20,7 +20,7 @@ validate() { # name of the state, mpiexec, options of the plan
     [ $status -le 1 ] || [ $status = 75 ]
     also+=(--also "$where")
 }
-for rate in 20mbit 50mbit; do
+for rate in 20mbit 10mbit; do
     if [ -n "$commit" ]; then
         held=(--programs docs/held_out.toml --frozen "$commit" --rates "$rate")
         validate "held-mpich-$rate" "$bin/mpiexec" "${held[@]}"
