@@ -24,6 +24,7 @@ from rankwise.replay.losses import losses
 from rankwise.replay.predictor_of import predictor_of
 from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun, is_of
 from rankwise.replay.source import Source, load
+from rankwise.replay.switches import Switches
 from rankwise.replay.timeline import Timeline
 
 # Rank 0 computes 1 ms and sends 1 000 001 bytes to rank 1.
@@ -134,6 +135,19 @@ def test_what_is_changed_by_hand_is_told_beside_the_run_as_it_was():
     changed = predictor(recorded(12e-3), faster, measured=given)
     assert changed.scale == predictor(recorded(12e-3)).scale
     assert changed.makespan_s(APART) == pytest.approx(changed.scale * 3e-3, rel=1e-5)
+
+
+def test_what_is_left_out_is_told_beside_the_run_and_is_no_run_as_recorded():
+    # GIVEN a run on a machine whose interfaces pass a message slower than its network
+    slow, less = machine(NETWORK, NODE, nic_bytes_per_s=RATE / 10), Switches(interfaces=False)
+    known = predictor(recorded(0.03), slow, draws=5)
+    left_out = predictor(recorded(0.03), slow, draws=5, switches=less)
+    # THEN without interfaces the factor is the same, and the time shorter
+    assert left_out.scale == known.scale
+    assert left_out.makespan_s(APART) < 0.9 * known.makespan_s(APART)
+    # AND its interval is not that of a run that was made
+    with_all, without = (each.predict_with_interval(APART).interval for each in (known, left_out))
+    assert with_all.high_s / with_all.low_s < without.high_s / without.low_s
 
 
 def test_numbers_that_the_run_settles_leave_nothing_open_and_the_anchor_leaves_what_runs_and_placements_differ_by():

@@ -63,7 +63,7 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
             machine,
             topology,
             draws=0 if args.sweep else args.replays,
-            plain=args.plain,
+            plain=args.plain or args.library is not None or len(args.machine) > 1,
             memory_bound=args.memory_bound,
             switches=switches,
             measured=measured if args.set else None,

@@ -150,6 +150,7 @@ class Predictor:
         self.run: RecordedRun | None = None
         self.scale = 1.0
         self._anchored_at: Placement | None = None
+        self._as_measured = False
         self._draws = draws
         rng = np.random.default_rng(seed)
         self._drawn = [
@@ -204,6 +205,7 @@ class Predictor:
         """
         drawn_s = known.drawn_s(recorded)
         self._anchored_at, self.scale = recorded, self.run.scale(self.run.predicted_s)
+        self._as_measured = known is self
         for each, replayed_s in zip(self._drawn, drawn_s, strict=False):
             each.scale = self.run.scale(replayed_s)
 
@@ -216,7 +218,7 @@ class Predictor:
         if not self._draws or not (self._drawn or self.run):
             return prediction
         times_s, plain = self.drawn_s(placement), prediction.plain
-        as_recorded = self.anchored and placement.same_seats(self._anchored_at)
+        as_recorded = self.anchored and self._as_measured and placement.same_seats(self._anchored_at)
         interval = self.interval_of(times_s, prediction.makespan_s, as_recorded)
         if plain:
             replayed_s = times_s / [each.scale for each in self._drawn]

@@ -42,21 +42,23 @@ def predictor_of(
     """
     computation = recorded_computation(source, topology, measured or machine, memory_bound)
 
-    def of(this: Machine) -> Predictor:
+    def of(this: Machine, modelled: Switches | None) -> Predictor:
         return Predictor(
             source.schedule,
             this,
             topology,
-            switches=switches,
+            switches=modelled,
             draws=draws,
             seed=seed,
             computation=computation,
             expand=source.expand,
         )
 
-    predictor = of(machine)
-    # What is changed by hand is another machine than the one that the program ran on.
-    known = of(measured) if measured else predictor
+    predictor = of(machine, switches)
+    # What is changed by hand, or left out, is another machine than the one that the program ran on.
+    # A replay in windows cannot be without what is left out there.
+    less = switches not in (None, Switches()) and not predictor.in_windows
+    known = of(measured or machine, None if less else switches) if measured or less else predictor
     predictor.run = recorded_run(source, known)
     if predictor.run and not plain:
         predictor.anchor(source.recorded, known)
