@@ -72,7 +72,7 @@ def test_place_says_as_predict_does_that_the_machine_is_far_from_the_recorded_ru
         said += [line for line in capsys.readouterr().err.splitlines() if "[model-error]" in line]
     # THEN both say so, in the same words
     assert len(said) == 2 and said[0] == said[1]
-    assert "3.0 times as fast as predicted" in said[0]
+    assert "3.0 times as fast as its replay" in said[0]
 
 
 def test_run_and_report_say_what_they_were_given_instead(recording, tmp_path, capsys):

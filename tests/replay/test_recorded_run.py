@@ -84,7 +84,7 @@ def test_a_run_that_is_far_off_is_warned_of(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sources, "load", lambda *_, **__: far_off)
     assert main(["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]) == 0
     said = capsys.readouterr().err
-    assert "warning: the recorded run was 2.5 times as fast as predicted for test" in said
+    assert "warning: the recorded run was 2.5 times as fast as its replay on test" in said
     assert "was something else running" in said
     # WHEN calls that are not modelled took much of the time
     puts = replace(far_off, not_modelled={"MPI_Win_fence": 0.3, "MPI_Put": 0.12})

@@ -197,7 +197,7 @@ def warn_of_model_error(
             longest = ", ".join(f"`{call}`" for call in list(not_modelled)[:3])
             hint = f"calls that are not modelled took {part:.0%} of the ranks' time, most of it {longest}"
         terminal.warning(
-            f"the recorded run was {run.factor:.1f} times {than} predicted for {machine}",
+            f"the recorded run was {run.factor:.1f} times {than} its replay on {machine}",
             "model-error",
             hint,
         )

@@ -19,7 +19,8 @@ def is_better(
     """Whether a placement is known to be faster than the present one.
 
     It is if it saves more than `least` of the time that the program takes, and saves time with the machine's numbers
-    drawn anew, too. Time that the recorded run took beyond its prediction is time that no placement is known to save.
+    drawn anew, too. Time that the recorded run took beyond what is predicted of it is time that no placement is known to
+    save.
     Where no run of the program on this machine is known there is no present placement to keep.
 
     Args:
@@ -32,7 +33,7 @@ def is_better(
         return True
     then = predictor.makespan_s(present)
     saved = then - predictor.makespan_s(placement)
-    unknown = max(1.0, predictor.run.recorded_s / predictor.run.predicted_s)
+    unknown = max(1.0, predictor.run.recorded_s / (predictor.run.predicted_s * predictor.scale))
     if saved <= least * then * unknown:
         return False
     drawn = predictor.drawn_s(present) - predictor.drawn_s(placement)
