@@ -26,6 +26,7 @@ from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun, is
 from rankwise.replay.source import Source, load
 from rankwise.replay.switches import Switches
 from rankwise.replay.timeline import Timeline
+from rankwise.replay.uncertainty import anchored_interval
 
 # Rank 0 computes 1 ms and sends 1 000 001 bytes to rank 1.
 GOAL = (
@@ -166,11 +167,9 @@ def test_numbers_that_the_run_settles_leave_nothing_open_and_the_anchor_leaves_w
     there = found.predict_with_interval(APART)
     drawn = found.drawn_s(APART) / there.makespan_s
     assert np.ptp(np.log(drawn)) < 0.02
-    by = math.exp(Z * math.hypot(ONE_RUN, (1 - w) * missed))
     interval = there.interval
-    assert (interval.low_s, interval.high_s) == pytest.approx(
-        (interval.numbers_low_s / by, interval.numbers_high_s * by)
-    )
+    anchor = Z * math.hypot(ONE_RUN, (1 - w) * missed)
+    assert ends(there) == pytest.approx([anchor, anchor], abs=0.005)
     # AND the plain replay keeps its own, wider one
     plain = predictor(recorded(6e-3), unsure, draws=50, plain=True).predict_with_interval(APART)
     assert there.plain.interval == pytest.approx(plain.interval)
@@ -178,10 +177,34 @@ def test_numbers_that_the_run_settles_leave_nothing_open_and_the_anchor_leaves_w
     # AND the same seats by other names are the same
     assert found.predict_with_interval(seats((3, 0), (2, 0))).interval == interval
     # AND elsewhere an end is further out: both placements have misses of their own, a third of so large a one each
-    other = found.predict_with_interval(TOGETHER).interval
+    other = found.predict_with_interval(TOGETHER)
     own = missed / 3
-    by = math.exp(Z * math.sqrt(own**2 + w * (own**2 + ONE_RUN**2)))
-    assert (other.low_s, other.high_s) == pytest.approx((other.numbers_low_s / by, other.numbers_high_s * by))
+    anchor = Z * math.sqrt((1 + w) * (own**2 + ONE_RUN**2))
+    numbers = other.interval.numbers_low_s, other.interval.numbers_high_s
+    of_numbers = [abs(math.log(each / other.makespan_s)) for each in numbers]
+    assert ends(other) == pytest.approx([math.hypot(each, anchor) for each in of_numbers])
+
+
+def ends(prediction):
+    """How far the ends of an interval are from the time, as logarithms."""
+    found = prediction.interval
+    return [math.log(prediction.makespan_s / found.low_s), math.log(found.high_s / prediction.makespan_s)]
+
+
+@pytest.mark.parametrize("common", [0.0, 0.05, 0.2])
+def test_an_anchored_interval_holds_as_many_runs_as_it_says(common):
+    # GIVEN programs whose replays miss a part c of all placements, and one of each, and runs that differ
+    rng = np.random.default_rng(1)
+    held, times = 0, 2000
+    for c, here, there, run, again in rng.normal(size=(times, 5)):
+        took = math.exp(common * c + ONE_PLACEMENT * here + ONE_RUN * run)
+        known = RecordedRun(took, 1.0, np.array([took]), np.array([1.0]))
+        predicted = known.scale(1.0)
+        found = anchored_interval(np.array([]), predicted, 0.95, known, as_recorded=False)
+        real = math.exp(common * c + ONE_PLACEMENT * there + ONE_RUN * again)
+        held += found.low_s <= real <= found.high_s
+    # THEN of runs of other placements as many are held as the interval says, or some more
+    assert 0.92 <= held / times <= 0.99
 
 
 def late(path, seconds):

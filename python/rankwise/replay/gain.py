@@ -19,9 +19,8 @@ def is_better(
     """Whether a placement is known to be faster than the present one.
 
     It is if it saves more than `least` of the time that the program takes, and saves time with the machine's numbers
-    drawn anew, too. Time that the recorded run took beyond what is predicted of it is time that no placement is known to
-    save.
-    Where no run of the program on this machine is known there is no present placement to keep.
+    drawn anew, too. Time that the recorded run took beyond what is predicted of it is time that no placement is
+    known to save. Where no run of the program on this machine is known there is no present placement to keep.
 
     Args:
         predictor: Of the program on the machine.

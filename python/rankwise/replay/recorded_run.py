@@ -87,7 +87,7 @@ class RecordedRun:
         if as_recorded:
             return math.hypot(ONE_RUN, (1 - self.weight) * missed)
         own = max(ONE_PLACEMENT, _OWN_SHARE * missed)
-        return math.sqrt(own**2 + self.weight * (own**2 + ONE_RUN**2))
+        return math.sqrt((1 + self.weight) * (own**2 + ONE_RUN**2))
 
 
 def misfit(recorded: Placement | None, topology: Topology) -> str | None:

@@ -126,6 +126,8 @@ def anchored_interval(
 ) -> Interval:
     """What is left open of a time that is anchored at a recorded run: by the machine's numbers, and by the anchor.
 
+    They are independent, so the half widths of their logarithms add up by their squares (GUM, JCGM 100:2008, 5.1.2).
+
     Args:
         times_s: Drawn, of this placement, each anchored at its own replay of the run.
         predicted_s: Anchored.
@@ -134,9 +136,16 @@ def anchored_interval(
         as_recorded: Whether the ranks are where they were recorded.
     """
     numbers = interval_of(times_s, predicted_s, confidence)
-    factor = math.exp(NormalDist().inv_cdf((1 + confidence) / 2) * run.spread(as_recorded))
+    anchor = NormalDist().inv_cdf((1 + confidence) / 2) * run.spread(as_recorded)
+    down, up = (
+        math.hypot(math.log(predicted_s / numbers.low_s), anchor),
+        math.hypot(math.log(numbers.high_s / predicted_s), anchor),
+    )
     return replace(
-        numbers, low_s=numbers.low_s / factor, high_s=numbers.high_s * factor, model_error=run.error
+        numbers,
+        low_s=predicted_s * math.exp(-down),
+        high_s=predicted_s * math.exp(up),
+        model_error=run.error,
     )
 
 
