@@ -24,6 +24,7 @@
 #define AHEAD 2
 #define PASSES 8 /* messages of each pair in a window, at least: the shares of its ends are off by up to one */
 #define FEWEST_WINDOWS 2
+#define LONGER 4 /* a window takes at most so many times what all were planned to take */
 #define ALONE 3
 #define ASKED_BYTES 4096 /* from here on a look for the end after each message costs little beside it */
 
@@ -117,7 +118,7 @@ static double common_start(MPI_Comm active, int role) {
 
 /* How long a message of the first pair takes while the others wait; the first ones make the connection. */
 static double alone(const struct measure_pair *pair, int at, MPI_Comm active) {
-    double took = 0, longest;
+    double least = 0, longest;
     for (int i = 0; at == 0 && i < ALONE; i++) {
         const double from = measure_now();
         if (pair->role == 0) {
@@ -128,14 +129,19 @@ static double alone(const struct measure_pair *pair, int at, MPI_Comm active) {
                      MPI_STATUS_IGNORE);
             MPI_Send(NULL, 0, MPI_BYTE, pair->peer, MEASURE_TAG_READY, MPI_COMM_WORLD);
         }
-        took = measure_now() - from;
+        const double took = measure_now() - from;
+        if (i == 1 || (i > 1 && took < least))
+            least = took;
     }
-    MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, active);
+    MPI_Allreduce(&least, &longest, 1, MPI_DOUBLE, MPI_MAX, active);
     return longest;
 }
 
 static void choose_windows(struct parts *parts, const struct measure_step *step, double message_s) {
-    const double needed = PASSES * step->pairs * message_s;
+    const double longest = LONGER * (double)step->most * step->batch_s;
+    double needed = PASSES * step->pairs * message_s;
+    if (needed > longest)
+        needed = longest;
     parts->length = step->batch_s > needed ? step->batch_s : needed;
     const double fit = (double)step->most * step->batch_s / parts->length;
     const long fewest = step->most < FEWEST_WINDOWS ? step->most : FEWEST_WINDOWS;
