@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.root, pytest.mark.mpi]
 RATE = 12.5e6
 
 
-@pytest.fixture(scope="module", params=["mpich", "openmpi"])
+@pytest.fixture(scope="module", params=["mpich", pytest.param("openmpi", marks=pytest.mark.slow)])
 def measured(request, lab, tmp_path_factory):
     """The machine file of a short measurement, and its samples."""
     mpi = mpis.first(request.param, mpis.runs_in_a_lab)

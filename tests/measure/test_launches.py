@@ -29,15 +29,15 @@ def timed(random, launches, common, own, quantities=TESTS, each=3):
     [(2, 0.02, 0.02), (3, 0.02, 0.02), (5, 0.02, 0.02), (2, 0.1, 0.0), (2, 0.0, 0.1)],
 )
 def test_an_interval_holds_the_true_value_as_often_as_it_says_however_few_the_launches(launches, common, own):
-    # GIVEN 1000 measurements of known values, whose launches lie apart all points alike, each by itself, or both
+    # GIVEN 400 measurements of known values, whose launches lie apart all points alike, each by itself, or both
     random = np.random.default_rng(launches)
     held = []
-    for _ in range(1000):
+    for _ in range(400):
         points = timed(random, launches, common, own)
         found = points.median("pingpong", SIZES[2])
         held.append(found.low <= TESTS["pingpong"] <= found.high)
-    # THEN 95 % of the intervals hold them (1000 draws: +-1.4 %), or a little more
-    assert 0.93 <= np.mean(held) <= 0.98
+    # THEN 95 % of the intervals hold them (400 draws: +-2.2 %), or a little more
+    assert 0.925 <= np.mean(held) <= 0.985
 
 
 def test_what_all_points_have_in_common_is_not_known_better_for_many_points():
