@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.validation.result import Document
     from rankwise.lab.validation.state import Options, State
@@ -83,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
-    from rankwise.lab.validation import page, session
+    from rankwise.lab.validation import page
     from rankwise.lab.validation.result import evaluate
     from rankwise.lab.validation.state import State
 
@@ -97,15 +99,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     if args.output:
         page.check(Path(args.output), args.force)
-    if args.resume:
-        state = State.resume(directory)
-        _check_same(args, state.plan.options)
-        state.repeat_more(args.repetitions or 0)
-    else:
-        options = _options(args)
-        if args.machine:
-            session.check_machine(Path(args.machine), options)
-        state = State.create(directory, options, session.context())
+    state = begun(args, _check_same, _options)
     if args.tolerate is not None:
         for each in (state, *also):
             if isinstance(each, State):
@@ -133,6 +127,27 @@ def run(args: argparse.Namespace) -> int:
         terminal.next(f"rankwise lab validate --resume --state {directory}")
         return UNFINISHED
     return 1 if document.failures else 0
+
+
+def begun(
+    args: argparse.Namespace,
+    check_same: Callable[[argparse.Namespace, Options], None],
+    options_of: Callable[[argparse.Namespace], Options],
+) -> State:
+    """The validation in `--state`, to go on with, or a new one there with these options."""
+    from rankwise.lab.validation import session
+    from rankwise.lab.validation.state import State
+
+    directory = Path(args.state)
+    if args.resume:
+        state = State.resume(directory)
+        check_same(args, state.plan.options)
+        state.repeat_more(args.repetitions or 0)
+        return state
+    options = options_of(args)
+    if args.machine and not options.on:
+        session.check_machine(Path(args.machine), options)
+    return State.create(directory, options, session.context())
 
 
 def _go_on(args: argparse.Namespace, terminal: Terminal, state: State) -> bool:

@@ -55,27 +55,19 @@ def run(args: argparse.Namespace) -> int:
     """Validate as far as the window allows; the verdict comes first."""
     import msgspec
 
+    from rankwise.cli.lab_validate import begun
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.own_lab import remove_orphans
     from rankwise.lab.state import remove_dead
-    from rankwise.lab.validation import own_program, session, verdict
+    from rankwise.lab.validation import own_program, verdict
     from rankwise.lab.validation.result import evaluate
-    from rankwise.lab.validation.state import State
 
     terminal = Terminal(args)
     _check(args)
     if args.output:
         _check_page(Path(args.output), args.force, verdict.MARK)
     directory = Path(args.state)
-    if args.resume:
-        state = State.resume(directory)
-        _check_same(args, state.plan.options)
-        state.repeat_more(args.repetitions or 0)
-    else:
-        options = _options(args)
-        if args.machine and not options.on:
-            session.check_machine(Path(args.machine), options)
-        state = State.create(directory, options, session.context())
+    state = begun(args, _check_same, _options)
     if args.tolerate is not None:
         state.tolerated = args.tolerate
     remove_dead()
