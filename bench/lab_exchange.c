@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program whose time in a lab is known without running it: so many steps, in each of which all ranks compute for a
- * known processor time, exchange a known number of bytes with the rank that is half the ranks further, and meet.
+ * A program whose time in a lab is known without running it: so many steps, in each of which all ranks
+ * compute for a known processor time, exchange a known number of bytes with the rank that is half the ranks
+ * further, and meet.
  *
  * Usage: lab_exchange STEPS COMPUTE_US BYTES     Rank 0 prints the seconds.
  */

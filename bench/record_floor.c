@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What no recorder can do without, preloaded: count calls and bytes by peer and size, and with -DTIMED read the tick
- * counter twice a call. It knows C programs of one MPI and one thread, no communicators and no requests.
+ * What no recorder can do without, preloaded: count calls and bytes by peer and size, and with -DTIMED read
+ * the tick counter twice a call. It knows C programs of one MPI and one thread, no communicators and no
+ * requests.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -35,18 +36,19 @@ static inline void count(int peer, int64_t number, MPI_Datatype type) {
     }
 }
 
-#define AROUND(number, call, counting)                                                                                \
-    const uint64_t begin = now();                                                                                     \
-    const int result = call;                                                                                          \
-    ticks[number] += now() - begin;                                                                                   \
-    calls[number]++;                                                                                                  \
-    counting;                                                                                                         \
+#define AROUND(number, call, counting)                                                                       \
+    const uint64_t begin = now();                                                                            \
+    const int result = call;                                                                                 \
+    ticks[number] += now() - begin;                                                                          \
+    calls[number]++;                                                                                         \
+    counting;                                                                                                \
     return result
 
 int MPI_Send(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     AROUND(0, PMPI_Send(data, n, type, to, tag, comm), count(to, n, type));
 }
-int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
+int MPI_Isend(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request) {
     AROUND(1, PMPI_Isend(data, n, type, to, tag, comm, request), count(to, n, type));
 }
 int MPI_Recv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
@@ -55,7 +57,9 @@ int MPI_Recv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm c
 int MPI_Irecv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request) {
     AROUND(3, PMPI_Irecv(data, n, type, from, tag, comm, request), );
 }
-int MPI_Wait(MPI_Request *request, MPI_Status *status) { AROUND(4, PMPI_Wait(request, status), ); }
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    AROUND(4, PMPI_Wait(request, status), );
+}
 int MPI_Waitall(int n, MPI_Request *requests, MPI_Status *statuses) {
     AROUND(5, PMPI_Waitall(n, requests, statuses), );
 }

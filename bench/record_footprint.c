@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: record_footprint PEERS. Each rank sends to that many others; rank 0 prints the KiB of memory that the recorder's
- * mappings (its libraries, the node's file) and all anonymous memory of the process take, the most of all ranks, and
- * how long its MPI_Finalize took in seconds.
+ * Usage: record_footprint PEERS. Each rank sends to that many others; rank 0 prints the KiB of memory that
+ * the recorder's mappings (its libraries, the node's file) and all anonymous memory of the process take, the
+ * most of all ranks, and how long its MPI_Finalize took in seconds.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -44,8 +44,8 @@ int main(int argc, char **argv) {
     for (int lap = 0; lap < 100; lap++)
         for (int i = 1; i <= peers; i++) {
             char out = 0, in;
-            MPI_Sendrecv(&out, 1, MPI_CHAR, (rank + i) % size, 0, &in, 1, MPI_CHAR, (rank - i + size) % size, 0,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&out, 1, MPI_CHAR, (rank + i) % size, 0, &in, 1, MPI_CHAR, (rank - i + size) % size,
+                         0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     resident(mine);
     MPI_Reduce(mine, most, 2, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);

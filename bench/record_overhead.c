@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time of single MPI calls. One rank: calls that stay in the process, where nothing else blurs them. Two ranks: a
- * ping-pong and windows of messages. Rank 0 prints one line for each phase: its name, the best batch, and the 10th
- * percentile of the batches, in ns a call. A phase that takes long, because the ranks have no cores of their own, has
- * fewer batches. With the argument `multiple`, threads may call at the same time (MPI_THREAD_MULTIPLE), though one does.
+ * Time of single MPI calls. One rank: calls that stay in the process, where nothing else blurs them. Two
+ * ranks: a ping-pong and windows of messages. Rank 0 prints one line for each phase: its name, the best
+ * batch, and the 10th percentile of the batches, in ns a call. A phase that takes long, because the ranks
+ * have no cores of their own, has fewer batches. With the argument `multiple`, threads may call at the same
+ * time (MPI_THREAD_MULTIPLE), though one does.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -29,7 +30,9 @@ static void iprobe(void) {
     MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
 }
 
-static void send_to_nobody(void) { MPI_Send(&out, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD); }
+static void send_to_nobody(void) {
+    MPI_Send(&out, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+}
 
 static void message_to_myself(void) {
     MPI_Irecv(&in, 8, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request);
@@ -37,7 +40,9 @@ static void message_to_myself(void) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void allreduce(void) { MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); }
+static void allreduce(void) {
+    MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+}
 
 static void ping_pong(void) {
     if (rank == 0)

@@ -487,10 +487,9 @@ void bind_replay(nb::module_ &module) {
                                               [](const Operation &op) { return op.synchronous(); });
                      })
         .def_prop_ro("bytes", [](const MatchedSchedule &s) { return s.schedule.messages().second; })
-        .def_prop_ro("origin",
-                     [](const MatchedSchedule &s) {
-                         return to_numpy(std::vector<std::uint32_t>(s.schedule.origin));
-                     })
+        .def_prop_ro(
+            "origin",
+            [](const MatchedSchedule &s) { return to_numpy(std::vector<std::uint32_t>(s.schedule.origin)); })
         .def(
             "replay_loggops",
             [](const MatchedSchedule &s, double L_s, double o_s, double g_s, double G_s_per_byte,

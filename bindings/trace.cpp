@@ -215,6 +215,7 @@ void bind_trace(nb::module_ &module) {
                 }
                 return list;
             },
-            "What each run of chunks holds, its byte, and what its checksum says of it: whole, uncovered (written "
+            "What each run of chunks holds, its byte, and what its checksum says of it: whole, uncovered "
+            "(written "
             "to since, or without one), damaged.");
 }

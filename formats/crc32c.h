@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC-32C (Castagnoli, reflected polynomial 0x82f63b78; RFC 3720, appendix B.4), of writers and readers alike. The
- * processor's instruction for it where there is one.
+ * CRC-32C (Castagnoli, reflected polynomial 0x82f63b78; RFC 3720, appendix B.4), of writers and readers
+ * alike. The processor's instruction for it where there is one.
  */
 #ifndef RANKWISE_FORMATS_CRC32C_H
 #define RANKWISE_FORMATS_CRC32C_H
@@ -16,7 +16,7 @@
 #define RW_CRC_AVAILABLE() __builtin_cpu_supports("sse4.2")
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
-#define RW_CRC_BYTE(crc, byte) \
+#define RW_CRC_BYTE(crc, byte)                                                                               \
     __asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(crc) : "r"((uint32_t)(byte)))
 #define RW_CRC_WORD(crc, word) __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(word))
 #define RW_CRC_AVAILABLE() (getauxval(AT_HWCAP) >> 7 & 1) /* HWCAP_CRC32 */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lab's network: `switch RATE COUNTERS PORT...`, the switch side's ends of the nodes' cables, in their order.
+// The lab's network: `switch RATE COUNTERS PORT...`, the switch side's ends of the nodes' cables, in their
+// order.
 //
-// A frame passes its sender's interface, then its receiver's, at RATE bytes a second each, and is handed over when its
-// last byte would be there. Both queues are first in, first out, but for acknowledgements, which go before data:
-// hosts' interfaces keep microseconds of queue (byte queue limits, TCP small queues), and here all that TCP may send
-// waits in one. Nothing is dropped before a queue has QUEUE_BYTES.
+// A frame passes its sender's interface, then its receiver's, at RATE bytes a second each, and is handed over
+// when its last byte would be there. Both queues are first in, first out, but for acknowledgements, which go
+// before data: hosts' interfaces keep microseconds of queue (byte queue limits, TCP small queues), and here
+// all that TCP may send waits in one. Nothing is dropped before a queue has QUEUE_BYTES.
 #include "switch.h"
 
 #include <errno.h>
@@ -25,26 +26,22 @@ static double seconds_a_byte;
 static struct port *ports;
 static int port_count;
 
-static void fail(const char *what)
-{
+static void fail(const char *what) {
     fprintf(stderr, "%s: %s\n", what, strerror(errno));
     exit(1);
 }
 
-static double now_s(void)
-{
+static double now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int is_empty(const struct link *link)
-{
+static int is_empty(const struct link *link) {
     return !link->queue[DATA].first && !link->queue[ACKNOWLEDGEMENTS].first;
 }
 
-static void push(struct link *link, struct frame *frame, double at)
-{
+static void push(struct link *link, struct frame *frame, double at) {
     if (is_empty(link) && link->free_s < at)
         link->free_s = at;
     struct queue *queue = &link->queue[frame->kind];
@@ -58,8 +55,7 @@ static void push(struct link *link, struct frame *frame, double at)
 }
 
 // Takes the next frame, whose bytes pass from `free_s` on.
-static struct frame *pop(struct link *link)
-{
+static struct frame *pop(struct link *link) {
     struct queue *queue = &link->queue[link->queue[ACKNOWLEDGEMENTS].first ? ACKNOWLEDGEMENTS : DATA];
     struct frame *first = queue->first;
     queue->first = first->next;
@@ -68,8 +64,7 @@ static struct frame *pop(struct link *link)
     return first;
 }
 
-static void take(struct port *from, double now)
-{
+static void take(struct port *from, double now) {
     for (int budget = MOST_AT_ONCE; budget; budget--) {
         struct frame *frame = receive_frame(from->socket, port_count);
         if (!frame)
@@ -89,8 +84,7 @@ static void take(struct port *from, double now)
     }
 }
 
-static void hand_over(struct port *to)
-{
+static void hand_over(struct port *to) {
     if (send_frame(to->socket, to->passing)) {
         to->counters->received_bytes += to->passing->wire_bytes;
         to->counters->received += to->passing->frames;
@@ -104,8 +98,7 @@ static void hand_over(struct port *to)
 // When something happens next at a port, and what.
 enum event { NOTHING, HAND_OVER, RECEIVE, SEND };
 
-static enum event next_of(const struct port *port, double *at)
-{
+static enum event next_of(const struct port *port, double *at) {
     enum event next = NOTHING;
     if (port->passing) {
         *at = port->in.free_s;
@@ -121,8 +114,7 @@ static enum event next_of(const struct port *port, double *at)
     return next;
 }
 
-static void serve(struct port *port, enum event what)
-{
+static void serve(struct port *port, enum event what) {
     if (what == HAND_OVER) {
         hand_over(port);
     } else if (what == RECEIVE) {
@@ -141,8 +133,7 @@ static void serve(struct port *port, enum event what)
 }
 
 // Does what is due, in the order of its time; returns when the next is, or a negative number.
-static double serve_until(double now)
-{
+static double serve_until(double now) {
     for (;;) {
         struct port *first = NULL;
         double earliest = 0;
@@ -164,8 +155,7 @@ static double serve_until(double now)
     }
 }
 
-static struct account *map_account(const char *path, int count)
-{
+static struct account *map_account(const char *path, int count) {
     size_t bytes = sizeof(struct account) + (size_t)count * sizeof(struct counters);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, (off_t)bytes))
@@ -177,8 +167,7 @@ static struct account *map_account(const char *path, int count)
     return mapped;
 }
 
-int main(int words, char **word)
-{
+int main(int words, char **word) {
     if (words < 4)
         return 2;
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -10,7 +10,8 @@ enum { QUEUE_BYTES = 64 << 20 };
 
 enum kind { DATA, ACKNOWLEDGEMENTS, KINDS };
 
-// What the kernel hands over at once: a frame, or several of one flow that it would split for a real interface.
+// What the kernel hands over at once: a frame, or several of one flow that it would split for a real
+// interface.
 struct frame {
     struct frame *next;
     uint32_t wire_bytes; // of all its frames, with their headers

@@ -20,14 +20,13 @@ enum {
     SLICE_NS = 100000,
 };
 
-int open_port(const char *interface)
-{
+int open_port(const char *interface) {
     int descriptor = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
         return -1;
     int on = 1, bytes = SOCKET_BYTES;
-    if (setsockopt(descriptor, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on)
-        || setsockopt(descriptor, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on))
+    if (setsockopt(descriptor, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) ||
+        setsockopt(descriptor, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on))
         return -1;
     setsockopt(descriptor, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on);
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes))
@@ -41,14 +40,12 @@ int open_port(const char *interface)
 }
 
 // The last two bytes of a node's hardware address are its number and 2 (rankwise/lab/addresses.py).
-static int port_of(const unsigned char *data, int ports)
-{
+static int port_of(const unsigned char *data, int ports) {
     int to = 256 * data[4] + data[5] - 2;
     return data[0] == 2 && to >= 0 && to < ports ? to : -1;
 }
 
-static void classify(struct frame *frame)
-{
+static void classify(struct frame *frame) {
     const unsigned char *ip = frame->data + IP_AT;
     frame->kind = DATA;
     frame->frames = 1;
@@ -68,8 +65,7 @@ static void classify(struct frame *frame)
     }
 }
 
-struct frame *receive_frame(int socket, int ports)
-{
+struct frame *receive_frame(int socket, int ports) {
     static unsigned char data[MOST_BYTES];
     struct virtio_net_hdr offload;
     struct iovec parts[] = {{&offload, sizeof offload}, {data, sizeof data}};
@@ -89,8 +85,7 @@ struct frame *receive_frame(int socket, int ports)
     return frame;
 }
 
-int send_frame(int socket, const struct frame *frame)
-{
+int send_frame(int socket, const struct frame *frame) {
     struct iovec parts[] = {
         {(void *)&frame->offload, sizeof frame->offload},
         {(void *)frame->data, frame->bytes},
@@ -99,8 +94,7 @@ int send_frame(int socket, const struct frame *frame)
     return sendmsg(socket, &message, 0) >= 0;
 }
 
-void be_punctual(void)
-{
+void be_punctual(void) {
     struct sched_param priority = {.sched_priority = 1};
     if (!sched_setscheduler(0, SCHED_FIFO, &priority))
         return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What processors and sleeps did to a rank between MPI_Init and MPI_Finalize: one line of numbers in a file of
- * its own in RANKWISE_LAB_USAGE, written as it enters MPI_Finalize and read by rankwise.lab.usage.
+ * What processors and sleeps did to a rank between MPI_Init and MPI_Finalize: one line of numbers in a file
+ * of its own in RANKWISE_LAB_USAGE, written as it enters MPI_Finalize and read by rankwise.lab.usage.
  *
- * A message that comes while its receiver sleeps, or is ready but has no processor, is noticed late: on average
- * by half of the time from when the rank fell asleep to when it looked again. Only the last sleep of a wait does
- * that, so a sleep counts if the looks that follow are interrupted: one that begins later than those that find
- * nothing do has handled a message, or belongs to another wait.
+ * A message that comes while its receiver sleeps, or is ready but has no processor, is noticed late: on
+ * average by half of the time from when the rank fell asleep to when it looked again. Only the last sleep of
+ * a wait does that, so a sleep counts if the looks that follow are interrupted: one that begins later than
+ * those that find nothing do has handled a message, or belongs to another wait.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -66,8 +66,8 @@ static void read_processors(struct processors *sum) {
         uint64_t user, nice, system, idle, iowait, irq, softirq, stolen;
         while (fgets(line, sizeof line, file)) {
             if (sscanf(line,
-                       "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                       " %" SCNu64,
+                       "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                       " %" SCNu64 " %" SCNu64,
                        &pu, &user, &nice, &system, &idle, &iowait, &irq, &softirq, &stolen) != 9 ||
                 pu >= CPU_SETSIZE || !CPU_ISSET(pu, &mine))
                 continue;
@@ -117,9 +117,10 @@ static void tell(void) {
     fprintf(file,
             "%" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64
             " %" PRIu64 "\n",
-            last.at_ns - first.at_ns, last.cpu_ns - first.cpu_ns,
-            last.waited_ns - first.waited_ns, own.sleeps, own.late_ns, last.processors.all - first.processors.all,
-            last.processors.busy - first.processors.busy, last.processors.protocols - first.processors.protocols,
+            last.at_ns - first.at_ns, last.cpu_ns - first.cpu_ns, last.waited_ns - first.waited_ns,
+            own.sleeps, own.late_ns, last.processors.all - first.processors.all,
+            last.processors.busy - first.processors.busy,
+            last.processors.protocols - first.processors.protocols,
             last.processors.stolen - first.processors.stolen);
     fclose(file);
     first.at_ns = 0;

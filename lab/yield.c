@@ -23,7 +23,8 @@ enum { LOOKS = 6, SHORTEST_NS = 1 };
 
 static int awake;
 
-/* For experiments on messages themselves (rankwise lab interrupts): a rank that has a core looks all the time. */
+/* For experiments on messages themselves (rankwise lab interrupts): a rank that has a core looks all the
+ * time. */
 __attribute__((visibility("default"))) void rankwise_lab_keep_awake(int on) {
     __atomic_store_n(&awake, on, __ATOMIC_RELAXED);
 }

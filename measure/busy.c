@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How busy a core is, whoever keeps it so: what the kernel does for messages is in no rank's processor time. */
+/* How busy a core is, whoever keeps it so: what the kernel does for messages is in no rank's processor time.
+ */
 #include "measure.h"
 
 #include <ctype.h>
@@ -13,7 +14,8 @@ double measure_idle_s(int core) {
     while (file && idle < 0 && fgets(line, sizeof line, file)) {
         int number;
         long long ticks, waiting;
-        if (isdigit((unsigned char)line[3]) && sscanf(line, "cpu%d %*d %*d %*d %lld %lld", &number, &ticks, &waiting) == 3 && number == core)
+        if (isdigit((unsigned char)line[3]) &&
+            sscanf(line, "cpu%d %*d %*d %*d %lld %lld", &number, &ticks, &waiting) == 3 && number == core)
             idle = (double)(ticks + waiting) / (double)sysconf(_SC_CLK_TCK);
     }
     if (file)

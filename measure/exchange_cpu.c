@@ -51,7 +51,8 @@ static void batch(struct measure_group *group, long messages, double value[MEASU
                       MEASURE_TAG, group->comm, &requests[count + k]);
         MPI_Waitall(2 * count, requests, MPI_STATUSES_IGNORE);
     }
-    const double used = measure_cpu_now() - cpu, wall = measure_now() - before, idle_after = measure_idle_s(core);
+    const double used = measure_cpu_now() - cpu, wall = measure_now() - before,
+                 idle_after = measure_idle_s(core);
     const double each = (double)messages * (count ? count : 1) * group->size;
     const int known = idle >= 0 && idle_after >= idle && idle_after - idle <= wall;
     value[0] = wall / each;

@@ -25,9 +25,9 @@
  * Where a launch is behind its plan (`due_s`), both are less. V1..V5 are the test's own, in seconds unless it
  * says otherwise. The last line says how long all steps took. SETTING is what the test varies besides the
  * size, ROTATE the step's `rotate_bytes`. Of a group, PAIRS is the number of its ranks, FROM and TO are its
- * first and last. WAITED is the part of the sample in which a rank that could run waited for a core, the largest of
- * all its ranks; -1 if the kernel does not say. After each point one rank a machine says how much processor time
- * others and the hypervisor used there so far, SECONDS after the start.
+ * first and last. WAITED is the part of the sample in which a rank that could run waited for a core, the
+ * largest of all its ranks; -1 if the kernel does not say. After each point one rank a machine says how much
+ * processor time others and the hypervisor used there so far, SECONDS after the start.
  */
 #ifndef RANKWISE_MEASURE_H
 #define RANKWISE_MEASURE_H
@@ -158,7 +158,8 @@ void measure_work(long iterations);    /* keeps the core busy without memory or 
 long measure_work_for(double seconds); /* iterations that last this long here */
 long measure_switches(void);           /* involuntary context switches of this process so far */
 
-/* waited.c: since `before`, the part of the time in which this rank could run and had no core; -1 if not known */
+/* waited.c: since `before`, the part of the time in which this rank could run and had no core; -1 if not
+ * known */
 struct measure_moment {
     double time, waited;
 };
@@ -166,7 +167,7 @@ struct measure_moment measure_moment(void);
 double measure_waited(struct measure_moment before);
 
 /* others.c */
-void measure_others_start(void);                                 /* collective over the world */
+void measure_others_start(void);                                  /* collective over the world */
 void measure_others(const struct measure_step *step, long bytes); /* likewise; after each point */
 
 /* steps.c */
@@ -193,7 +194,8 @@ void measure_wrong(const struct measure_step *step, int from, int to, long bytes
 void measure_bind(const struct measure_step *step, int pair, int role);
 void measure_unbind(void);
 
-/* rest.c: a barrier of the world in which those who wait sleep, or wait in MPI; returns the least of all ranks' numbers */
+/* rest.c: a barrier of the world in which those who wait sleep, or wait in MPI; returns the least of all
+ * ranks' numbers */
 int measure_rest(int number, int in_mpi);
 
 /* sentinel.c */
@@ -237,7 +239,8 @@ double measure_round_trip(
  * tell */
 int measure_interrupts(long *hard, long *soft);
 
-/* busy.c: seconds that a core has been idle, -1 if the kernel does not say; how many ranks of a group are on it */
+/* busy.c: seconds that a core has been idle, -1 if the kernel does not say; how many ranks of a group are on
+ * it */
 double measure_idle_s(int core);
 int measure_on_this_core(const struct measure_group *group, int core);
 

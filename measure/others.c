@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much of each machine others used so far. What is not idle, less the processor time of all ranks there and
- * of the processes that they descend from (launchers, and who called them), is somebody else's; so is what the
- * hypervisor gave to others (steal). RANKWISE_HELPERS names a file that begins with the processor time, 64 bits of
- * nanoseconds, of what else works for the ranks: the switch of emulated nodes. Reported after each point by one rank a machine: ranks of emulated nodes
- * share one.
+ * How much of each machine others used so far. What is not idle, less the processor time of all ranks there
+ * and of the processes that they descend from (launchers, and who called them), is somebody else's; so is
+ * what the hypervisor gave to others (steal). RANKWISE_HELPERS names a file that begins with the processor
+ * time, 64 bits of nanoseconds, of what else works for the ranks: the switch of emulated nodes. Reported
+ * after each point by one rank a machine: ranks of emulated nodes share one.
  */
 #include "measure.h"
 
@@ -17,7 +17,7 @@
 
 #define MOST_ANCESTORS 256
 
-static MPI_Comm machine = MPI_COMM_NULL; /* the ranks that one kernel runs */
+static MPI_Comm machine = MPI_COMM_NULL;        /* the ranks that one kernel runs */
 static int ancestors[MOST_ANCESTORS], descents; /* of the ranks of this machine, each once */
 static struct used {
     double busy, stolen, launchers; /* in ticks */
@@ -54,7 +54,8 @@ static int of_process(int pid, double *ticks, int *parent) {
     fclose(file);
     text[length] = 0;
     const char *rest = strrchr(text, ')');
-    if (!rest || sscanf(rest, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", parent, &user, &system) != 3)
+    if (!rest ||
+        sscanf(rest, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", parent, &user, &system) != 3)
         return 0;
     *ticks = (double)(user + system);
     return 1;
@@ -69,7 +70,8 @@ static void find_ancestors(void) {
         int line[MOST_ANCESTORS] = {0}, parent;
         double ticks;
         int pid = (int)getppid();
-        for (int i = 0; rank == teller && i < MOST_ANCESTORS && pid > 1 && of_process(pid, &ticks, &parent); i++) {
+        for (int i = 0; rank == teller && i < MOST_ANCESTORS && pid > 1 && of_process(pid, &ticks, &parent);
+             i++) {
             line[i] = pid;
             pid = parent;
         }
@@ -155,7 +157,8 @@ void measure_others(const struct measure_step *step, long bytes) {
     MPI_Comm_rank(MPI_COMM_WORLD, &world);
     if (rank || !used.cores || !start.cores)
         return;
-    const double others = (used.busy - start.busy - used.launchers + start.launchers) / per_s - used.ranks + start.ranks;
-    measure_line("others %d %ld %d %.4f %d %.4f %.4f", step->number, bytes, world, used.time - start.time, used.cores,
-                 others, (used.stolen - start.stolen) / per_s);
+    const double others =
+        (used.busy - start.busy - used.launchers + start.launchers) / per_s - used.ranks + start.ranks;
+    measure_line("others %d %ld %d %.4f %d %.4f %.4f", step->number, bytes, world, used.time - start.time,
+                 used.cores, others, (used.stolen - start.stolen) / per_s);
 }

@@ -22,7 +22,8 @@
 
 #define TAG_STOP 80
 #define AHEAD 2
-#define PASSES 8 /* messages of each pair in a window, at least: the shares of its ends are off by up to one */
+#define PASSES                                                                                               \
+    8 /* messages of each pair in a window, at least: the shares of its ends are off by up to one */
 #define FEWEST_WINDOWS 2
 #define LONGER 4 /* a window takes at most so many times what all were planned to take */
 #define ALONE 3

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What do ranks take of their cores that only wait? Rank 0 of the group sleeps for `batch_s`, outside of MPI. The others
- * wait for its message in a blocking receive. V1 is how long that took, V2 the part of a core that a waiting rank
- * used, V3 the part that its core was not idle for it, means of all; V3 is 0 if the kernel does not say. A
- * library that spins while it waits uses what the kernel gives it; one that sleeps between looks for a message uses
- * less, and the kernel wakes it up.
+ * What do ranks take of their cores that only wait? Rank 0 of the group sleeps for `batch_s`, outside of MPI.
+ * The others wait for its message in a blocking receive. V1 is how long that took, V2 the part of a core that
+ * a waiting rank used, V3 the part that its core was not idle for it, means of all; V3 is 0 if the kernel
+ * does not say. A library that spins while it waits uses what the kernel gives it; one that sleeps between
+ * looks for a message uses less, and the kernel wakes it up.
  */
 #include "measure.h"
 

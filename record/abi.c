@@ -26,15 +26,16 @@ static const struct {
     {"ompi_mpi_info_null", offsetof(struct rw_predefined, info_null)},
 };
 
-/* An executable may hold a copy of the library's data (copy relocations), which the library then uses as well. */
+/* An executable may hold a copy of the library's data (copy relocations), which the library then uses as
+ * well. */
 static void *data_symbol(void *library_handle, const char *name) {
     void *address = dlsym(RTLD_DEFAULT, name);
     return address ? address : dlsym(library_handle, name);
 }
 
 const char *rw_abi_open(void *library_handle) {
-    static const char *const ops[] = {"max", "min", "sum", "prod", "land", "band", "lor", "bor", "lxor", "bxor",
-                                      "maxloc", "minloc", "replace", "no_op"};
+    static const char *const ops[] = {"max", "min",  "sum",  "prod",   "land",   "band",    "lor",
+                                      "bor", "lxor", "bxor", "maxloc", "minloc", "replace", "no_op"};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = data_symbol(library_handle, symbols[i].symbol);
         if (!address)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What differs between the three ABIs the recorder is compiled for: predefined handles, statuses, handles that
- * encode what they mean. Nothing here may refer to a symbol of the MPI library, which need not be visible to us.
+ * What differs between the three ABIs the recorder is compiled for: predefined handles, statuses, handles
+ * that encode what they mean. Nothing here may refer to a symbol of the MPI library, which need not be
+ * visible to us.
  */
 #ifndef RANKWISE_RECORD_ABI_H
 #define RANKWISE_RECORD_ABI_H
@@ -19,7 +20,8 @@
 /* The functions behind the shim, filled once by rankwise_record_attach. */
 extern rw_function rw_next[RW_ENTRIES][RW_CALL_COUNT] RW_HIDDEN;
 
-/* The library's own function, for the recorder's local queries: RW_PMPI_CALL(Comm_rank, MPI_Comm, int *)(comm, &rank). */
+/* The library's own function, for the recorder's local queries: RW_PMPI_CALL(Comm_rank, MPI_Comm, int
+ * *)(comm, &rank). */
 #define RW_PMPI_CALL(name, ...) ((int (*)(__VA_ARGS__))rw_next[RW_PMPI][RW_CALL_##name])
 #define RW_HAS(name) (rw_next[RW_PMPI][RW_CALL_##name] != 0)
 
@@ -29,7 +31,8 @@ extern rw_function rw_next[RW_ENTRIES][RW_CALL_COUNT] RW_HIDDEN;
 #define RW_FLAVOUR RW_MPI_OPENMPI
 /* Open MPI's predefined handles are addresses of data in the library. */
 struct rw_predefined {
-    void *comm_world, *comm_self, *comm_null, *datatype_null, *request_null, *group_null, *message_null, *message_no_proc;
+    void *comm_world, *comm_self, *comm_null, *datatype_null, *request_null, *group_null, *message_null,
+        *message_no_proc;
     void *byte, *info_null;
     void *ops[14];
 };
@@ -62,8 +65,8 @@ extern struct rw_predefined rw_predefined RW_HIDDEN;
 #else
 #define RW_FLAVOUR RW_MPI_STANDARD_ABI
 /*
- * What a status says is the library's secret in the standard ABI. Whether it is MPICH's is tried out once, for a call
- * of the library for each status costs more than all the rest.
+ * What a status says is the library's secret in the standard ABI. Whether it is MPICH's is tried out once,
+ * for a call of the library for each status costs more than all the rest.
  */
 extern int rw_status_is_mpich RW_HIDDEN;
 RW_HIDDEN void rw_try_status(void);
@@ -83,9 +86,9 @@ static inline int rw_op_is_predefined(MPI_Op op) {
 #if defined(RW_MPICH_ABI)
     return ((uint32_t)op & 0xff000000u) == 0x58000000u;
 #elif defined(OPEN_MPI) && defined(RW_LINKED_IN)
-    return op == MPI_MAX || op == MPI_MIN || op == MPI_SUM || op == MPI_PROD || op == MPI_LAND || op == MPI_BAND ||
-           op == MPI_LOR || op == MPI_BOR || op == MPI_LXOR || op == MPI_BXOR || op == MPI_MAXLOC || op == MPI_MINLOC ||
-           op == MPI_REPLACE || op == MPI_NO_OP;
+    return op == MPI_MAX || op == MPI_MIN || op == MPI_SUM || op == MPI_PROD || op == MPI_LAND ||
+           op == MPI_BAND || op == MPI_LOR || op == MPI_BOR || op == MPI_LXOR || op == MPI_BXOR ||
+           op == MPI_MAXLOC || op == MPI_MINLOC || op == MPI_REPLACE || op == MPI_NO_OP;
 #elif defined(OPEN_MPI)
     for (unsigned i = 0; i < sizeof rw_predefined.ops / sizeof *rw_predefined.ops; i++)
         if ((void *)op == rw_predefined.ops[i])
@@ -102,7 +105,8 @@ static inline uint64_t rw_status_bytes(const MPI_Status *status) {
 #if defined(OPEN_MPI)
     return status->_ucount;
 #elif defined(RW_MPICH_ABI)
-    /* The layout that the MPICH ABI fixes: bit 0 of the second word says cancelled, the rest are high bits. */
+    /* The layout that the MPICH ABI fixes: bit 0 of the second word says cancelled, the rest are high bits.
+     */
     return (uint32_t)status->count_lo | (uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32;
 #else
     MPI_Count bytes = 0;

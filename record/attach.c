@@ -7,14 +7,15 @@
 #include "process.h"
 
 /* Defined with their own types in the wrap_*.c files. */
-#define DECLARE(name, call, base, large, parameters)                                                                  \
-    extern void rw_mpi_##name(void) RW_HIDDEN;                                                                        \
+#define DECLARE(name, call, base, large, parameters)                                                         \
+    extern void rw_mpi_##name(void) RW_HIDDEN;                                                               \
     extern void rw_pmpi_##name(void) RW_HIDDEN;
 RW_CALLS(DECLARE)
 
 #define WRAPPER_MPI(name, call, base, large, parameters) rw_mpi_##name,
 #define WRAPPER_PMPI(name, call, base, large, parameters) rw_pmpi_##name,
-static const rw_function wrappers[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(WRAPPER_MPI)}, {RW_CALLS(WRAPPER_PMPI)}};
+static const rw_function wrappers[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(WRAPPER_MPI)},
+                                                                {RW_CALLS(WRAPPER_PMPI)}};
 
 __attribute__((visibility("default"))) rw_attach_function rankwise_record_attach;
 

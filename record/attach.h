@@ -2,9 +2,9 @@
 /*
  * What the preloaded shim and the recorder of an MPI ABI say to each other.
  *
- * The shim (librankwise_record.so) exports MPI_X and PMPI_X for every X of formats/mpi_calls.txt and jumps through a
- * slot for each. It knows no MPI. Once it has found the library that the process really uses, it loads the recorder
- * built for that library's ABI and has it fill the slots.
+ * The shim (librankwise_record.so) exports MPI_X and PMPI_X for every X of formats/mpi_calls.txt and jumps
+ * through a slot for each. It knows no MPI. Once it has found the library that the process really uses, it
+ * loads the recorder built for that library's ABI and has it fill the slots.
  */
 #ifndef RANKWISE_RECORD_ATTACH_H
 #define RANKWISE_RECORD_ATTACH_H
@@ -23,11 +23,11 @@ typedef void (*rw_function)(void);
 enum rw_entry { RW_MPI = 0, RW_PMPI = 1, RW_ENTRIES = 2 };
 
 struct rw_library {
-    void *handle;           /* dlopen handle of the MPI library, for data symbols */
-    const char *path;       /* where it was loaded from */
-    const char *version;    /* MPI_Get_library_version */
-    uint32_t flavour;       /* enum rw_mpi_flavour */
-    const char *directory;  /* RANKWISE_DIR */
+    void *handle;          /* dlopen handle of the MPI library, for data symbols */
+    const char *path;      /* where it was loaded from */
+    const char *version;   /* MPI_Get_library_version */
+    uint32_t flavour;      /* enum rw_mpi_flavour */
+    const char *directory; /* RANKWISE_DIR */
     /* The function behind the shim; NULL where the library has none. */
     rw_function next[RW_ENTRIES][RW_CALL_COUNT];
 };

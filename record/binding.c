@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into the ranks by `rankwise run`: each process of a rank says in RANKWISE_BINDING which PUs it may use, with
- * more certainty if it uses MPI. Where the launcher cannot bind, RANKWISE_PIN is a placement (seats.h), and each process
- * of a rank binds itself first.
+ * Preloaded into the ranks by `rankwise run`: each process of a rank says in RANKWISE_BINDING which PUs it
+ * may use, with more certainty if it uses MPI. Where the launcher cannot bind, RANKWISE_PIN is a placement
+ * (seats.h), and each process of a rank binds itself first.
  */
 #include <errno.h>
 #include <link.h>

@@ -14,16 +14,16 @@ size_t rw_write_pus(char *text, size_t room);
  * @brief Append one line to the file of this host in a directory, saying which PUs this process may use:
  *     RANK PID TIME_NS CERTAINTY PUS        for example `3 4711 1760000000000000000 1 0-3,8`
  *
- * A rank may be several processes (a shell that starts the program); the reader takes those of the most certainty.
- * Whatever fails here is silent: a rank that left no line counts as not verified.
+ * A rank may be several processes (a shell that starts the program); the reader takes those of the most
+ * certainty. Whatever fails here is silent: a rank that left no line counts as not verified.
  */
 void rw_tell_binding(const char *directory, const char *rank, int certainty);
 
 /**
  * @brief Bind this process to PUs given as above.
  *
- * Takes the threads along that may run wherever the caller may; those with a place of their own keep it. Fails in
- * silence, as where it runs is told afterwards.
+ * Takes the threads along that may run wherever the caller may; those with a place of their own keep it.
+ * Fails in silence, as where it runs is told afterwards.
  */
 void rw_bind_to(const char *pus);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What recording adds to a call: MPI_Send's own wrapper, around a function that does nothing, on a record that nobody
- * reads. Messages of one size to one peer, all of it in the cache: what a busy loop of the program pays.
+ * What recording adds to a call: MPI_Send's own wrapper, around a function that does nothing, on a record
+ * that nobody reads. Messages of one size to one peer, all of it in the cache: what a busy loop of the
+ * program pays.
  */
 #include "calibrate.h"
 
@@ -75,7 +76,8 @@ static void prepare(struct trial *trial, const struct rw_thread *like) {
 }
 
 void rw_calibrate(struct rw_thread *thread) {
-    struct trial *trial = mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct trial *trial =
+        mmap(NULL, sizeof *trial, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)
         return;
     prepare(trial, thread);

@@ -9,7 +9,8 @@
 #include "trace.h"
 
 static uint64_t count_at(const struct rw_collective_call *call, uint32_t i) {
-    int64_t count = call->large ? (int64_t)((const MPI_Count *)call->counts)[i] : ((const int *)call->counts)[i];
+    int64_t count =
+        call->large ? (int64_t)((const MPI_Count *)call->counts)[i] : ((const int *)call->counts)[i];
     return count > 0 ? (uint64_t)count : 0;
 }
 
@@ -24,7 +25,8 @@ static uint64_t size_at(struct rw_thread *thread, const struct rw_collective_cal
     return count * (call->types ? rw_datatype_bytes(thread, call->types[i]) : call->entry.datatype_bytes);
 }
 
-static void enter(struct rw_thread *thread, const struct rw_collective_call *call, uint32_t peer, uint64_t bytes) {
+static void enter(struct rw_thread *thread, const struct rw_collective_call *call, uint32_t peer,
+                  uint64_t bytes) {
     if (peer == RW_PEER_UNKNOWN)
         thread->rank->flags |= RW_UNCLASSIFIED;
     rw_count_messages(thread, peer, call->entry.call, bytes, 1);
@@ -56,7 +58,8 @@ void rw_record_collective(struct rw_thread *thread, const struct rw_collective_c
         enter_sends(thread, call);
     else if (call->kind == RW_NEIGHBOURS)
         enter_neighbours(thread, call);
-    if (call->gather_root != RW_PEER_EMPTY && call->gather_root != thread->rank->world_rank && call->entry.bytes)
+    if (call->gather_root != RW_PEER_EMPTY && call->gather_root != thread->rank->world_rank &&
+        call->entry.bytes)
         enter(thread, call, call->gather_root, call->entry.bytes);
 }
 
@@ -65,7 +68,8 @@ void rw_trace_collective(struct rw_thread *thread, const struct rw_collective_ca
     const struct rw_collective_entry *entry = &call->entry;
     uint32_t sizes = call->kind == RW_NO_SIZES ? 0 : call->count;
     int neighbours = call->kind == RW_NEIGHBOURS;
-    unsigned char *at = rw_trace_begin(thread, entry->call, begin, end, 7 + (uint64_t)sizes * (neighbours ? 2 : 1));
+    unsigned char *at =
+        rw_trace_begin(thread, entry->call, begin, end, 7 + (uint64_t)sizes * (neighbours ? 2 : 1));
     if (!at)
         return;
     at = rw_put_u(at, entry->comm);
@@ -86,7 +90,8 @@ void rw_trace_collective(struct rw_thread *thread, const struct rw_collective_ca
     rw_trace_end(thread, at);
 }
 
-struct rw_collective_call *rw_keep_collective(struct rw_thread *thread, const struct rw_collective_call *call) {
+struct rw_collective_call *rw_keep_collective(struct rw_thread *thread,
+                                              const struct rw_collective_call *call) {
     uint32_t sizes = call->kind == RW_NO_SIZES ? 0 : call->count;
     const struct rw_neighbours *neighbours = call->neighbours;
     uint64_t bytes = neighbours ? sizeof *neighbours + (neighbours->in + neighbours->out) * sizeof(int) : 0;

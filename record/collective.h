@@ -19,9 +19,9 @@ struct rw_collective_call {
     struct rw_communicator *comm;
     const struct rw_neighbours *neighbours;
     enum rw_sizes kind;
-    uint32_t count;        /* of sizes */
-    uint64_t same_size;    /* of each, where `counts` is NULL */
-    const void *counts;    /* int, or MPI_Count if `large` */
+    uint32_t count;            /* of sizes */
+    uint64_t same_size;        /* of each, where `counts` is NULL */
+    const void *counts;        /* int, or MPI_Count if `large` */
     const MPI_Datatype *types; /* one for each count, or NULL: entry.datatype_bytes */
     int large;
     uint32_t gather_root; /* gatherv: world rank that gets this rank's block, else RW_PEER_EMPTY */
@@ -31,13 +31,15 @@ struct rw_collective_call {
 };
 
 /** @brief Enter a call into the tables. */
-RW_HIDDEN void rw_record_collective(struct rw_thread *thread, const struct rw_collective_call *call, uint64_t ticks);
+RW_HIDDEN void rw_record_collective(struct rw_thread *thread, const struct rw_collective_call *call,
+                                    uint64_t ticks);
 
 /** @brief Write a call's event. */
-RW_HIDDEN void rw_trace_collective(struct rw_thread *thread, const struct rw_collective_call *call, uint64_t begin,
-                                   uint64_t end);
+RW_HIDDEN void rw_trace_collective(struct rw_thread *thread, const struct rw_collective_call *call,
+                                   uint64_t begin, uint64_t end);
 
-/** @brief A copy that outlives the call's arguments, for persistent operations; from malloc, NULL without memory. */
+/** @brief A copy that outlives the call's arguments, for persistent operations; from malloc, NULL without
+ * memory. */
 RW_HIDDEN struct rw_collective_call *rw_keep_collective(struct rw_thread *thread,
                                                         const struct rw_collective_call *call);
 

@@ -23,7 +23,9 @@ static struct rw_chunk_header *definitions;
 static uint64_t definition_runs;
 static uint32_t owner;
 
-static unsigned bucket_of(uintptr_t handle) { return (unsigned)((uint64_t)handle * 0x9e3779b97f4a7c15u >> 54); }
+static unsigned bucket_of(uintptr_t handle) {
+    return (unsigned)((uint64_t)handle * 0x9e3779b97f4a7c15u >> 54);
+}
 
 static uint64_t hash_of(const int *ranks, uint32_t size) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
@@ -76,8 +78,8 @@ static struct rw_group *resolve(MPI_Group group) {
             ranks[i] = i;
         int result = MPI_ERR_GROUP;
         if (rw_process.world_group != MPI_GROUP_NULL)
-            result = RW_PMPI_CALL(Group_translate_ranks, MPI_Group, int, const int *, MPI_Group, int *)(
-                group, size, ranks, rw_process.world_group, world);
+            result = RW_PMPI_CALL(Group_translate_ranks, MPI_Group, int, const int *, MPI_Group,
+                                  int *)(group, size, ranks, rw_process.world_group, world);
         for (int i = 0; i < size; i++)
             if (result != MPI_SUCCESS || world[i] == MPI_UNDEFINED)
                 world[i] = (int)RW_PEER_UNKNOWN;
@@ -97,8 +99,10 @@ struct rw_group *rw_resolve_group(MPI_Group group) {
 
 static uint32_t run_length(const struct rw_group *group, uint32_t from, int32_t *stride) {
     uint32_t end = from + 1;
-    *stride = end < group->size ? (int32_t)(rw_world_rank(group, (int)end) - rw_world_rank(group, (int)from)) : 0;
-    while (end < group->size && (int32_t)(rw_world_rank(group, (int)end) - rw_world_rank(group, (int)end - 1)) == *stride)
+    *stride =
+        end < group->size ? (int32_t)(rw_world_rank(group, (int)end) - rw_world_rank(group, (int)from)) : 0;
+    while (end < group->size &&
+           (int32_t)(rw_world_rank(group, (int)end) - rw_world_rank(group, (int)end - 1)) == *stride)
         end++;
     return end - from;
 }
@@ -193,7 +197,8 @@ static void publish(struct rw_communicator *comm, uintptr_t handle) {
     __atomic_store_n(bucket, comm, __ATOMIC_RELEASE);
 }
 
-static void add(struct rw_thread *thread, MPI_Comm handle, struct rw_group *group, struct rw_group *remote, int rank) {
+static void add(struct rw_thread *thread, MPI_Comm handle, struct rw_group *group, struct rw_group *remote,
+                int rank) {
     struct rw_communicator *comm = new_communicator();
     if (!comm)
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators and the world ranks of their members. Registered when they are created, which their members do
- * together and in one order, so that all of them give a communicator the same name (group hash, instance).
+ * Communicators and the world ranks of their members. Registered when they are created, which their members
+ * do together and in one order, so that all of them give a communicator the same name (group hash, instance).
  */
 #ifndef RANKWISE_RECORD_COMMUNICATORS_H
 #define RANKWISE_RECORD_COMMUNICATORS_H
@@ -49,8 +49,8 @@ RW_HIDDEN void rw_register(struct rw_thread *thread, MPI_Comm comm);
 RW_HIDDEN void rw_seal_communicators(const struct rw_thread *thread, int closed);
 
 /**
- * @brief Register a duplicate before its handle is known (MPI_Comm_idup), so that it gets its number in the order
- *        in which all members call.
+ * @brief Register a duplicate before its handle is known (MPI_Comm_idup), so that it gets its number in the
+ * order in which all members call.
  */
 RW_HIDDEN struct rw_communicator *rw_register_duplicate(struct rw_thread *thread, MPI_Comm of);
 RW_HIDDEN void rw_duplicate_done(struct rw_communicator *duplicate, MPI_Comm comm);

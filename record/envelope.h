@@ -26,8 +26,8 @@ static inline int64_t rw_trace_peer(const struct rw_group *peers, int rank) {
 }
 
 /** @brief The envelope a call states. Of a message to MPI_PROC_NULL the datatype need not be valid. */
-static inline struct rw_envelope rw_envelope(struct rw_thread *thread, int64_t count, MPI_Datatype datatype, int peer,
-                                          int tag, MPI_Comm handle) {
+static inline struct rw_envelope rw_envelope(struct rw_thread *thread, int64_t count, MPI_Datatype datatype,
+                                             int peer, int tag, MPI_Comm handle) {
     struct rw_communicator *comm = rw_communicator(thread, handle);
     uint64_t bytes = 0;
     if (count > 0 && peer != MPI_PROC_NULL)
@@ -37,7 +37,7 @@ static inline struct rw_envelope rw_envelope(struct rw_thread *thread, int64_t c
 
 /** @brief Enter one message, unless it goes to MPI_PROC_NULL; `direction` is 0 or RW_DIRECTION_RECEIVE. */
 static inline void rw_count_message(struct rw_thread *thread, unsigned call, unsigned direction, int64_t peer,
-                                 uint64_t bytes) {
+                                    uint64_t bytes) {
     if (peer == -1)
         return;
     if (RW_UNLIKELY(peer < 0)) {
@@ -63,7 +63,7 @@ static inline struct rw_envelope rw_arrived(const struct rw_group *peers, const 
 }
 
 static inline unsigned char *rw_put_receive(unsigned char *at, const struct rw_envelope *posted,
-                                         const struct rw_envelope *came) {
+                                            const struct rw_envelope *came) {
     at = rw_put_u(at, posted->comm->index);
     at = rw_put_z(at, posted->peer);
     at = rw_put_z(at, posted->tag);
@@ -73,7 +73,8 @@ static inline unsigned char *rw_put_receive(unsigned char *at, const struct rw_e
 }
 
 /**
- * @brief The envelope with which a message was probed, and forget it: its communicator is remembered under its handle.
+ * @brief The envelope with which a message was probed, and forget it: its communicator is remembered under
+ * its handle.
  */
 RW_HIDDEN struct rw_envelope rw_matched(struct rw_thread *thread, MPI_Message message);
 

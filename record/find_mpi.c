@@ -18,7 +18,8 @@ static const char *base_name(const char *path) {
 
 static int looks_like_mpi(const char *path) {
     const char *name = base_name(path);
-    return strncmp(name, "libmpi.", 7) == 0 || strncmp(name, "libmpich", 8) == 0 || strncmp(name, "libmpi_", 7) == 0;
+    return strncmp(name, "libmpi.", 7) == 0 || strncmp(name, "libmpich", 8) == 0 ||
+           strncmp(name, "libmpi_", 7) == 0;
 }
 
 /* Side libraries (libmpi_mpifh, libmpi_cxx, ...) pass the name test, so the symbol decides. */
@@ -79,8 +80,8 @@ int rw_find_mpi(const void *caller, struct rw_library *library) {
     if (!library->path)
         return -1;
     /*
-     * A tool may stand between: then RTLD_NEXT finds the tool's MPI_X, and the library's PMPI_X. Another shim, which
-     * renumbers the ranks, has both, but under the version that shim.c gives them only.
+     * A tool may stand between: then RTLD_NEXT finds the tool's MPI_X, and the library's PMPI_X. Another
+     * shim, which renumbers the ranks, has both, but under the version that shim.c gives them only.
      */
     for (unsigned call = 0; call < RW_CALL_COUNT; call++) {
         char pmpi[80];
@@ -104,8 +105,8 @@ uint32_t rw_flavour_of(const struct rw_library *library) {
     const char *mpich = strstr(version, "MPICH Version:");
     if (mpich && sscanf(mpich + strlen("MPICH Version:"), " %u.%u", &major, &minor) == 2)
         return major > 3 || (major == 3 && minor >= 1) ? RW_MPI_MPICH : RW_MPI_UNKNOWN;
-    if (strstr(version, "Intel(R) MPI Library") || strstr(version, "CRAY MPICH") || strstr(version, "MVAPICH") ||
-        strstr(version, "ParaStation") || strstr(version, "MPICH"))
+    if (strstr(version, "Intel(R) MPI Library") || strstr(version, "CRAY MPICH") ||
+        strstr(version, "MVAPICH") || strstr(version, "ParaStation") || strstr(version, "MPICH"))
         return RW_MPI_MPICH;
     return RW_MPI_UNKNOWN;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processor time of gaps between calls, where threads share a core. What schedstat says every 10 ms (thread.c) does
- * not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of calls 50 us apart, and at
- * the begin of one only after a gap of 100 us. A thread that has its core to itself asks nothing.
+ * The processor time of gaps between calls, where threads share a core. What schedstat says every 10 ms
+ * (thread.c) does not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of
+ * calls 50 us apart, and at the begin of one only after a gap of 100 us. A thread that has its core to itself
+ * asks nothing.
  */
 #include "thread.h"
 
 /* Of the interval between two samples, 10 ms. */
 #define BETWEEN_READS 200u
 #define SHORTEST_GAP 100u
-/* A gap this much shorter than the interval is taken as uninterrupted unless its processor time says otherwise. */
+/* A gap this much shorter than the interval is taken as uninterrupted unless its processor time says
+ * otherwise. */
 #define SHORT_GAP 10u
 
 static int read_cpu(struct rw_thread *thread, uint64_t at) {

@@ -4,7 +4,8 @@
 #include "thread.h"
 
 static struct rw_call_histogram *next_histogram(struct rw_thread *thread, unsigned call) {
-    struct rw_chunk_header **last = thread->histogram_runs; /* those before stay mapped: they are counted in */
+    struct rw_chunk_header **last =
+        thread->histogram_runs; /* those before stay mapped: they are counted in */
     while (*last && (*last)->used == RW_HISTOGRAMS_A_RUN * sizeof(struct rw_call_histogram))
         last++;
     struct rw_chunk_header *run = *last;

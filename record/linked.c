@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes the shim's place in programs that MPI is linked into: compiled and linked with the program, it defines MPI_X for
- * every function that the library at hand has (linked_calls.h, made where it is compiled) and goes on with PMPI_X. What
- * calls PMPI_X itself, as some Fortran bindings do, is not seen.
+ * Takes the shim's place in programs that MPI is linked into: compiled and linked with the program, it
+ * defines MPI_X for every function that the library at hand has (linked_calls.h, made where it is compiled)
+ * and goes on with PMPI_X. What calls PMPI_X itself, as some Fortran bindings do, is not seen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ static rw_function slots[RW_ENTRIES][RW_CALL_COUNT] = {{RW_LINKED_CALLS(PMPI_FUN
 #define PARAMETERS(count) RW_NEUTRAL_PARAMETERS_##count
 #define TYPES(count) RW_NEUTRAL_TYPES_##count
 #define ARGUMENTS(count) RW_NEUTRAL_ARGUMENTS_##count
-#define DEFINE_WITH(name, count)                                                                                      \
-    intptr_t MPI_##name(PARAMETERS(count)) {                                                                          \
-        return ((intptr_t(*)(TYPES(count)))__atomic_load_n(&slots[RW_MPI][RW_CALL_##name], __ATOMIC_RELAXED))(        \
-            ARGUMENTS(count));                                                                                        \
+#define DEFINE_WITH(name, count)                                                                             \
+    intptr_t MPI_##name(PARAMETERS(count)) {                                                                 \
+        return ((intptr_t (*)(TYPES(count)))__atomic_load_n(&slots[RW_MPI][RW_CALL_##name],                  \
+                                                            __ATOMIC_RELAXED))(ARGUMENTS(count));            \
     }
 #define EXPAND(name, count) DEFINE_WITH(name, count)
 #define DEFINE(name) EXPAND(name, RW_PARAMETER_COUNT_##name)

@@ -46,8 +46,7 @@ static struct rw_neighbours *distributed_graph(MPI_Comm comm) {
     if (neighbours && weights)
         RW_PMPI_CALL(Dist_graph_neighbors, MPI_Comm, int, int *, int *, int, int *, int *)
     (comm, in, neighbours->ranks, weights, out, neighbours->ranks + in, weights + in);
-    else if (neighbours)
-        neighbours->in = neighbours->out = 0;
+    else if (neighbours) neighbours->in = neighbours->out = 0;
     free(weights);
     return neighbours;
 }
@@ -68,7 +67,8 @@ const struct rw_neighbours *rw_neighbours(struct rw_communicator *known, MPI_Com
         return neighbours;
     /* Of several threads that ask at once the first one's answer is kept. */
     struct rw_neighbours *asked = ask(known, comm);
-    if (__atomic_compare_exchange_n(&known->neighbours, &neighbours, asked, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(&known->neighbours, &neighbours, asked, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
         return asked;
     free(asked);
     return neighbours;

@@ -26,8 +26,9 @@ static void copy_text(char *to, size_t bytes, const char *from) {
 
 /* What tells one MPI job from another that is recorded into the same directory; empty where nothing does. */
 static void name_job(char *job, size_t bytes) {
-    static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_STEP_ID", "FLUX_JOB_ID", "PALS_APID", "PMI_JOBID",
-                                        "OMPI_MCA_ess_base_jobid", "PBS_JOBID", "LSB_JOBID"};
+    static const char *const names[] = {"PMIX_NAMESPACE", "SLURM_STEP_ID", "FLUX_JOB_ID",
+                                        "PALS_APID",      "PMI_JOBID",     "OMPI_MCA_ess_base_jobid",
+                                        "PBS_JOBID",      "LSB_JOBID"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i]);
         if (value && value[0]) {
@@ -78,7 +79,8 @@ void rw_process_prepare(const struct rw_library *library) {
     rank->flavour = library->flavour;
     rw_process.timed = !asked_for("RANKWISE_COUNTS", "1");
     rw_process.sited = asked_for("RANKWISE_SITES", "1");
-    rank->flags = (rw_process.traced ? RW_TRACED | RW_TRACED_PARENTS : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
+    rank->flags =
+        (rw_process.traced ? RW_TRACED | RW_TRACED_PARENTS : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
     rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT_GAPS : RW_TRACE_QUANTISED_GAPS;
     rank->trace_unit_shift = RW_UNIT_SHIFT;
     note_window(rank);
@@ -152,13 +154,14 @@ void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t ini
     rw_process.world_model = 1;
     if (rw_process.ready || rw_process.inert)
         return;
-    if (RW_PMPI_CALL(Comm_group, MPI_Comm, MPI_Group *)(MPI_COMM_WORLD, &rw_process.world_group) == MPI_SUCCESS)
+    if (RW_PMPI_CALL(Comm_group, MPI_Comm, MPI_Group *)(MPI_COMM_WORLD, &rw_process.world_group) ==
+        MPI_SUCCESS)
         start(thread, provided, init_ticks);
 }
 
 static int world_of(void *session) {
-    return RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *, MPI_Group *)(
-        *(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group);
+    return RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *,
+                        MPI_Group *)(*(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group);
 }
 
 /* A session after the last one: the world goes on. */

@@ -9,22 +9,22 @@
 #include "thread.h"
 
 struct rw_process {
-    int inert;    /* every call is passed through; set in children of fork as well */
-    int ready;    /* MPI is initialised and the world known: threads may store */
+    int inert; /* every call is passed through; set in children of fork as well */
+    int ready; /* MPI is initialised and the world known: threads may store */
     int timed;
     int traced;
     uint64_t first_call, last_call; /* of each thread to be traced, counted from 1; 0: all */
     const char *phase;              /* only this phase is to be traced (wrap_phase.c); NULL: all */
     int phase_level;                /* its level, where it has one instead of a name */
     uint64_t phase_bytes;           /* of the name with the zero behind it; 0: it has a level */
-    int exact;    /* times in the trace are not rounded */
-    int sited;    /* places of calls are kept */
-    int multiple; /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
+    int exact;                      /* times in the trace are not rounded */
+    int sited;                      /* places of calls are kept */
+    int multiple;                   /* MPI_THREAD_MULTIPLE was provided: shared tables need their locks */
     uint64_t init_ticks;
-    int sessions;      /* open ones */
-    int world_model;   /* between MPI_Init and MPI_Finalize */
-    int finishing;     /* MPI_Finalize was entered */
-    int finished;      /* it returned: what is counted from here on is sealed after each call */
+    int sessions;    /* open ones */
+    int world_model; /* between MPI_Init and MPI_Finalize */
+    int finishing;   /* MPI_Finalize was entered */
+    int finished;    /* it returned: what is counted from here on is sealed after each call */
     const char *directory;
     MPI_Group world_group;
     struct rw_rank rank; /* what every thread's record begins as */
@@ -38,7 +38,8 @@ RW_HIDDEN void rw_process_prepare(const struct rw_library *library);
 /** @brief MPI_Init returned: learn the world, open the file, store the calling thread. */
 RW_HIDDEN void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks);
 
-/** @brief MPI_Session_init returned, and MPI_Init was not called: the world is the process set mpi://WORLD. */
+/** @brief MPI_Session_init returned, and MPI_Init was not called: the world is the process set mpi://WORLD.
+ */
 RW_HIDDEN void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks);
 
 /** @brief MPI_Finalize (or the last MPI_Session_finalize) is entered. */

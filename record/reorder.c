@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Renumbers MPI_COMM_WORLD: behind the shim, in place of a recorder. When MPI has started, a communicator of all
- * processes in the order of the placement is made, and every function that is given MPI_COMM_WORLD gets that one
- * instead. All that is made from it (groups, topologies, windows, files, other communicators) follows by itself, and
- * so do Fortran and Python, whose bindings end in the same functions.
+ * Renumbers MPI_COMM_WORLD: behind the shim, in place of a recorder. When MPI has started, a communicator of
+ * all processes in the order of the placement is made, and every function that is given MPI_COMM_WORLD gets
+ * that one instead. All that is made from it (groups, topologies, windows, files, other communicators)
+ * follows by itself, and so do Fortran and Python, whose bindings end in the same functions.
  *
- * Only a few things keep the launcher's order: variables in the environment, the process sets of sessions, and
- * functions that formats/mpi_calls.txt does not list. Spawned processes have a world of their own, which is left alone.
+ * Only a few things keep the launcher's order: variables in the environment, the process sets of sessions,
+ * and functions that formats/mpi_calls.txt does not list. Spawned processes have a world of their own, which
+ * is left alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include "binding_line.h"
 #include "seats.h"
 
-/* What stands for MPI_COMM_WORLD as soon as `renumbered` is set; never freed, because MPI_Finalize may still ask. */
+/* What stands for MPI_COMM_WORLD as soon as `renumbered` is set; never freed, because MPI_Finalize may still
+ * ask. */
 static MPI_Comm other_world;
 static int renumbered;
 static const char *plan_path;
@@ -27,18 +29,18 @@ static inline int is_world(intptr_t comm) {
 }
 
 #define RW_OTHER(comm) (is_world(comm) ? (intptr_t)other_world : (comm))
-#define NEXT(entry, call, parameters) ((intptr_t(*)(RW_NEUTRAL_TYPES_##parameters))rw_next[entry][call])
-#define FORWARD(name, call, base, large, parameters)                                                                  \
-    static intptr_t mpi_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                                  \
-        return NEXT(RW_MPI, call, parameters)(RW_TRANSLATED_ARGUMENTS_##name);                                        \
-    }                                                                                                                 \
-    static intptr_t pmpi_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                                 \
-        return NEXT(RW_PMPI, call, parameters)(RW_TRANSLATED_ARGUMENTS_##name);                                       \
+#define NEXT(entry, call, parameters) ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))rw_next[entry][call])
+#define FORWARD(name, call, base, large, parameters)                                                         \
+    static intptr_t mpi_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                         \
+        return NEXT(RW_MPI, call, parameters)(RW_TRANSLATED_ARGUMENTS_##name);                               \
+    }                                                                                                        \
+    static intptr_t pmpi_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                        \
+        return NEXT(RW_PMPI, call, parameters)(RW_TRANSLATED_ARGUMENTS_##name);                              \
     }
 RW_CALLS_on_communicator(FORWARD)
 
-/* One line in all, from the process that is most likely to be seen. */
-static void complain(int rank, const char *why) {
+    /* One line in all, from the process that is most likely to be seen. */
+    static void complain(int rank, const char *why) {
     if (rank == 0)
         dprintf(STDERR_FILENO, "rankwise: ranks are not renumbered: %s\n", why);
 }
@@ -97,31 +99,32 @@ static void renumber(void) {
     rw_free_plan(&plan);
 }
 
-#define START(entry, prefix)                                                                                          \
-    static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                                    \
-        intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                                   \
-        if ((int)result == MPI_SUCCESS)                                                                               \
-            renumber();                                                                                               \
-        return result;                                                                                                \
-    }                                                                                                                 \
-    static intptr_t prefix##_start_thread(intptr_t argc, intptr_t argv, intptr_t required, intptr_t provided) {       \
-        intptr_t result = NEXT(entry, RW_CALL_Init_thread, 4)(argc, argv, required, provided);                        \
-        if ((int)result == MPI_SUCCESS)                                                                               \
-            renumber();                                                                                               \
-        return result;                                                                                                \
-    }                                                                                                                 \
-    /* What is predefined may be on the library's own world only. */                                                  \
-    static intptr_t prefix##_get_attribute(intptr_t comm, intptr_t key, intptr_t value, intptr_t flag) {              \
-        intptr_t result = NEXT(entry, RW_CALL_Comm_get_attr, 4)(RW_OTHER(comm), key, value, flag);                    \
-        if (is_world(comm) && (int)result == MPI_SUCCESS && !*(int *)flag)                                            \
-            result = NEXT(entry, RW_CALL_Comm_get_attr, 4)(comm, key, value, flag);                                   \
-        return result;                                                                                                \
-    }                                                                                                                 \
-    /* Errors that belong to no communicator are the library's own world's. */                                        \
-    static intptr_t prefix##_set_errors(intptr_t comm, intptr_t handler) {                                            \
-        if (is_world(comm))                                                                                           \
-            NEXT(entry, RW_CALL_Comm_set_errhandler, 2)(comm, handler);                                               \
-        return NEXT(entry, RW_CALL_Comm_set_errhandler, 2)(RW_OTHER(comm), handler);                                  \
+#define START(entry, prefix)                                                                                 \
+    static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                           \
+        intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                          \
+        if ((int)result == MPI_SUCCESS)                                                                      \
+            renumber();                                                                                      \
+        return result;                                                                                       \
+    }                                                                                                        \
+    static intptr_t prefix##_start_thread(intptr_t argc, intptr_t argv, intptr_t required,                   \
+                                          intptr_t provided) {                                               \
+        intptr_t result = NEXT(entry, RW_CALL_Init_thread, 4)(argc, argv, required, provided);               \
+        if ((int)result == MPI_SUCCESS)                                                                      \
+            renumber();                                                                                      \
+        return result;                                                                                       \
+    }                                                                                                        \
+    /* What is predefined may be on the library's own world only. */                                         \
+    static intptr_t prefix##_get_attribute(intptr_t comm, intptr_t key, intptr_t value, intptr_t flag) {     \
+        intptr_t result = NEXT(entry, RW_CALL_Comm_get_attr, 4)(RW_OTHER(comm), key, value, flag);           \
+        if (is_world(comm) && (int)result == MPI_SUCCESS && !*(int *)flag)                                   \
+            result = NEXT(entry, RW_CALL_Comm_get_attr, 4)(comm, key, value, flag);                          \
+        return result;                                                                                       \
+    }                                                                                                        \
+    /* Errors that belong to no communicator are the library's own world's. */                               \
+    static intptr_t prefix##_set_errors(intptr_t comm, intptr_t handler) {                                   \
+        if (is_world(comm))                                                                                  \
+            NEXT(entry, RW_CALL_Comm_set_errhandler, 2)(comm, handler);                                      \
+        return NEXT(entry, RW_CALL_Comm_set_errhandler, 2)(RW_OTHER(comm), handler);                         \
     }
 START(RW_MPI, mpi)
 START(RW_PMPI, pmpi)
@@ -140,9 +143,9 @@ static const struct {
     {RW_CALL_Comm_toint, {NULL, NULL}},
 };
 
-__attribute__((visibility("default"))) const char *rankwise_record_attach(uint32_t version,
-                                                                          const struct rw_library *library,
-                                                                          rw_function slots[RW_ENTRIES][RW_CALL_COUNT]) {
+__attribute__((visibility("default"))) const char *
+rankwise_record_attach(uint32_t version, const struct rw_library *library,
+                       rw_function slots[RW_ENTRIES][RW_CALL_COUNT]) {
     if (version != RW_ATTACH_VERSION)
         return "the library beside it is of another version";
     const char *trouble = rw_abi_open(library->handle);
@@ -152,14 +155,13 @@ __attribute__((visibility("default"))) const char *rankwise_record_attach(uint32
     memcpy(rw_next, library->next, sizeof rw_next);
     rw_function chosen[RW_ENTRIES][RW_CALL_COUNT];
     memcpy(chosen, rw_next, sizeof chosen);
-#define CHOOSE(name, call, base, large, parameters)                                                                   \
-    chosen[RW_MPI][call] = (rw_function)mpi_##name;                                                                   \
+#define CHOOSE(name, call, base, large, parameters)                                                          \
+    chosen[RW_MPI][call] = (rw_function)mpi_##name;                                                          \
     chosen[RW_PMPI][call] = (rw_function)pmpi_##name;
-    RW_CALLS_on_communicator(CHOOSE)
-    for (unsigned at = 0; at < sizeof special / sizeof *special; at++)
-        for (int entry = 0; entry < RW_ENTRIES; entry++)
-            chosen[entry][special[at].call] =
-                special[at].wrapper[entry] ? special[at].wrapper[entry] : rw_next[entry][special[at].call];
+    RW_CALLS_on_communicator(CHOOSE) for (unsigned at = 0; at < sizeof special / sizeof *special;
+                                          at++) for (int entry = 0; entry < RW_ENTRIES; entry++)
+        chosen[entry][special[at].call] =
+            special[at].wrapper[entry] ? special[at].wrapper[entry] : rw_next[entry][special[at].call];
     for (int entry = 0; entry < RW_ENTRIES; entry++)
         for (unsigned call = 0; call < RW_CALL_COUNT; call++)
             if (rw_next[entry][call])

@@ -148,20 +148,30 @@ static int use(uintptr_t handle, struct rw_request *copy, enum rw_request_use ho
     return 1;
 }
 
-int rw_request_look_up(uintptr_t handle, struct rw_request *found) { return use(handle, found, RW_LOOK_UP); }
+int rw_request_look_up(uintptr_t handle, struct rw_request *found) {
+    return use(handle, found, RW_LOOK_UP);
+}
 
-int rw_request_start(uintptr_t handle, struct rw_request *started) { return use(handle, started, RW_START); }
+int rw_request_start(uintptr_t handle, struct rw_request *started) {
+    return use(handle, started, RW_START);
+}
 
-int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) { return use(handle, cancelled, RW_CANCEL); }
+int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled) {
+    return use(handle, cancelled, RW_CANCEL);
+}
 
-int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken) { return use(handle, taken, RW_TAKE); }
+int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken) {
+    return use(handle, taken, RW_TAKE);
+}
 
-int rw_request_drop(uintptr_t handle, struct rw_request *dropped) { return use(handle, dropped, RW_DROP); }
+int rw_request_drop(uintptr_t handle, struct rw_request *dropped) {
+    return use(handle, dropped, RW_DROP);
+}
 
 void rw_request_tell(uintptr_t handle, int64_t peer, int tag, uint64_t bytes) {
     struct rw_request known;
-    if (!rw_request_look_up(handle, &known) || known.kind != RW_REQUEST_RECEIVE || !known.persistent || !known.active ||
-        known.told || !rw_request_drop(handle, &known))
+    if (!rw_request_look_up(handle, &known) || known.kind != RW_REQUEST_RECEIVE || !known.persistent ||
+        !known.active || known.told || !rw_request_drop(handle, &known))
         return;
     struct rw_request *const again = rw_request_new(RW_REQUEST_MESSAGE, known.call); /* takes no number */
     if (!again)

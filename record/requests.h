@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests whose completion says something: receives (true source and size), persistent operations, duplicates of
- * communicators, matched messages; with a trace all of them, for their numbers.
+ * Requests whose completion says something: receives (true source and size), persistent operations,
+ * duplicates of communicators, matched messages; with a trace all of them, for their numbers.
  *
  * Libraries hand out one handle many times at once for operations that are complete already (sends to
- * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all the same.
- * A handle is looked up after the call that completed it; meant is the newest record, should a completion have gone
- * unseen. What is completed once is kept near: in the slot of its handle, one a slot. All others are in a table, as are those
- * whose handle another request has got since. With MPI_THREAD_MULTIPLE all are in one that threads share without a
- * lock (shared_requests.h).
+ * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all
+ * the same. A handle is looked up after the call that completed it; meant is the newest record, should a
+ * completion have gone unseen. What is completed once is kept near: in the slot of its handle, one a slot.
+ * All others are in a table, as are those whose handle another request has got since. With
+ * MPI_THREAD_MULTIPLE all are in one that threads share without a lock (shared_requests.h).
  */
 #ifndef RANKWISE_RECORD_REQUESTS_H
 #define RANKWISE_RECORD_REQUESTS_H
@@ -18,8 +18,9 @@
 #include "thread.h"
 
 /*
- * Of shared_requests.h, what the hot path looks at. A slot is free, being written or read by one thread (busy), or holds
- * a record. Then its state has the record's number: who finds it unchanged has seen one and the same record.
+ * Of shared_requests.h, what the hot path looks at. A slot is free, being written or read by one thread
+ * (busy), or holds a record. Then its state has the record's number: who finds it unchanged has seen one and
+ * the same record.
  */
 enum { RW_SHARED_FREE, RW_SHARED_BUSY, RW_SHARED_HELD, RW_SHARED_STATE = 3 };
 #define RW_SHARED_WORDS 5
@@ -66,10 +67,10 @@ struct rw_request {
     uint16_t call;   /* that made it */
     uint8_t kind;
     uint8_t persistent;
-    uint8_t active;  /* persistent: started and not completed */
-    uint8_t counted; /* sends, partitioned operations: not with MPI_PROC_NULL */
+    uint8_t active;     /* persistent: started and not completed */
+    uint8_t counted;    /* sends, partitioned operations: not with MPI_PROC_NULL */
     uint8_t cancelling; /* MPI_Cancel was called: whether it was in time, the status says */
-    uint8_t told; /* persistent receives: what came is known already, from MPI_Request_get_status */
+    uint8_t told;       /* persistent receives: what came is known already, from MPI_Request_get_status */
     union {
         struct {
             struct rw_group *peers; /* receives: whose rank the status names; NULL: from nobody */
@@ -95,11 +96,13 @@ struct rw_request {
     };
 };
 
-/** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled. */
+/** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled.
+ */
 RW_HIDDEN struct rw_request *rw_request_new(int kind, unsigned call);
 RW_HIDDEN void rw_request_add(struct rw_request *request, uintptr_t handle);
 
-/** @brief From now on threads may call at the same time: requests get a table that bears it, and so it is said. */
+/** @brief From now on threads may call at the same time: requests get a table that bears it, and so it is
+ * said. */
 RW_HIDDEN void rw_requests_share(void);
 
 /** @brief Before a call that may complete requests: those that get their handles from now on are others. */
@@ -108,7 +111,8 @@ static inline void rw_requests_may_end(struct rw_thread *thread) {
         thread->added_before = __atomic_load_n(&rw_shared_added, __ATOMIC_RELAXED);
 }
 
-/** @brief Whether a request of which completion says nothing is to be added all the same; if not, it is numbered. */
+/** @brief Whether a request of which completion says nothing is to be added all the same; if not, it is
+ * numbered. */
 static inline int rw_keep_request(struct rw_thread *thread, uintptr_t handle) {
     int keep = thread->traced;
     if (RW_UNLIKELY(rw_process.multiple) && rw_shared_may_have(handle)) {
@@ -170,10 +174,11 @@ static inline struct rw_near_request *rw_near_slot(uintptr_t handle) {
 }
 
 /**
- * @brief A slot near for a new request, numbered; its other fields are to be filled in. NULL if another one has it, or
- *        threads may call at the same time: then it belongs in the table.
+ * @brief A slot near for a new request, numbered; its other fields are to be filled in. NULL if another one
+ * has it, or threads may call at the same time: then it belongs in the table.
  */
-static inline struct rw_near_request *rw_near_add(struct rw_thread *thread, uintptr_t handle, int kind, unsigned call) {
+static inline struct rw_near_request *rw_near_add(struct rw_thread *thread, uintptr_t handle, int kind,
+                                                  unsigned call) {
     struct rw_near_request *const slot = rw_near_slot(handle);
     if (RW_UNLIKELY(rw_process.multiple || slot->handle || !handle))
         return NULL;
@@ -221,6 +226,8 @@ static inline int rw_request_take(uintptr_t handle, struct rw_request *taken) {
 }
 
 /* Message handles live in the same table, their bits inverted so that they never equal a request. */
-static inline uintptr_t rw_message_key(MPI_Message message) { return (uintptr_t)message ^ ~(uintptr_t)0; }
+static inline uintptr_t rw_message_key(MPI_Message message) {
+    return (uintptr_t)message ^ ~(uintptr_t)0;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checksums of what a thread writes to (formats/recording.h, "Checksums"), at points where nothing of it is half done:
- * between two calls, about once a second, and around the end of MPI_Finalize.
+ * Checksums of what a thread writes to (formats/recording.h, "Checksums"), at points where nothing of it is
+ * half done: between two calls, about once a second, and around the end of MPI_Finalize.
  */
 #include "communicators.h"
 #include "process.h"

@@ -38,8 +38,8 @@ const char *rw_read_plan(const char *path, struct rw_plan *plan) {
     if (!text)
         return "its file cannot be read on every host";
     char *line = strtok_r(text, "\n", &rest);
-    if (!line || sscanf(line, "rankwise-reorder/1 %d %d", &plan->ranks, &plan->nodes) != 2 || plan->ranks < 1 ||
-        plan->nodes < 1)
+    if (!line || sscanf(line, "rankwise-reorder/1 %d %d", &plan->ranks, &plan->nodes) != 2 ||
+        plan->ranks < 1 || plan->nodes < 1)
         return "its file is none of this version";
     plan->host = calloc((size_t)plan->nodes, sizeof *plan->host);
     plan->node = calloc((size_t)plan->ranks, sizeof *plan->node);
@@ -115,8 +115,8 @@ static int same_host(const char *a, const char *b) {
 }
 
 /* The host of each node that has ranks; -1 and a reason if there is none for one of them. */
-static int match_nodes(const struct rw_plan *plan, const struct rw_process_seat *process, const struct hosts *hosts,
-                       int *host_of, char reason[256]) {
+static int match_nodes(const struct rw_plan *plan, const struct rw_process_seat *process,
+                       const struct hosts *hosts, int *host_of, char reason[256]) {
     int *wanted = calloc((size_t)plan->nodes, sizeof *wanted);
     char *taken = calloc((size_t)hosts->count, 1);
     int failed = !wanted || !taken;
@@ -134,7 +134,8 @@ static int match_nodes(const struct rw_plan *plan, const struct rw_process_seat 
                 continue;
             int host = at < 0 ? 0 : next;
             for (; host < hosts->count; host++)
-                if (!taken[host] && (!named || same_host(plan->host[node], process[hosts->first[host]].host)) &&
+                if (!taken[host] &&
+                    (!named || same_host(plan->host[node], process[hosts->first[host]].host)) &&
                     (named || hosts->ranks[host] == wanted[node]))
                     break;
             if (host == hosts->count || hosts->ranks[host] != wanted[node]) {
@@ -145,7 +146,8 @@ static int match_nodes(const struct rw_plan *plan, const struct rw_process_seat 
                 else if (named)
                     snprintf(reason, 256, "the launcher started no ranks on `%s`", plan->host[node]);
                 else
-                    snprintf(reason, 256, "a node is to have %d of the ranks, and no host that is left has so many",
+                    snprintf(reason, 256,
+                             "a node is to have %d of the ranks, and no host that is left has so many",
                              wanted[node]);
             } else {
                 host_of[node] = host;
@@ -183,11 +185,13 @@ static int own_seat(const struct rw_plan *plan, const struct rw_process_seat *pr
     return found;
 }
 
-int rw_new_rank(const struct rw_plan *plan, const struct rw_process_seat *process, int own, char reason[256]) {
+int rw_new_rank(const struct rw_plan *plan, const struct rw_process_seat *process, int own,
+                char reason[256]) {
     struct hosts hosts = {0};
     int rank = -1;
     int *host_of = malloc((size_t)plan->nodes * sizeof *host_of);
-    int *member = malloc((size_t)plan->ranks * sizeof *member), *seat = malloc((size_t)plan->ranks * sizeof *seat);
+    int *member = malloc((size_t)plan->ranks * sizeof *member),
+        *seat = malloc((size_t)plan->ranks * sizeof *seat);
     snprintf(reason, 256, "there is no memory for it");
     if (host_of && member && seat && find_hosts(process, plan->ranks, &hosts) == 0 &&
         match_nodes(plan, process, &hosts, host_of, reason) == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who takes which rank, so that a placement holds although the launcher dealt the processes otherwise. Knows no MPI.
+ * Who takes which rank, so that a placement holds although the launcher dealt the processes otherwise. Knows
+ * no MPI.
  */
 #ifndef RANKWISE_RECORD_SEATS_H
 #define RANKWISE_RECORD_SEATS_H
@@ -43,10 +44,10 @@ void rw_free_plan(struct rw_plan *plan);
 /**
  * @brief Find the new rank of a process.
  *
- * Hosts are those of the placement's names, and for nodes of any name hosts with as many processes, that of the first
- * process for the node of rank 0 if it can be. On each host the first process keeps rank 0, because launchers hand
- * their standard input to it; then processes that are bound to a rank's PUs take that rank; then processes keep their
- * ranks; the rest is dealt in order. All processes find the same.
+ * Hosts are those of the placement's names, and for nodes of any name hosts with as many processes, that of
+ * the first process for the node of rank 0 if it can be. On each host the first process keeps rank 0, because
+ * launchers hand their standard input to it; then processes that are bound to a rank's PUs take that rank;
+ * then processes keep their ranks; the rest is dealt in order. All processes find the same.
  *
  * @param process of each of plan->ranks processes, by the launcher's rank
  * @param own the launcher's rank of the process that asks

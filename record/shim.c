@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one library that is preloaded: for recording, and built once more for renumbering (see CMakeLists.txt). It links
- * nothing but libc, does nothing until MPI is called, and nothing at all in processes that never call MPI.
+ * The one library that is preloaded: for recording, and built once more for renumbering (see CMakeLists.txt).
+ * It links nothing but libc, does nothing until MPI is called, and nothing at all in processes that never
+ * call MPI.
  *
- * All MPI parameters and results are of the integer class (integers and pointers), so one C function with intptr_t
- * parameters stands for each MPI function on any MPI: it hands the argument registers and stack on as they are.
+ * All MPI parameters and results are of the integer class (integers and pointers), so one C function with
+ * intptr_t parameters stands for each MPI function on any MPI: it hands the argument registers and stack on
+ * as they are.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,15 +23,16 @@
 #include "hide.h"
 
 #if !defined(RW_SHIM_OF)
-#define RW_SHIM_OF "record"               /* librankwise_record_mpich.so and so on are attached */
-#define RW_SHIM_VARIABLE "RANKWISE_DIR"   /* where nothing is in it, all calls are passed through */
+#define RW_SHIM_OF "record"             /* librankwise_record_mpich.so and so on are attached */
+#define RW_SHIM_VARIABLE "RANKWISE_DIR" /* where nothing is in it, all calls are passed through */
 #define RW_SHIM_NOT_DONE "is not recorded"
 #endif
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))
 
-/* Space for any library's version text (MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH and the standard ABI). */
+/* Space for any library's version text (MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH and the standard
+ * ABI). */
 #define VERSION_BYTES 16384
 
 static rw_function slots[RW_ENTRIES][RW_CALL_COUNT];
@@ -41,7 +44,8 @@ static int state = UNRESOLVED;
 
 /* Says at most one line, and only from rank 0 where the launcher tells ranks apart. */
 static void complain(const char *format, ...) {
-    static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                                 "SLURM_PROCID"};
     for (unsigned i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
         const char *rank = getenv(rank_variables[i]);
         if (rank && strcmp(rank, "0") != 0)
@@ -72,7 +76,8 @@ static const char *attach_recorder(void) {
     library.flavour = rw_flavour_of(&library);
     /* `rankwise record --mpi` counts where the library does not say itself what it is. */
     const char *said = getenv("RANKWISE_FLAVOUR");
-    for (uint32_t flavour = RW_MPI_UNKNOWN + 1; said && library.flavour == RW_MPI_UNKNOWN && flavour < KNOWN; flavour++)
+    for (uint32_t flavour = RW_MPI_UNKNOWN + 1; said && library.flavour == RW_MPI_UNKNOWN && flavour < KNOWN;
+         flavour++)
         if (strcmp(said, names[flavour]) == 0)
             library.flavour = flavour;
     if (library.flavour == RW_MPI_UNKNOWN)
@@ -80,8 +85,8 @@ static const char *attach_recorder(void) {
     if (!dladdr((void *)slots, &self) || !self.dli_fname || !strrchr(self.dli_fname, '/'))
         return "the recorder's own directory was not found";
     int directory = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-    int length = snprintf(path, sizeof path, "%.*s/librankwise_" RW_SHIM_OF "_%s.so", directory, self.dli_fname,
-                          names[library.flavour]);
+    int length = snprintf(path, sizeof path, "%.*s/librankwise_" RW_SHIM_OF "_%s.so", directory,
+                          self.dli_fname, names[library.flavour]);
     if (length < 0 || (size_t)length >= sizeof path)
         return "the recorder's path is too long";
     void *recorder = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -94,7 +99,8 @@ static const char *attach_recorder(void) {
 /* Returns 0 when the slots are filled, -1 when no MPI library is loaded. */
 static COLD int resolve(const void *caller) {
     int expected = UNRESOLVED;
-    while (!__atomic_compare_exchange_n(&state, &expected, RESOLVING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    while (
+        !__atomic_compare_exchange_n(&state, &expected, RESOLVING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         if (expected == RESOLVED)
             return 0;
         expected = UNRESOLVED;
@@ -121,8 +127,9 @@ static COLD int resolve(const void *caller) {
 }
 
 /*
- * A function that the process's MPI does not have. Without the shim the loader would have ended the process with
- * these words; a program that merely asks whether MPI is there (weak symbols, dlsym) calls MPI_Initialized.
+ * A function that the process's MPI does not have. Without the shim the loader would have ended the process
+ * with these words; a program that merely asks whether MPI is there (weak symbols, dlsym) calls
+ * MPI_Initialized.
  */
 static COLD intptr_t missing(int call, const char *name, intptr_t first) {
     if (state != RESOLVED && (call == RW_CALL_Initialized || call == RW_CALL_Finalized)) {
@@ -133,32 +140,36 @@ static COLD intptr_t missing(int call, const char *name, intptr_t first) {
     _exit(127);
 }
 
-#define JUMP(entry, call, parameters)                                                                                 \
-    ((intptr_t(*)(RW_NEUTRAL_TYPES_##parameters))__atomic_load_n(&slots[entry][call], __ATOMIC_RELAXED))(             \
+#define JUMP(entry, call, parameters)                                                                        \
+    ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))__atomic_load_n(&slots[entry][call], __ATOMIC_RELAXED))(   \
         RW_NEUTRAL_ARGUMENTS_##parameters)
 
-#define COLD_STUB(prefix, entry, name, call, parameters)                                                              \
-    static COLD intptr_t cold_##prefix##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                    \
-        intptr_t given[] = {0, RW_NEUTRAL_ARGUMENTS_##parameters};                                                    \
-        resolve(__builtin_return_address(0));                                                                         \
-        if (slots[entry][call] == (rw_function)cold_##prefix##name)                                                   \
-            return missing(call, #prefix #name, given[sizeof given / sizeof *given > 1]);                             \
-        return JUMP(entry, call, parameters);                                                                         \
+#define COLD_STUB(prefix, entry, name, call, parameters)                                                     \
+    static COLD intptr_t cold_##prefix##name(RW_NEUTRAL_PARAMETERS_##parameters) {                           \
+        intptr_t given[] = {0, RW_NEUTRAL_ARGUMENTS_##parameters};                                           \
+        resolve(__builtin_return_address(0));                                                                \
+        if (slots[entry][call] == (rw_function)cold_##prefix##name)                                          \
+            return missing(call, #prefix #name, given[sizeof given / sizeof *given > 1]);                    \
+        return JUMP(entry, call, parameters);                                                                \
     }
-#define COLD_STUBS(name, call, base, large, parameters)                                                               \
-    COLD_STUB(MPI_, RW_MPI, name, call, parameters)                                                                   \
+#define COLD_STUBS(name, call, base, large, parameters)                                                      \
+    COLD_STUB(MPI_, RW_MPI, name, call, parameters)                                                          \
     COLD_STUB(PMPI_, RW_PMPI, name, call, parameters)
 RW_CALLS(COLD_STUBS)
 
 /*
- * MPI_X@RANKWISE_1, the library's first version and not a default one: the loader binds calls of MPI_X to it (a
- * reference without version takes the oldest definition), but dlsym does not find it. Programs that ask with dlsym
- * which MPI is there, and what it can do (mpi4py), get the answer they would get without the shim.
+ * MPI_X@RANKWISE_1, the library's first version and not a default one: the loader binds calls of MPI_X to it
+ * (a reference without version takes the oldest definition), but dlsym does not find it. Programs that ask
+ * with dlsym which MPI is there, and what it can do (mpi4py), get the answer they would get without the shim.
  */
-#define ENTRY_POINT(name, call, base, large, parameters)                                                              \
-    EXPORT intptr_t rw_MPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_MPI, call, parameters); }      \
-    EXPORT intptr_t rw_PMPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) { return JUMP(RW_PMPI, call, parameters); }    \
-    __asm__(".symver rw_MPI_" #name ", MPI_" #name "@RANKWISE_1");                                                    \
+#define ENTRY_POINT(name, call, base, large, parameters)                                                     \
+    EXPORT intptr_t rw_MPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                      \
+        return JUMP(RW_MPI, call, parameters);                                                               \
+    }                                                                                                        \
+    EXPORT intptr_t rw_PMPI_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                                     \
+        return JUMP(RW_PMPI, call, parameters);                                                              \
+    }                                                                                                        \
+    __asm__(".symver rw_MPI_" #name ", MPI_" #name "@RANKWISE_1");                                           \
     __asm__(".symver rw_PMPI_" #name ", PMPI_" #name "@RANKWISE_1");
 RW_CALLS(ENTRY_POINT)
 
@@ -167,9 +178,9 @@ RW_CALLS(ENTRY_POINT)
 static rw_function slots[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(COLD_MPI)}, {RW_CALLS(COLD_PMPI)}};
 
 /*
- * Before any object that is loaded later (Python extension modules) can be bound to names that its MPI does not have,
- * they are hidden. `rankwise record` says in RANKWISE_MPI which library that will be; the one that is already there
- * counts more. If neither is known, or nothing shall be recorded, all are hidden.
+ * Before any object that is loaded later (Python extension modules) can be bound to names that its MPI does
+ * not have, they are hidden. `rankwise record` says in RANKWISE_MPI which library that will be; the one that
+ * is already there counts more. If neither is known, or nothing shall be recorded, all are hidden.
  */
 __attribute__((constructor)) static void hide_missing(void) {
     const char *directory = getenv(RW_SHIM_VARIABLE), *path = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls by the place they came from: the return address, as an offset into the file it lies in. What function and line
- * that is, is found out after the run.
+ * Calls by the place they came from: the return address, as an offset into the file it lies in. What function
+ * and line that is, is found out after the run.
  */
 #include <link.h>
 #include <string.h>
@@ -82,10 +82,12 @@ static void log_modules(struct rw_thread *thread) {
         thread->modules_logged++;
     }
 }
-_Static_assert(MOST_MODULES * (sizeof(struct rw_module) + 264) <= RW_CHUNK_BYTES - sizeof(struct rw_chunk_header),
+_Static_assert(MOST_MODULES * (sizeof(struct rw_module) + 264) <=
+                   RW_CHUNK_BYTES - sizeof(struct rw_chunk_header),
                "all modules fit one chunk");
 
-/* Where a place belongs: a direct-mapped memory of addresses in front of the table, which is keyed by file and offset. */
+/* Where a place belongs: a direct-mapped memory of addresses in front of the table, which is keyed by file
+ * and offset. */
 static uint64_t hash_of(uint32_t module, uint32_t call, uint64_t offset) {
     return rw_mix(rw_mix(offset ^ (uint64_t)module << 48) ^ call) >> 20;
 }

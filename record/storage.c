@@ -48,13 +48,15 @@ static void keep(int file) {
         close(file);
     /* Who asks whether it is held holds it for a moment. */
     const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-    for (int left = LOCK_ATTEMPTS; flock(node_file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK && --left > 0;)
+    for (int left = LOCK_ATTEMPTS;
+         flock(node_file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK && --left > 0;)
         nanosleep(&moment, NULL);
 }
 
 /*
- * The node's file, or -1. Programs close descriptors that they do not know and hand their number out again, so it is
- * looked at before each use. What stands at the path by then may be another run's: it is taken only if it is the same file.
+ * The node's file, or -1. Programs close descriptors that they do not know and hand their number out again,
+ * so it is looked at before each use. What stands at the path by then may be another run's: it is taken only
+ * if it is the same file.
  */
 static int same_file(void) {
     if (is_ours(node_file))
@@ -99,13 +101,15 @@ static int allocate(int file, uint64_t offset, uint64_t bytes) {
 /* Chunks need not begin at a page boundary: pages may be larger than the file header. */
 static void *map(int file, uint64_t offset, uint64_t bytes) {
     uint64_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
-    char *mapping = mmap(NULL, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)(offset - before));
+    char *mapping =
+        mmap(NULL, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)(offset - before));
     return mapping == MAP_FAILED ? NULL : mapping + before;
 }
 
 /*
- * What tells nodes of one name apart (containers, images that were cloned) that write to one directory: mapped by two
- * kernels, a file would be damaged. Eight hexadecimal digits made of what the kernel drew when it booted.
+ * What tells nodes of one name apart (containers, images that were cloned) that write to one directory:
+ * mapped by two kernels, a file would be damaged. Eight hexadecimal digits made of what the kernel drew when
+ * it booted.
  */
 static unsigned node_number(void) {
     char text[64];
@@ -171,7 +175,8 @@ const char *rw_storage_open(const char *directory, const char *host) {
     return NULL;
 }
 
-struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence, uint32_t *first_chunk) {
+struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t sequence,
+                                        uint32_t *first_chunk) {
     if (!file_header)
         return NULL;
     struct rw_chunk_header *run = NULL;
@@ -183,7 +188,8 @@ struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t
         return NULL;
     }
     uint64_t first = __atomic_fetch_add(&file_header->next_chunk, chunks, __ATOMIC_ACQ_REL);
-    uint64_t offset = RW_FILE_HEADER_BYTES + first * RW_CHUNK_BYTES, bytes = (uint64_t)chunks * RW_CHUNK_BYTES;
+    uint64_t offset = RW_FILE_HEADER_BYTES + first * RW_CHUNK_BYTES,
+             bytes = (uint64_t)chunks * RW_CHUNK_BYTES;
     if (first + chunks <= UINT32_MAX && allocate(file, offset, bytes) == 0)
         run = map(file, offset, bytes);
     rw_unlock(&lock);
@@ -200,7 +206,9 @@ struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t
     return run;
 }
 
-int rw_storage_gone(void) { return gone; }
+int rw_storage_gone(void) {
+    return gone;
+}
 
 static int is_table(uint32_t kind) {
     return kind == RW_CHUNK_PEERS || kind == RW_CHUNK_COLLECTIVES || kind == RW_CHUNK_SITES;

@@ -8,11 +8,12 @@
 /* Fits one chunk: 2048 x 24 and 1024 x 48 bytes. */
 #define FIRST_PEER_SLOTS 2048u
 #define FIRST_COLLECTIVE_SLOTS 1024u
-/* Programs whose collectives never repeat a size (adaptive v-variants) fall back to size bins from here on. */
+/* Programs whose collectives never repeat a size (adaptive v-variants) fall back to size bins from here on.
+ */
 #define MOST_COLLECTIVE_SLOTS 65536u
 
-struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots, size_t entry_bytes,
-                                      uint64_t sequence) {
+struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots,
+                                      size_t entry_bytes, uint64_t sequence) {
     uint64_t bytes = sizeof(struct rw_chunk_header) + slots * entry_bytes;
     uint32_t chunks = (uint32_t)((bytes + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES);
     struct rw_chunk_header *run =
@@ -26,7 +27,8 @@ struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, u
     return run;
 }
 
-/* Readers take the table of the highest sequence, so a process killed between these lines counts nothing twice. */
+/* Readers take the table of the highest sequence, so a process killed between these lines counts nothing
+ * twice. */
 void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) {
     rw_storage_publish(new);
     if (old) {
@@ -36,7 +38,8 @@ void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new) 
     }
 }
 
-static struct rw_peer_entry *free_peer_slot(struct rw_peer_entry *peers, uint64_t mask, unsigned shift, uint64_t key) {
+static struct rw_peer_entry *free_peer_slot(struct rw_peer_entry *peers, uint64_t mask, unsigned shift,
+                                            uint64_t key) {
     uint64_t slot = rw_mix(key) >> shift;
     while (peers[slot & mask].count != 0)
         slot++;
@@ -80,8 +83,8 @@ void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, u
 }
 
 /*
- * An entry without messages is a free slot, behind which others may stand that had to give way to it: these are then
- * entered a second time. Readers add up entries of the same key.
+ * An entry without messages is a free slot, behind which others may stand that had to give way to it: these
+ * are then entered a second time. Readers add up entries of the same key.
  */
 void rw_uncount_message(struct rw_thread *thread, uint32_t peer, uint32_t call, uint64_t bytes) {
     const uint64_t key = rw_peer_key(peer, call, bytes);
@@ -119,8 +122,8 @@ static struct rw_collective_entry *find_collective(struct rw_collective_entry *t
 
 static int grow_collectives(struct rw_thread *thread) {
     uint64_t slots = thread->collectives ? 2 * (thread->collective_mask + 1) : FIRST_COLLECTIVE_SLOTS;
-    struct rw_chunk_header *run = rw_take_table(thread, RW_CHUNK_COLLECTIVES, slots,
-                                             sizeof(struct rw_collective_entry), thread->collective_tables);
+    struct rw_chunk_header *run = rw_take_table(
+        thread, RW_CHUNK_COLLECTIVES, slots, sizeof(struct rw_collective_entry), thread->collective_tables);
     if (!run)
         return -1;
     struct rw_collective_entry *table = (struct rw_collective_entry *)(run + 1);
@@ -143,7 +146,8 @@ static uint64_t bin_upper_bound(uint64_t bytes) {
 }
 
 /* Not there yet: a new entry, or once there are too many, the one of its size bin. NULL without space. */
-static struct rw_collective_entry *new_collective(struct rw_thread *thread, const struct rw_collective_entry *call) {
+static struct rw_collective_entry *new_collective(struct rw_thread *thread,
+                                                  const struct rw_collective_entry *call) {
     struct rw_collective_entry key = *call;
     if (thread->collectives_binned) {
         key.flags |= RW_COLL_BINNED;
@@ -166,7 +170,8 @@ static struct rw_collective_entry *new_collective(struct rw_thread *thread, cons
     return entry;
 }
 
-void rw_count_other_collective(struct rw_thread *thread, const struct rw_collective_entry *call, uint64_t ticks) {
+void rw_count_other_collective(struct rw_thread *thread, const struct rw_collective_entry *call,
+                               uint64_t ticks) {
     struct rw_collective_entry *entry = NULL;
     if (RW_LIKELY(thread->collectives != 0))
         entry = find_collective(thread->collectives, thread->collective_mask, call);

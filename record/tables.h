@@ -19,14 +19,17 @@ static inline uint64_t rw_peer_key(uint32_t peer, uint32_t call, uint64_t bytes)
     return (uint64_t)rw_size_bin(bytes) << 48 | (uint64_t)call << 32 | peer;
 }
 
-/** @brief Take a run for a table of `slots` entries; it becomes visible when the caller publishes it. NULL: no space. */
+/** @brief Take a run for a table of `slots` entries; it becomes visible when the caller publishes it. NULL:
+ * no space. */
 RW_HIDDEN struct rw_chunk_header *rw_take_table(struct rw_thread *thread, uint32_t kind, uint64_t slots,
                                                 size_t entry_bytes, uint64_t sequence);
 
 /** @brief Publish the table that holds all that is in the old one (or NULL), and give that up. */
 RW_HIDDEN void rw_replace_table(struct rw_chunk_header *old, struct rw_chunk_header *new);
 
-static inline uint64_t rw_mix(uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
+static inline uint64_t rw_mix(uint64_t key) {
+    return key * 0x9e3779b97f4a7c15u;
+}
 
 /** @brief Enter a message for which there is no slot yet. */
 RW_HIDDEN void rw_new_peer_entry(struct rw_thread *thread, uint64_t key, uint64_t bytes, uint64_t messages);
@@ -59,9 +62,9 @@ static inline void rw_count_messages(struct rw_thread *thread, uint32_t peer, ui
 RW_HIDDEN void rw_uncount_message(struct rw_thread *thread, uint32_t peer, uint32_t call, uint64_t bytes);
 
 /*
- * The fields up to `count` are the key, as four words. They are put together from the fields, not copied: loading a
- * word over narrower stores that are still under way costs more than all the rest. RW_LOADED keeps compilers from making
- * one load of them again.
+ * The fields up to `count` are the key, as four words. They are put together from the fields, not copied:
+ * loading a word over narrower stores that are still under way costs more than all the rest. RW_LOADED keeps
+ * compilers from making one load of them again.
  */
 #define RW_LOADED(value) __asm__("" : "+r"(value))
 #define RW_COLLECTIVE_KEY_BYTES offsetof(struct rw_collective_entry, count)
@@ -87,7 +90,8 @@ static inline struct rw_collective_key rw_collective_key(const struct rw_collect
     }};
 }
 
-static inline int rw_collective_matches(const struct rw_collective_entry *entry, const struct rw_collective_key *key) {
+static inline int rw_collective_matches(const struct rw_collective_entry *entry,
+                                        const struct rw_collective_key *key) {
     uint64_t found[4];
     memcpy(found, entry, sizeof found);
     return found[0] == key->words[0] && found[1] == key->words[1] && found[2] == key->words[2] &&

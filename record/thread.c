@@ -27,7 +27,9 @@ static struct rw_thread *all_threads;
 static uint32_t thread_count, threads_made;
 static pthread_key_t ended_key;
 
-struct rw_thread *rw_all_threads(void) { return __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE); }
+struct rw_thread *rw_all_threads(void) {
+    return __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE);
+}
 
 static void thread_ended(void *thread) {
     rw_self = NULL;
@@ -49,7 +51,8 @@ void rw_threads_prepare(void) {
 static struct rw_thread *take_over_ended(void) {
     for (struct rw_thread *thread = rw_all_threads(); thread; thread = thread->next) {
         int available = 1;
-        if (__atomic_compare_exchange_n(&thread->available, &available, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n(&thread->available, &available, 0, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
             thread->busy = 0;
             thread->gap_due = UINT64_MAX; /* it has another processor time */
             return thread;
@@ -70,7 +73,8 @@ static struct rw_thread *make_thread(void) {
     thread->timed = rw_process.timed;
     thread->numbered = (uint64_t)__atomic_fetch_add(&threads_made, 1, __ATOMIC_RELAXED) << RW_NUMBER_BITS;
     thread->next = rw_all_threads();
-    while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    while (!__atomic_compare_exchange_n(&all_threads, &thread->next, thread, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
         ;
     return thread;
 }
@@ -133,8 +137,8 @@ static void sample(struct rw_thread *thread, uint64_t now) {
     rw_relate_clocks(rank);
     uint64_t elapsed_ns = rank->last_monotonic_ns - rank->first_monotonic_ns;
     if (elapsed_ns > RW_SAMPLE_INTERVAL_NS / 10)
-        thread->sample_interval = (uint64_t)((double)(rank->last_ticks - rank->first_ticks) / (double)elapsed_ns *
-                                             RW_SAMPLE_INTERVAL_NS);
+        thread->sample_interval = (uint64_t)((double)(rank->last_ticks - rank->first_ticks) /
+                                             (double)elapsed_ns * RW_SAMPLE_INTERVAL_NS);
     thread->sample_due = now + thread->sample_interval;
     uint64_t cpu_ns, wait_ns;
     if (thread->schedstat_missing || read_schedstat(&cpu_ns, &wait_ns) != 0) {
@@ -223,7 +227,8 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->rank_run = run;
     run->rank_chunk = thread->rank_chunk;
     run->used = bytes - sizeof *run;
-    thread->traced = rw_process.traced && rw_process.first_call <= 1 && (!rw_process.phase || thread->in_phase);
+    thread->traced =
+        rw_process.traced && rw_process.first_call <= 1 && (!rw_process.phase || thread->in_phase);
     if (rw_process.first_call)
         thread->windowed = 1;
     rw_await_gap(thread, rank->last_ticks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the recorder keeps for each thread that calls MPI. Threads share no tables, so the hot path takes no lock.
+ * What the recorder keeps for each thread that calls MPI. Threads share no tables, so the hot path takes no
+ * lock.
  */
 #ifndef RANKWISE_RECORD_THREAD_H
 #define RANKWISE_RECORD_THREAD_H
@@ -27,7 +28,8 @@ struct rw_datatype_slot {
 };
 
 /*
- * The last nonblocking sends, by handle, for those that are cancelled and taken back. Open MPI cancels no sends.
+ * The last nonblocking sends, by handle, for those that are cancelled and taken back. Open MPI cancels no
+ * sends.
  */
 #if defined(OPEN_MPI)
 #define RW_RECENT_SENDS 0
@@ -64,7 +66,8 @@ struct rw_recent_site {
 #define RW_NUMBER_BITS 40u
 
 /* Runs that the histograms of all functions fill. */
-#define RW_HISTOGRAMS_A_RUN ((RW_CHUNK_BYTES - sizeof(struct rw_chunk_header)) / sizeof(struct rw_call_histogram))
+#define RW_HISTOGRAMS_A_RUN                                                                                  \
+    ((RW_CHUNK_BYTES - sizeof(struct rw_chunk_header)) / sizeof(struct rw_call_histogram))
 #define RW_HISTOGRAM_RUNS ((RW_CALL_COUNT + RW_HISTOGRAMS_A_RUN - 1) / RW_HISTOGRAMS_A_RUN)
 
 struct rw_thread {
@@ -132,8 +135,8 @@ struct rw_thread {
 
     struct rw_chunk_header *rank_run; /* NULL: rank and totals are not in the file */
     uint64_t seal_due;                /* ticks */
-    int stored; /* rank and totals are in the file, if there was space */
-    int available; /* its thread has ended; the next new thread takes it over */
+    int stored;                       /* rank and totals are in the file, if there was space */
+    int available;                    /* its thread has ended; the next new thread takes it over */
     uint32_t rank_chunk;
     struct rw_thread *next;
 
@@ -169,8 +172,8 @@ static inline struct rw_thread *rw_current(void) {
 /**
  * @brief Whether this call comes from inside another MPI call of the thread, which then stands for it.
  *
- * Stacks grow downwards, so a nested call's frame and its stack parameters lie below the outermost call's frame. If
- * they do not, that call was left by longjmp or an exception and never came back.
+ * Stacks grow downwards, so a nested call's frame and its stack parameters lie below the outermost call's
+ * frame. If they do not, that call was left by longjmp or an exception and never came back.
  */
 static inline int rw_nested(const struct rw_thread *thread, uintptr_t frame, unsigned parameters) {
     const unsigned stacked = parameters > RW_REGISTER_PARAMETERS ? parameters - RW_REGISTER_PARAMETERS : 0;
@@ -202,7 +205,9 @@ static inline void rw_note_progress(struct rw_thread *thread, unsigned call, uin
     thread->progress->call = call + 1;
 }
 
-static inline void rw_clear_progress(struct rw_thread *thread) { thread->progress->call = 0; }
+static inline void rw_clear_progress(struct rw_thread *thread) {
+    thread->progress->call = 0;
+}
 
 /** @brief Read the scheduler's figures and relate ticks to the clocks; every 10 ms or so. */
 RW_HIDDEN void rw_sample(struct rw_thread *thread, uint64_t now);

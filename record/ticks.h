@@ -11,7 +11,8 @@ static inline uint64_t rw_clock_ns(clockid_t clock) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Times in a trace are in units of 2^this ticks, which are 4 to 8 ns here; slower counters are taken as they are. */
+/* Times in a trace are in units of 2^this ticks, which are 4 to 8 ns here; slower counters are taken as they
+ * are. */
 #if defined(__x86_64__)
 #define RW_UNIT_SHIFT 4u
 #else

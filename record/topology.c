@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's topology as the kernel tells it, for hwloc to read later: the recorder itself needs no hwloc. The files
- * are collected in memory and written at once, below the file size limit.
+ * The node's topology as the kernel tells it, for hwloc to read later: the recorder itself needs no hwloc.
+ * The files are collected in memory and written at once, below the file size limit.
  */
 #include "topology.h"
 
@@ -18,7 +18,7 @@
 #include "storage.h"
 
 #define BLOCK 512u
-#define MOST_FILE_BYTES (4u << 20)   /* cpuinfo of a node with 512 PUs has about 0.8 MB */
+#define MOST_FILE_BYTES (4u << 20)     /* cpuinfo of a node with 512 PUs has about 0.8 MB */
 #define MOST_BYTES ((size_t)256 << 20) /* some 200,000 files; nodes have up to 60 a PU */
 
 static char *archive;
@@ -81,19 +81,23 @@ static void add_file(const char *path) {
     used += BLOCK + padded;
 }
 
-static int starts_with(const char *name, const char *start) { return strncmp(name, start, strlen(start)) == 0; }
+static int starts_with(const char *name, const char *start) {
+    return strncmp(name, start, strlen(start)) == 0;
+}
 
 /* What lies below /sys/devices/system/{cpu,node} and is of no use to hwloc, or is a lot. */
 static int skipped(const char *name) {
-    static const char *const names[] = {"power",    "cpuidle",         "microcode",   "thermal_throttle", "hotplug",
-                                        "smt",      "vulnerabilities", "vmstat",      "numastat",         "uevent",
-                                        "crash_notes", "crash_notes_size", "acpi_cppc", "intel_pstate", "amd_pstate"};
+    static const char *const names[] = {"power",     "cpuidle",      "microcode",       "thermal_throttle",
+                                        "hotplug",   "smt",          "vulnerabilities", "vmstat",
+                                        "numastat",  "uevent",       "crash_notes",     "crash_notes_size",
+                                        "acpi_cppc", "intel_pstate", "amd_pstate"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return 1;
     /* Serial numbers and the like say who owns the machine, not what it is. */
-    return name[0] == '.' || starts_with(name, "memory") || starts_with(name, "scaling_") || starts_with(name, "stats") ||
-           strstr(name, "_list") || strstr(name, "serial") || strstr(name, "uuid") || strstr(name, "asset_tag");
+    return name[0] == '.' || starts_with(name, "memory") || starts_with(name, "scaling_") ||
+           starts_with(name, "stats") || strstr(name, "_list") || strstr(name, "serial") ||
+           strstr(name, "uuid") || strstr(name, "asset_tag");
 }
 
 static void add_directory(const char *path, int depth) {
@@ -150,9 +154,10 @@ static int write_archive(int file) {
 }
 
 void rw_save_topology(void) {
-    static const char *const files[] = {"/proc/cpuinfo",     "/proc/meminfo",     "/proc/stat", "/proc/mounts",
-                                        "/proc/self/cpuset", "/proc/self/cgroup", "/proc/self/status",
-                                        "/proc/version",     "/proc/sys/kernel/osrelease"};
+    static const char *const files[] = {
+        "/proc/cpuinfo",     "/proc/meminfo",     "/proc/stat",
+        "/proc/mounts",      "/proc/self/cpuset", "/proc/self/cgroup",
+        "/proc/self/status", "/proc/version",     "/proc/sys/kernel/osrelease"};
     int file = rw_storage_create(".topology.tar");
     if (file < 0)
         return;

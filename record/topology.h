@@ -3,7 +3,8 @@
 #define RANKWISE_RECORD_TOPOLOGY_H
 
 /**
- * @brief Write raw/HOST.NODE.topology.tar, the files hwloc needs to see this node again, unless another rank did.
+ * @brief Write raw/HOST.NODE.topology.tar, the files hwloc needs to see this node again, unless another rank
+ * did.
  *
  * To be read with HWLOC_FSROOT, or HWLOC_COMPONENTS=linux, on the unpacked files.
  */

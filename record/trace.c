@@ -8,7 +8,8 @@
 #include "storage.h"
 #include "trace_model.h"
 
-/* 256 KiB first, so that short programs leave little, then 1 MiB: allocating one takes well under a millisecond. */
+/* 256 KiB first, so that short programs leave little, then 1 MiB: allocating one takes well under a
+ * millisecond. */
 #define FIRST_CHUNKS 4u
 #define NEXT_CHUNKS 16u
 /* Kept free at a run's end for the last words: polls, then RW_EVENT_LOST with a count of fixed width. */
@@ -49,8 +50,9 @@ static int next_run(struct rw_thread *thread, uint64_t bytes) {
     uint64_t needed = sizeof(struct rw_chunk_header) + RESERVED_BYTES + bytes;
     if (needed > (uint64_t)chunks * RW_CHUNK_BYTES)
         chunks = (uint32_t)((needed + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES);
-    struct rw_chunk_header *run =
-        thread->full || !thread->stored ? NULL : rw_storage_take(RW_CHUNK_TRACE, chunks, thread->trace_runs, NULL);
+    struct rw_chunk_header *run = thread->full || !thread->stored
+                                      ? NULL
+                                      : rw_storage_take(RW_CHUNK_TRACE, chunks, thread->trace_runs, NULL);
     if (!run) {
         rw_out_of_space(thread);
         return -1;
@@ -73,13 +75,14 @@ static inline void written(struct rw_thread *thread, unsigned char *at) {
                      __ATOMIC_RELEASE);
 }
 
-/* A count of what is expected is not continued behind a seal, and one of lost events changes where it stands. */
+/* A count of what is expected is not continued behind a seal, and one of lost events changes where it stands.
+ */
 void rw_trace_seal(struct rw_thread *thread, int closed) {
     const unsigned char *const begin = (unsigned char *)(thread->trace_run + 1);
     if (thread->model)
         thread->model->repeats = NULL;
-    const uint64_t final = thread->trace_lost && !closed ? (uint64_t)(thread->trace_lost - begin)
-                                                         : thread->trace_run->used;
+    const uint64_t final =
+        thread->trace_lost && !closed ? (uint64_t)(thread->trace_lost - begin) : thread->trace_run->used;
     rw_storage_seal(thread->trace_run, final, closed);
 }
 
@@ -100,7 +103,8 @@ static unsigned char *put_polls(struct rw_thread *thread, unsigned char *at) {
     return at;
 }
 
-/* From here on events are only counted; the number has a fixed width so that it can be updated where it stands. */
+/* From here on events are only counted; the number has a fixed width so that it can be updated where it
+ * stands. */
 static void count_lost(struct rw_thread *thread) {
     thread->events_lost++;
     if (!thread->trace_run)
@@ -167,8 +171,8 @@ unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t bytes, uint64
             thread->shape_bytes = wanted;
         }
     }
-    if (thread->trace_lost || !open_model(thread) || thread->shape_bytes < bytes || flush_polls(thread) != 0 ||
-        put_gap_cpu(thread, begin) != 0) {
+    if (thread->trace_lost || !open_model(thread) || thread->shape_bytes < bytes ||
+        flush_polls(thread) != 0 || put_gap_cpu(thread, begin) != 0) {
         count_lost(thread);
         return NULL;
     }
@@ -233,7 +237,8 @@ void rw_trace_flush(struct rw_thread *thread) {
 
 /* ---- shapes ---- */
 
-/* Byte by byte: the shape's bytes were stored a moment ago, and loading a word over them would wait for all. */
+/* Byte by byte: the shape's bytes were stored a moment ago, and loading a word over them would wait for all.
+ */
 static inline int same(const unsigned char *a, const unsigned char *b, uint64_t length) {
     if (RW_UNLIKELY(length > 64))
         return memcmp(a, b, length) == 0;
@@ -251,7 +256,8 @@ static uint16_t *head_of(struct rw_trace_model *model, const unsigned char *shap
 }
 
 /* Number of a shape that is known, or -1. */
-static int look_up(const struct rw_trace_model *model, uint16_t head, const unsigned char *shape, uint64_t length) {
+static int look_up(const struct rw_trace_model *model, uint16_t head, const unsigned char *shape,
+                   uint64_t length) {
     for (unsigned at = head; at; at = model->next[at - 1])
         if (model->length[at - 1] == length && same(model->arena + model->offset[at - 1], shape, length))
             return (int)at - 1;
@@ -259,8 +265,8 @@ static int look_up(const struct rw_trace_model *model, uint16_t head, const unsi
 }
 
 /* Write the token of a shape where number - 1 (none if 0) was expected; its own number goes to `number`. */
-static unsigned char *put_unexpected(struct rw_trace_model *model, unsigned char *at, const unsigned char *shape,
-                                     uint64_t length, unsigned *number) {
+static unsigned char *put_unexpected(struct rw_trace_model *model, unsigned char *at,
+                                     const unsigned char *shape, uint64_t length, unsigned *number) {
     uint16_t *head = head_of(model, shape, length);
     const int known = look_up(model, *head, shape, length);
     model->repeats = NULL;
@@ -306,8 +312,8 @@ static inline unsigned char *put_code(unsigned char *at, unsigned nibble, uint32
     return at;
 }
 
-static inline unsigned char *put_times(struct rw_thread *thread, struct rw_trace_model *model, unsigned char *at,
-                                       struct rw_codes expected, struct rw_codes *codes) {
+static inline unsigned char *put_times(struct rw_thread *thread, struct rw_trace_model *model,
+                                       unsigned char *at, struct rw_codes expected, struct rw_codes *codes) {
     if (RW_UNLIKELY(rw_process.exact)) {
         *codes = (struct rw_codes){0, 0};
         return rw_put_u(rw_put_u(at, thread->event_gap), thread->event_duration);
@@ -324,7 +330,8 @@ void rw_trace_end(struct rw_thread *thread, unsigned char *end) {
     const unsigned char *const shape = thread->shape_buffer;
     const uint64_t length = (uint64_t)(end - shape);
     struct rw_trace_model *const model = thread->model;
-    if (RW_UNLIKELY(!has_room(thread, length + BESIDE_BYTES)) && next_run(thread, length + BESIDE_BYTES) != 0) {
+    if (RW_UNLIKELY(!has_room(thread, length + BESIDE_BYTES)) &&
+        next_run(thread, length + BESIDE_BYTES) != 0) {
         count_lost(thread);
         return;
     }

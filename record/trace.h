@@ -2,8 +2,9 @@
 /*
  * The stream of events of one thread (formats/recording.h). Every function here is called only if traced.
  *
- * What an event says beside its times is its shape: kind and payload. A wrapper writes it into the thread's buffer
- * between rw_trace_begin() and rw_trace_end(); the coder (trace.c) finds out whether it was to be expected.
+ * What an event says beside its times is its shape: kind and payload. A wrapper writes it into the thread's
+ * buffer between rw_trace_begin() and rw_trace_end(); the coder (trace.c) finds out whether it was to be
+ * expected.
  */
 #ifndef RANKWISE_RECORD_TRACE_H
 #define RANKWISE_RECORD_TRACE_H
@@ -30,8 +31,8 @@ static inline unsigned char *rw_put_z(unsigned char *at, int64_t value) {
 }
 
 /**
- * @brief What rw_trace_begin() does not do itself: write polls and the gap's processor time out, make room for a long
- * shape, count what is lost.
+ * @brief What rw_trace_begin() does not do itself: write polls and the gap's processor time out, make room
+ * for a long shape, count what is lost.
  * @param begin of the call, 0 if no event of a call follows.
  * @return where the shape goes, or NULL if nothing is traced any more.
  */
@@ -42,11 +43,12 @@ RW_HIDDEN unsigned char *rw_trace_prepare(struct rw_thread *thread, uint64_t byt
  * @param numbers how many numbers the payload has at most.
  * @return where the payload goes, to be ended with rw_trace_end(); NULL if there is no space.
  */
-static inline unsigned char *rw_trace_begin(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
-                                            uint64_t numbers) {
+static inline unsigned char *rw_trace_begin(struct rw_thread *thread, unsigned call, uint64_t begin,
+                                            uint64_t end, uint64_t numbers) {
     unsigned char *at = thread->shape_buffer;
     const uint64_t bytes = (1 + numbers) * RW_TRACE_NUMBER_BYTES;
-    if (RW_UNLIKELY((thread->poll_count | thread->measured_at) || thread->trace_lost || thread->shape_bytes < bytes))
+    if (RW_UNLIKELY((thread->poll_count | thread->measured_at) || thread->trace_lost ||
+                    thread->shape_bytes < bytes))
         at = rw_trace_prepare(thread, bytes, begin);
     thread->event_kind = call;
     thread->event_gap = begin - thread->last_end;
@@ -65,9 +67,10 @@ static inline void rw_trace_plain(struct rw_thread *thread, unsigned call, uint6
         rw_trace_end(thread, at);
 }
 
-/** @brief A call that makes a communicator: 1 + index of what it is made of (0: none), whether ranks may change. */
-static inline void rw_trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, uint64_t parent,
-                                 int reorder) {
+/** @brief A call that makes a communicator: 1 + index of what it is made of (0: none), whether ranks may
+ * change. */
+static inline void rw_trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
+                                 uint64_t parent, int reorder) {
     unsigned char *at = rw_trace_begin(thread, call, begin, end, 2);
     if (at)
         rw_trace_end(thread, rw_put_u(rw_put_u(at, parent), reorder != 0));

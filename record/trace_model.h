@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What coder and reader remember of a trace, each for itself and in the same way (formats/recording.h, "Coded traces"):
- * the shapes seen so far, which of them followed which, and how long things took there last.
+ * What coder and reader remember of a trace, each for itself and in the same way (formats/recording.h, "Coded
+ * traces"): the shapes seen so far, which of them followed which, and how long things took there last.
  */
 #ifndef RANKWISE_RECORD_TRACE_MODEL_H
 #define RANKWISE_RECORD_TRACE_MODEL_H
@@ -27,11 +27,11 @@ struct rw_follower {
 };
 
 struct rw_trace_model {
-    uint64_t history; /* numbers + 1 of the last four shapes, the last one lowest */
+    uint64_t history;       /* numbers + 1 of the last four shapes, the last one lowest */
     unsigned char *repeats; /* count of expected events that may still grow, or NULL */
     uint32_t shapes, arena_used;
     struct rw_codes last;
-    int64_t carried[2][64]; /* by power of two: what rounding left, of gaps and of durations */
+    int64_t carried[2][64];             /* by power of two: what rounding left, of gaps and of durations */
     uint64_t wait_left_ns, cpu_left_ns; /* of the scheduler's figures */
     uint64_t events_since_sample;
     struct rw_follower followers[RW_MODEL_FOLLOWERS];
@@ -43,7 +43,9 @@ struct rw_trace_model {
     unsigned char arena[RW_MODEL_ARENA_BYTES];
 };
 
-static inline uint64_t rw_model_hash(uint64_t history) { return history * 0x9e3779b97f4a7c15u; }
+static inline uint64_t rw_model_hash(uint64_t history) {
+    return history * 0x9e3779b97f4a7c15u;
+}
 
 /* The last value of rw_quantise() as ticks. */
 static inline uint64_t rw_dequantise(uint32_t code, unsigned unit_shift) {

@@ -26,7 +26,8 @@ static struct window *look_up(uintptr_t handle) {
     return window;
 }
 
-/* Two threads may add the same window at once; which of the two is found is all the same, and both are freed. */
+/* Two threads may add the same window at once; which of the two is found is all the same, and both are freed.
+ */
 static const struct rw_group *add(MPI_Win win) {
     MPI_Group group;
     if (RW_PMPI_CALL(Win_get_group, MPI_Win, MPI_Group *)(win, &group) != MPI_SUCCESS)

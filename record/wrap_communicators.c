@@ -56,8 +56,8 @@ static void trace_plain(struct rw_thread *thread, unsigned call, uint64_t begin,
 #define RW_FROM_Intercomm_merge intercomm, 0
 
 /* A call that failed may not have met the others: it has no parent. */
-static void trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, int result, MPI_Comm from,
-                       int reorder) {
+static void trace_made(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, int result,
+                       MPI_Comm from, int reorder) {
     if (!thread->traced)
         return;
     uint32_t parent = 0;
@@ -104,44 +104,44 @@ static void duplicate_later(struct rw_thread *thread, unsigned call, MPI_Comm of
 #define REGISTER_Intercomm_create_from_groups CREATE(Intercomm_create_from_groups)
 #define REGISTER_Intercomm_merge CREATE(Intercomm_merge)
 
-#define MAKE(entry, name)                                                                                             \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (result == MPI_SUCCESS)                                                                                    \
-            REGISTER_##name;                                                                                          \
-        trace_made(thread, RW_CALL_##name, begin, end, result, RW_FROM_##name);                                       \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define MAKE(entry, name)                                                                                    \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (result == MPI_SUCCESS)                                                                           \
+            REGISTER_##name;                                                                                 \
+        trace_made(thread, RW_CALL_##name, begin, end, result, RW_FROM_##name);                              \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 #define MAKES(name, call, base, large, parameters) MAKE(mpi, name) MAKE(pmpi, name)
 RW_CALLS_comm(MAKES)
 
-/* Forgotten before the call: afterwards another thread may already have the handle again. Freed inside other calls too. */
-#define FREE_COMM(entry, name)                                                                                        \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        rw_unregister(*comm);                                                                                         \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        trace_plain(thread, RW_CALL_##name, begin, end);                                                              \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+/* Forgotten before the call: afterwards another thread may already have the handle again. Freed inside other
+ * calls too. */
+#define FREE_COMM(entry, name)                                                                               \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        rw_unregister(*comm);                                                                                \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        trace_plain(thread, RW_CALL_##name, begin, end);                                                     \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 #define FREE_COMMS(name, call, base, large, parameters) FREE_COMM(mpi, name) FREE_COMM(pmpi, name)
-RW_CALLS_comm_free(FREE_COMMS)
+    RW_CALLS_comm_free(FREE_COMMS)
 
 /* Datatypes freed inside other calls count as well. */
-#define FREE_TYPE(entry, name)                                                                                        \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        rw_datatype_freed();                                                                                          \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        trace_plain(thread, RW_CALL_##name, begin, end);                                                              \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define FREE_TYPE(entry, name)                                                                               \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        rw_datatype_freed();                                                                                 \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        trace_plain(thread, RW_CALL_##name, begin, end);                                                     \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
-FREE_TYPE(mpi, Type_free)
-FREE_TYPE(pmpi, Type_free)
+        FREE_TYPE(mpi, Type_free) FREE_TYPE(pmpi, Type_free)

@@ -2,8 +2,9 @@
 /*
  * Starting, completing, cancelling and freeing requests.
  *
- * The library forgets a request when it completes it, so handles are copied before the call and looked up after it.
- * Where the program ignores statuses and a receive may be among them, the library gets statuses of ours.
+ * The library forgets a request when it completes it, so handles are copied before the call and looked up
+ * after it. Where the program ignores statuses and a receive may be among them, the library gets statuses of
+ * ours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,15 @@ struct completed {
     struct rw_envelope came;
 };
 
-/* Enter what a completed operation says; 0 if the trace says nothing of it: unknown, not active, or not numbered. */
-static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status, struct completed *done) {
+/* Enter what a completed operation says; 0 if the trace says nothing of it: unknown, not active, or not
+ * numbered. */
+static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status,
+                    struct completed *done) {
     struct rw_request *request = &done->request;
     if (!rw_request_take((uintptr_t)handle, request) || (request->persistent && !request->active))
         return 0;
-    if ((request->kind == RW_REQUEST_SEND || request->kind == RW_REQUEST_CANCELLED_SEND) && request->cancelling) {
+    if ((request->kind == RW_REQUEST_SEND || request->kind == RW_REQUEST_CANCELLED_SEND) &&
+        request->cancelling) {
         if (request->counted && rw_status_cancelled(status))
             rw_uncount_message(thread, request->peer, request->call, request->bytes);
     } else if (request->kind == RW_REQUEST_RECEIVE) {
@@ -57,11 +61,12 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
     return request->kind <= RW_LAST_NUMBERED_REQUEST;
 }
 
-/* What complete() does, in short: without a trace, of a receive that is near and was not cancelled; 0 of all others. */
+/* What complete() does, in short: without a trace, of a receive that is near and was not cancelled; 0 of all
+ * others. */
 static inline int complete_near(struct rw_thread *thread, MPI_Request handle, const MPI_Status *status) {
     struct rw_near_request *const near = rw_near_slot((uintptr_t)handle);
-    if (RW_UNLIKELY(rw_process.multiple) || near->handle != (uintptr_t)handle || !near->handle || near->kind != RW_REQUEST_RECEIVE ||
-        !near->peers || RW_UNLIKELY(rw_status_cancelled(status)))
+    if (RW_UNLIKELY(rw_process.multiple) || near->handle != (uintptr_t)handle || !near->handle ||
+        near->kind != RW_REQUEST_RECEIVE || !near->peers || RW_UNLIKELY(rw_status_cancelled(status)))
         return 0;
     rw_count_message(thread, near->call, RW_DIRECTION_RECEIVE, rw_trace_peer(near->peers, status->MPI_SOURCE),
                      status->MPI_SOURCE == MPI_PROC_NULL ? 0 : rw_status_bytes(status));
@@ -69,7 +74,8 @@ static inline int complete_near(struct rw_thread *thread, MPI_Request handle, co
     return 1;
 }
 
-static unsigned char *put_completed(const struct rw_thread *thread, unsigned char *at, const struct completed *done) {
+static unsigned char *put_completed(const struct rw_thread *thread, unsigned char *at,
+                                    const struct completed *done) {
     int receive = done->request.kind == RW_REQUEST_RECEIVE;
     at = rw_put_u(at, rw_request_back(thread, done->request.number));
     at = rw_put_u(at, (uint64_t)receive);
@@ -81,8 +87,8 @@ static unsigned char *put_completed(const struct rw_thread *thread, unsigned cha
     return at;
 }
 
-static void complete_one(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, MPI_Request handle,
-                         const MPI_Status *status) {
+static void complete_one(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
+                         MPI_Request handle, const MPI_Status *status) {
     struct completed done;
     if (RW_LIKELY(!thread->traced) && complete_near(thread, handle, status))
         return;
@@ -97,8 +103,8 @@ static void complete_one(struct rw_thread *thread, unsigned call, uint64_t begin
 }
 
 /*
- * Several: `indices` (or all if NULL) of `handles`, each with its status. The number of those that are known stands
- * before them in the event, so it is written as if it took as many bytes as the number of all.
+ * Several: `indices` (or all if NULL) of `handles`, each with its status. The number of those that are known
+ * stands before them in the event, so it is written as if it took as many bytes as the number of all.
  */
 static void complete_several(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end, int count,
                              const int *indices, const MPI_Request *handles, const MPI_Status *statuses) {
@@ -145,13 +151,14 @@ static void complete_after_error(struct rw_thread *thread, int count, const MPI_
 /* ---- copies made before a call ---- */
 
 struct copies {
-    MPI_Request *handles;  /* NULL without memory: then nothing is looked up */
+    MPI_Request *handles; /* NULL without memory: then nothing is looked up */
     MPI_Status *statuses;
     MPI_Request few_handles[FEW];
     MPI_Status few_statuses[FEW];
 };
 
-static void copy_handles(struct rw_thread *thread, struct copies *copies, int count, const MPI_Request *handles) {
+static void copy_handles(struct rw_thread *thread, struct copies *copies, int count,
+                         const MPI_Request *handles) {
     copies->handles = NULL;
     copies->statuses = NULL;
     if (count <= 0 || !(rw_any_requests() || thread->traced))
@@ -174,24 +181,24 @@ static void copy_handles(struct rw_thread *thread, struct copies *copies, int co
 
 #define IS_DONE_Wait 1
 #define IS_DONE_Test (*flag)
-#define ONE(entry, name)                                                                                              \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        rw_requests_may_end(thread);                                                                                  \
-        MPI_Status own_status;                                                                                        \
-        const MPI_Request handle = *request;                                                                          \
-        if (status == MPI_STATUS_IGNORE)                                                                              \
-            status = &own_status;                                                                                     \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                                       \
-            complete_after_error(thread, 1, &handle, request, NULL);                                                  \
-        else if (IS_DONE_##name)                                                                                      \
-            complete_one(thread, RW_CALL_##name, begin, end, handle, status);                                         \
-        else if (RW_UNLIKELY(thread->traced))                                                                         \
-            rw_trace_poll(thread, begin, end);                                                                        \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define ONE(entry, name)                                                                                     \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        rw_requests_may_end(thread);                                                                         \
+        MPI_Status own_status;                                                                               \
+        const MPI_Request handle = *request;                                                                 \
+        if (status == MPI_STATUS_IGNORE)                                                                     \
+            status = &own_status;                                                                            \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                              \
+            complete_after_error(thread, 1, &handle, request, NULL);                                         \
+        else if (IS_DONE_##name)                                                                             \
+            complete_one(thread, RW_CALL_##name, begin, end, handle, status);                                \
+        else if (RW_UNLIKELY(thread->traced))                                                                \
+            rw_trace_poll(thread, begin, end);                                                               \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 ONE(mpi, Wait)
 ONE(pmpi, Wait)
@@ -202,26 +209,26 @@ ONE(pmpi, Test)
 
 #define IS_DONE_Waitall 1
 #define IS_DONE_Testall (*flag)
-#define ALL(entry, name)                                                                                              \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        rw_requests_may_end(thread);                                                                                  \
-        struct copies copies;                                                                                         \
-        copy_handles(thread, &copies, count, array_of_requests);                                                      \
-        if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                              \
-            array_of_statuses = copies.statuses;                                                                      \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                                       \
-            complete_after_error(thread, copies.handles ? count : 0, copies.handles, array_of_requests,               \
-                                 array_of_statuses);                                                                  \
-        else if (IS_DONE_##name)                                                                                      \
-            complete_several(thread, RW_CALL_##name, begin, end, copies.handles ? count : 0, NULL, copies.handles,    \
-                             array_of_statuses);                                                                      \
-        else if (RW_UNLIKELY(thread->traced))                                                                         \
-            rw_trace_poll(thread, begin, end);                                                                        \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define ALL(entry, name)                                                                                     \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        rw_requests_may_end(thread);                                                                         \
+        struct copies copies;                                                                                \
+        copy_handles(thread, &copies, count, array_of_requests);                                             \
+        if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                     \
+            array_of_statuses = copies.statuses;                                                             \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                              \
+            complete_after_error(thread, copies.handles ? count : 0, copies.handles, array_of_requests,      \
+                                 array_of_statuses);                                                         \
+        else if (IS_DONE_##name)                                                                             \
+            complete_several(thread, RW_CALL_##name, begin, end, copies.handles ? count : 0, NULL,           \
+                             copies.handles, array_of_statuses);                                             \
+        else if (RW_UNLIKELY(thread->traced))                                                                \
+            rw_trace_poll(thread, begin, end);                                                               \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 ALL(mpi, Waitall)
 ALL(pmpi, Waitall)
@@ -232,26 +239,28 @@ ALL(pmpi, Testall)
 
 #define IS_DONE_Waitany 1
 #define IS_DONE_Testany (*flag)
-#define ANY(entry, name)                                                                                              \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        rw_requests_may_end(thread);                                                                                  \
-        struct copies copies;                                                                                         \
-        copy_handles(thread, &copies, count, array_of_requests);                                                      \
-        if (status == MPI_STATUS_IGNORE && copies.statuses)                                                           \
-            status = copies.statuses;                                                                                 \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                                       \
-            complete_after_error(thread, copies.handles ? count : 0, copies.handles, array_of_requests, NULL);        \
-        else if (IS_DONE_##name)                                                                                      \
-            complete_one(thread, RW_CALL_##name, begin, end,                                                          \
-                         copies.handles && *index != MPI_UNDEFINED ? copies.handles[*index] : MPI_REQUEST_NULL,       \
-                         status);                                                                                     \
-        else if (RW_UNLIKELY(thread->traced))                                                                         \
-            rw_trace_poll(thread, begin, end);                                                                        \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define ANY(entry, name)                                                                                     \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        rw_requests_may_end(thread);                                                                         \
+        struct copies copies;                                                                                \
+        copy_handles(thread, &copies, count, array_of_requests);                                             \
+        if (status == MPI_STATUS_IGNORE && copies.statuses)                                                  \
+            status = copies.statuses;                                                                        \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                              \
+            complete_after_error(thread, copies.handles ? count : 0, copies.handles, array_of_requests,      \
+                                 NULL);                                                                      \
+        else if (IS_DONE_##name)                                                                             \
+            complete_one(thread, RW_CALL_##name, begin, end,                                                 \
+                         copies.handles && *index != MPI_UNDEFINED ? copies.handles[*index]                  \
+                                                                   : MPI_REQUEST_NULL,                       \
+                         status);                                                                            \
+        else if (RW_UNLIKELY(thread->traced))                                                                \
+            rw_trace_poll(thread, begin, end);                                                               \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 ANY(mpi, Waitany)
 ANY(pmpi, Waitany)
@@ -260,26 +269,27 @@ ANY(pmpi, Testany)
 
 /* ---- MPI_Waitsome, MPI_Testsome ---- */
 
-#define SOME(entry, name)                                                                                             \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        rw_requests_may_end(thread);                                                                                  \
-        struct copies copies;                                                                                         \
-        copy_handles(thread, &copies, incount, array_of_requests);                                                    \
-        if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                              \
-            array_of_statuses = copies.statuses;                                                                      \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                                       \
-            complete_after_error(thread, copies.handles ? incount : 0, copies.handles, array_of_requests, NULL);      \
-        else if (*outcount > 0 || RW_CALL_##name == RW_CALL_Waitsome)                                                 \
-            complete_several(thread, RW_CALL_##name, begin, end,                                                      \
-                             copies.handles && *outcount != MPI_UNDEFINED ? *outcount : 0, array_of_indices,          \
-                             copies.handles, array_of_statuses);                                                      \
-        else if (RW_UNLIKELY(thread->traced))                                                                         \
-            rw_trace_poll(thread, begin, end);                                                                        \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define SOME(entry, name)                                                                                    \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        rw_requests_may_end(thread);                                                                         \
+        struct copies copies;                                                                                \
+        copy_handles(thread, &copies, incount, array_of_requests);                                           \
+        if (array_of_statuses == MPI_STATUSES_IGNORE && copies.statuses)                                     \
+            array_of_statuses = copies.statuses;                                                             \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_UNLIKELY(result != MPI_SUCCESS))                                                              \
+            complete_after_error(thread, copies.handles ? incount : 0, copies.handles, array_of_requests,    \
+                                 NULL);                                                                      \
+        else if (*outcount > 0 || RW_CALL_##name == RW_CALL_Waitsome)                                        \
+            complete_several(thread, RW_CALL_##name, begin, end,                                             \
+                             copies.handles && *outcount != MPI_UNDEFINED ? *outcount : 0, array_of_indices, \
+                             copies.handles, array_of_statuses);                                             \
+        else if (RW_UNLIKELY(thread->traced))                                                                \
+            rw_trace_poll(thread, begin, end);                                                               \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 SOME(mpi, Waitsome)
 SOME(pmpi, Waitsome)
@@ -305,8 +315,8 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
         if (at)
             at = rw_put_u(at, rw_request_back(thread, request.number));
         if (request.kind == RW_REQUEST_SEND && request.counted)
-            rw_count_message(thread, request.call, 0, request.peer == RW_PEER_UNKNOWN ? -3 : (int64_t)request.peer,
-                             request.bytes);
+            rw_count_message(thread, request.call, 0,
+                             request.peer == RW_PEER_UNKNOWN ? -3 : (int64_t)request.peer, request.bytes);
         if (request.kind == RW_REQUEST_COLLECTIVE && request.collective)
             rw_record_collective(thread, request.collective, end - begin);
     }
@@ -319,15 +329,15 @@ static void start_requests(struct rw_thread *thread, unsigned call, uint64_t beg
 
 #define STARTED_Start 1, request
 #define STARTED_Startall count, array_of_requests
-#define START(entry, name)                                                                                            \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_LIKELY(result == MPI_SUCCESS))                                                                         \
-            start_requests(thread, RW_CALL_##name, begin, end, STARTED_##name);                                       \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define START(entry, name)                                                                                   \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_LIKELY(result == MPI_SUCCESS))                                                                \
+            start_requests(thread, RW_CALL_##name, begin, end, STARTED_##name);                              \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 START(mpi, Start)
 START(pmpi, Start)
@@ -366,39 +376,40 @@ static void note_request(struct rw_thread *thread, unsigned call, uint64_t begin
                                               : 0));
 }
 
-#define CANCEL(entry)                                                                                                 \
-    RW_SIGNATURE(entry, Cancel) {                                                                                     \
-        RW_BEGIN(entry, Cancel);                                                                                      \
-        const MPI_Request handle = *request;                                                                          \
-        const int result = RW_CONTINUE(entry, Cancel);                                                                \
-        RW_CALLED(Cancel);                                                                                            \
-        if (RW_LIKELY(result == MPI_SUCCESS)) {                                                                       \
-            struct rw_request cancelled;                                                                              \
-            const int known = rw_request_cancel((uintptr_t)handle, &cancelled);                                       \
-            if (!known)                                                                                               \
-                remember_cancelled_send(thread, handle);                                                              \
-            note_request(thread, RW_CALL_Cancel, begin, end, known ? &cancelled : NULL);                              \
-        }                                                                                                             \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define CANCEL(entry)                                                                                        \
+    RW_SIGNATURE(entry, Cancel) {                                                                            \
+        RW_BEGIN(entry, Cancel);                                                                             \
+        const MPI_Request handle = *request;                                                                 \
+        const int result = RW_CONTINUE(entry, Cancel);                                                       \
+        RW_CALLED(Cancel);                                                                                   \
+        if (RW_LIKELY(result == MPI_SUCCESS)) {                                                              \
+            struct rw_request cancelled;                                                                     \
+            const int known = rw_request_cancel((uintptr_t)handle, &cancelled);                              \
+            if (!known)                                                                                      \
+                remember_cancelled_send(thread, handle);                                                     \
+            note_request(thread, RW_CALL_Cancel, begin, end, known ? &cancelled : NULL);                     \
+        }                                                                                                    \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 CANCEL(mpi)
 CANCEL(pmpi)
 
-/* Forgotten before the call: once it is free, the library may give the handle to another thread, which starts it. */
-#define FREE(entry)                                                                                                   \
-    RW_SIGNATURE(entry, Request_free) {                                                                               \
-        RW_BEGIN(entry, Request_free);                                                                                \
-        struct rw_request freed;                                                                                      \
-        const int known = rw_request_drop((uintptr_t)*request, &freed);                                               \
-        const int result = RW_CONTINUE(entry, Request_free);                                                          \
-        RW_CALLED(Request_free);                                                                                      \
-        if (known && freed.kind == RW_REQUEST_COLLECTIVE)                                                             \
-            free(freed.collective);                                                                                   \
-        if (RW_LIKELY(result == MPI_SUCCESS))                                                                         \
-            note_request(thread, RW_CALL_Request_free, begin, end, known ? &freed : NULL);                            \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+/* Forgotten before the call: once it is free, the library may give the handle to another thread, which starts
+ * it. */
+#define FREE(entry)                                                                                          \
+    RW_SIGNATURE(entry, Request_free) {                                                                      \
+        RW_BEGIN(entry, Request_free);                                                                       \
+        struct rw_request freed;                                                                             \
+        const int known = rw_request_drop((uintptr_t)*request, &freed);                                      \
+        const int result = RW_CONTINUE(entry, Request_free);                                                 \
+        RW_CALLED(Request_free);                                                                             \
+        if (known && freed.kind == RW_REQUEST_COLLECTIVE)                                                    \
+            free(freed.collective);                                                                          \
+        if (RW_LIKELY(result == MPI_SUCCESS))                                                                \
+            note_request(thread, RW_CALL_Request_free, begin, end, known ? &freed : NULL);                   \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 FREE(mpi)
 FREE(pmpi)

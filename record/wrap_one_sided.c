@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-sided operations: only the origin knows of them, so it enters both directions. What goes to the target is
- * entered as sent, what comes back (get, the fetching operations) as received. Empty ones transfer nothing.
+ * One-sided operations: only the origin knows of them, so it enters both directions. What goes to the target
+ * is entered as sent, what comes back (get, the fetching operations) as received. Empty ones transfer
+ * nothing.
  */
 #include "datatypes.h"
 #include "envelope.h"
@@ -41,32 +42,33 @@ static void record_transfer(struct rw_thread *thread, unsigned call, int target,
 #define TRANSFER_Fetch_and_op UNLESS_NO_OP(ONE), ONE
 #define TRANSFER_Compare_and_swap 2 * ONE, ONE /* the new value and the one to compare with */
 
-#define TRANSFER(entry, name, call, base)                                                                             \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_LIKELY(result == MPI_SUCCESS && target_rank != MPI_PROC_NULL))                                         \
-            record_transfer(thread, call, target_rank, win, (struct transfer){TRANSFER_##base});                      \
-        if (RW_UNLIKELY(thread->traced))                                                                              \
-            rw_trace_plain(thread, call, begin, end);                                                                 \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define TRANSFER(entry, name, call, base)                                                                    \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_LIKELY(result == MPI_SUCCESS && target_rank != MPI_PROC_NULL))                                \
+            record_transfer(thread, call, target_rank, win, (struct transfer){TRANSFER_##base});             \
+        if (RW_UNLIKELY(thread->traced))                                                                     \
+            rw_trace_plain(thread, call, begin, end);                                                        \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
-#define TRANSFERS(name, call, base, large, parameters) TRANSFER(mpi, name, call, base) TRANSFER(pmpi, name, call, base)
+#define TRANSFERS(name, call, base, large, parameters)                                                       \
+    TRANSFER(mpi, name, call, base) TRANSFER(pmpi, name, call, base)
 RW_CALLS_transfer(TRANSFERS)
 
-/* Forgotten before the call, as afterwards another thread may already have the handle again; also inside other calls. */
-#define FREE_WINDOW(entry, name)                                                                                      \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        rw_window_freed(*win);                                                                                        \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_UNLIKELY(thread->traced))                                                                              \
-            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                                       \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+/* Forgotten before the call, as afterwards another thread may already have the handle again; also inside
+ * other calls. */
+#define FREE_WINDOW(entry, name)                                                                             \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        rw_window_freed(*win);                                                                               \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_UNLIKELY(thread->traced))                                                                     \
+            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
-FREE_WINDOW(mpi, Win_free)
-FREE_WINDOW(pmpi, Win_free)
+    FREE_WINDOW(mpi, Win_free) FREE_WINDOW(pmpi, Win_free)

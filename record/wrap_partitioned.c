@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Partitioned communication: each partition counts as a message of its own, which is what a library may send at the
- * earliest. Sent when it is marked ready, received when the whole operation is complete.
+ * Partitioned communication: each partition counts as a message of its own, which is what a library may send
+ * at the earliest. Sent when it is marked ready, received when the whole operation is complete.
  */
 #include "envelope.h"
 #include "wrap.h"
@@ -21,19 +21,19 @@ static void add_partitioned(struct rw_thread *thread, int kind, unsigned call, i
     rw_request_add(request, (uintptr_t)made);
 }
 
-#define PARTITIONED(entry, name, kind, peer)                                                                          \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (result == MPI_SUCCESS) {                                                                                  \
-            const struct rw_envelope one = rw_envelope(thread, count, datatype, peer, tag, comm);                     \
-            add_partitioned(thread, kind, RW_CALL_##name, partitions, &one, *request);                                \
-        }                                                                                                             \
-        if (RW_UNLIKELY(thread->traced))                                                                              \
-            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                                       \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define PARTITIONED(entry, name, kind, peer)                                                                 \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (result == MPI_SUCCESS) {                                                                         \
+            const struct rw_envelope one = rw_envelope(thread, count, datatype, peer, tag, comm);            \
+            add_partitioned(thread, kind, RW_CALL_##name, partitions, &one, *request);                       \
+        }                                                                                                    \
+        if (RW_UNLIKELY(thread->traced))                                                                     \
+            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 PARTITIONED(mpi, Psend_init, RW_REQUEST_PARTITIONED_SEND, dest)
 PARTITIONED(pmpi, Psend_init, RW_REQUEST_PARTITIONED_SEND, dest)
@@ -51,17 +51,17 @@ static void send_partitions(struct rw_thread *thread, MPI_Request handle, int64_
 #define READY_Pready 1
 #define READY_Pready_range (int64_t)partition_high - partition_low + 1
 #define READY_Pready_list length
-#define READY(entry, name, call)                                                                                      \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (RW_LIKELY(result == MPI_SUCCESS))                                                                         \
-            send_partitions(thread, request, READY_##name);                                                           \
-        if (RW_UNLIKELY(thread->traced))                                                                              \
-            rw_trace_plain(thread, call, begin, end);                                                                 \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define READY(entry, name, call)                                                                             \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (RW_LIKELY(result == MPI_SUCCESS))                                                                \
+            send_partitions(thread, request, READY_##name);                                                  \
+        if (RW_UNLIKELY(thread->traced))                                                                     \
+            rw_trace_plain(thread, call, begin, end);                                                        \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 #define READIES(name, call, base, large, parameters) READY(mpi, name, call) READY(pmpi, name, call)
 RW_CALLS_pready(READIES)

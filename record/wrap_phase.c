@@ -2,10 +2,11 @@
 /*
  * MPI_Pcontrol, by which programs tell tools where they are, and the phase that a trace is cut to.
  *
- * The standard gives it a level and leaves the rest open (MPI 5.0, section 15.2.4). A phase that has a level begins with
- * it and ends with any other one: MPI_Pcontrol(1) and MPI_Pcontrol(0) switch profiling on and off. One that has a name
- * is between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), as IPM's regions are; Fortran has levels only. The
- * call that begins the phase is not traced, the one that ends it is, for the computation before it.
+ * The standard gives it a level and leaves the rest open (MPI 5.0, section 15.2.4). A phase that has a level
+ * begins with it and ends with any other one: MPI_Pcontrol(1) and MPI_Pcontrol(0) switch profiling on and
+ * off. One that has a name is between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), as IPM's regions
+ * are; Fortran has levels only. The call that begins the phase is not traced, the one that ends it is, for
+ * the computation before it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,8 @@
 enum change { STAYS, BEGINS, ENDS };
 
 /*
- * Whether there is such a text. A program that passes no name leaves anything in its place, so the system is asked to
- * read it, which refuses where there is nothing.
+ * Whether there is such a text. A program that passes no name leaves anything in its place, so the system is
+ * asked to read it, which refuses where there is nothing.
  */
 static int is_name(const void *text) {
     char found[NAME_BYTES];
@@ -61,17 +62,18 @@ static void pass_phase(struct rw_thread *thread, int level, const void *first, u
     }
 }
 
-#define PCONTROL(entry, name)                                                                                         \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        const int result = ((int (*)(int, ...))rw_next[RW_ENTRY_##entry][RW_CALL_##name])(RW_ARGUMENTS_##name);       \
-        RW_CALLED(name);                                                                                              \
-        if (thread->traced)                                                                                           \
-            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                                       \
-        if (rw_process.phase)                                                                                         \
-            pass_phase(thread, level, argument_1, end);                                                               \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define PCONTROL(entry, name)                                                                                \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        const int result =                                                                                   \
+            ((int (*)(int, ...))rw_next[RW_ENTRY_##entry][RW_CALL_##name])(RW_ARGUMENTS_##name);             \
+        RW_CALLED(name);                                                                                     \
+        if (thread->traced)                                                                                  \
+            rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
+        if (rw_process.phase)                                                                                \
+            pass_phase(thread, level, argument_1, end);                                                      \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 #define PCONTROLS(name, call, base, large, parameters) PCONTROL(mpi, name) PCONTROL(pmpi, name)
 RW_CALLS_pcontrol(PCONTROLS)

@@ -47,24 +47,24 @@ static void trace_probe(struct rw_thread *thread, unsigned call, uint64_t begin,
 #define REMEMBER_Mprobe remember(RW_CALL_Mprobe, *message, &posted)
 #define REMEMBER_Improbe remember(RW_CALL_Improbe, *message, &posted)
 
-#define PROBE(entry, name, call)                                                                                      \
-    RW_SIGNATURE(entry, name) {                                                                                       \
-        RW_BEGIN(entry, name);                                                                                        \
-        MPI_Status own_status;                                                                                        \
-        if (RW_UNLIKELY(thread->traced) && status == MPI_STATUS_IGNORE)                                               \
-            status = &own_status;                                                                                     \
-        const int result = RW_CONTINUE(entry, name);                                                                  \
-        RW_CALLED(name);                                                                                              \
-        if (result == MPI_SUCCESS && FOUND_##name) {                                                                  \
-            const struct rw_envelope posted = rw_envelope(thread, 0, MPI_DATATYPE_NULL, source, tag, comm);           \
-            REMEMBER_##name;                                                                                          \
-            if (RW_UNLIKELY(thread->traced))                                                                          \
-                trace_probe(thread, call, begin, end, &posted, status);                                               \
-        } else if (RW_UNLIKELY(thread->traced)) {                                                                     \
-            rw_trace_poll(thread, begin, end);                                                                        \
-        }                                                                                                             \
-        RW_DONE;                                                                                                      \
-        return result;                                                                                                \
+#define PROBE(entry, name, call)                                                                             \
+    RW_SIGNATURE(entry, name) {                                                                              \
+        RW_BEGIN(entry, name);                                                                               \
+        MPI_Status own_status;                                                                               \
+        if (RW_UNLIKELY(thread->traced) && status == MPI_STATUS_IGNORE)                                      \
+            status = &own_status;                                                                            \
+        const int result = RW_CONTINUE(entry, name);                                                         \
+        RW_CALLED(name);                                                                                     \
+        if (result == MPI_SUCCESS && FOUND_##name) {                                                         \
+            const struct rw_envelope posted = rw_envelope(thread, 0, MPI_DATATYPE_NULL, source, tag, comm);  \
+            REMEMBER_##name;                                                                                 \
+            if (RW_UNLIKELY(thread->traced))                                                                 \
+                trace_probe(thread, call, begin, end, &posted, status);                                      \
+        } else if (RW_UNLIKELY(thread->traced)) {                                                            \
+            rw_trace_poll(thread, begin, end);                                                               \
+        }                                                                                                    \
+        RW_DONE;                                                                                             \
+        return result;                                                                                       \
     }
 #define PROBES(name, call, base, large, parameters) PROBE(mpi, name, call) PROBE(pmpi, name, call)
 RW_CALLS_probe(PROBES)

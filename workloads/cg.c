@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CG: the smallest eigenvalue of a sparse matrix by inverse iteration, each step 25 conjugate-gradient iterations.
+ * CG: the smallest eigenvalue of a sparse matrix by inverse iteration, each step 25 conjugate-gradient
+ * iterations.
  *
- * The matrix of order n is cut into a grid of rows x columns processes (columns = rows or 2 rows; ranks along a row).
- * A matrix-vector product leaves each process with a part of its row's segment of the result: the processes of a row
- * sum their parts by pairwise exchange (recursive halving of the distance, whole segments), then each process swaps its
- * piece with its transpose partner, so that the result lies by columns as the next product needs it. Scalars are
- * summed over a row by the same pairwise exchange, largest distance first, without collective calls.
+ * The matrix of order n is cut into a grid of rows x columns processes (columns = rows or 2 rows; ranks along
+ * a row). A matrix-vector product leaves each process with a part of its row's segment of the result: the
+ * processes of a row sum their parts by pairwise exchange (recursive halving of the distance, whole
+ * segments), then each process swaps its piece with its transpose partner, so that the result lies by columns
+ * as the next product needs it. Scalars are summed over a row by the same pairwise exchange, largest distance
+ * first, without collective calls.
  *
- * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel Benchmarks 2.0",
- * NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
+ * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel
+ * Benchmarks 2.0", NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
  */
 #include "workload.h"
 
@@ -21,12 +23,11 @@ static const struct cg_class {
     int nonzeros; /* of a generating vector: the matrix has about order * nonzeros * (nonzeros + 1) */
     int iterations;
 } classes[] = {
-    {'S', 1400, 7, 15}, {'W', 7000, 8, 15},     {'A', 14000, 11, 15},
+    {'S', 1400, 7, 15},   {'W', 7000, 8, 15},    {'A', 14000, 11, 15},
     {'B', 75000, 13, 75}, {'C', 150000, 15, 75}, {'D', 1500000, 21, 100},
 };
 
-static const struct cg_class *find_class(char letter)
-{
+static const struct cg_class *find_class(char letter) {
     const struct cg_class *found = classes;
     while (found->letter != letter)
         found++;
@@ -50,21 +51,18 @@ struct cg {
 };
 
 /* Length of part `index` of `total` elements cut into `parts`, the longer parts first. */
-static int64_t part_length(int64_t total, int parts, int index)
-{
+static int64_t part_length(int64_t total, int parts, int index) {
     return total / parts + (index < total % parts);
 }
 
-static void cg_grid(char problem_class, int ranks, int grid[3])
-{
+static void cg_grid(char problem_class, int ranks, int grid[3]) {
     (void)problem_class;
     grid[0] = 1 << (log2_floor(ranks) / 2); /* rows */
     grid[1] = ranks / grid[0];              /* columns */
     grid[2] = 1;
 }
 
-static struct cg set_up(struct comm *comm, const struct cg_class *size)
-{
+static struct cg set_up(struct comm *comm, const struct cg_class *size) {
     int grid[3];
     cg_grid(size->letter, comm->size, grid);
     int rows = grid[0], columns = grid[1], row = comm->rank / columns, column = comm->rank % columns;
@@ -89,21 +87,18 @@ static struct cg set_up(struct comm *comm, const struct cg_class *size)
     return cg;
 }
 
-static void exchange(struct comm *comm, int partner, int tag, int64_t sent, int64_t received)
-{
+static void exchange(struct comm *comm, int partner, int tag, int64_t sent, int64_t received) {
     int request = comm_irecv(comm, partner, tag, COMM_DOUBLE, received, received);
     comm_send(comm, partner, tag, COMM_DOUBLE, sent);
     comm_wait(comm, request);
 }
 
-static void sum_scalars(struct cg *cg, int64_t scalars)
-{
+static void sum_scalars(struct cg *cg, int64_t scalars) {
     for (int i = 0; i < cg->stages; i++)
         exchange(cg->comm, cg->stage[i].partner, i + 1, scalars, scalars);
 }
 
-static void matrix_vector_product(struct cg *cg)
-{
+static void matrix_vector_product(struct cg *cg) {
     comm_compute(cg->comm, cg->product_operations);
     for (int i = cg->stages - 1; i >= 0; i--) {
         exchange(cg->comm, cg->stage[i].partner, i + 1, cg->stage[i].sent, cg->stage[i].received);
@@ -113,8 +108,7 @@ static void matrix_vector_product(struct cg *cg)
         exchange(cg->comm, cg->transpose_partner, 1, cg->piece, cg->columns);
 }
 
-static void conjugate_gradient(struct cg *cg)
-{
+static void conjugate_gradient(struct cg *cg) {
     double columns = (double)cg->columns;
     comm_compute(cg->comm, 2 * columns);
     sum_scalars(cg, 1); /* r.r */
@@ -131,16 +125,14 @@ static void conjugate_gradient(struct cg *cg)
     sum_scalars(cg, 1); /* the norm of the residual */
 }
 
-static void inverse_iteration(struct cg *cg)
-{
+static void inverse_iteration(struct cg *cg) {
     conjugate_gradient(cg);
     comm_compute(cg->comm, 4.0 * (double)cg->columns);
     sum_scalars(cg, 2); /* x.z and z.z */
     comm_compute(cg->comm, (double)cg->columns);
 }
 
-static void cg_run(struct comm *comm, char problem_class, int iterations)
-{
+static void cg_run(struct comm *comm, char problem_class, int iterations) {
     comm_bcast(comm, COMM_INT, 1, 0); /* whether timers are on */
     struct cg cg = set_up(comm, find_class(problem_class));
     inverse_iteration(&cg);
@@ -152,10 +144,11 @@ static void cg_run(struct comm *comm, char problem_class, int iterations)
     comm_reduce_time(comm, 0);
 }
 
-static int cg_iterations(char problem_class) { return find_class(problem_class)->iterations; }
+static int cg_iterations(char problem_class) {
+    return find_class(problem_class)->iterations;
+}
 
-static int cg_most_ranks(char problem_class)
-{
+static int cg_most_ranks(char problem_class) {
     /* Every process keeps at least one row. */
     int rows = 1 << log2_floor(find_class(problem_class)->order);
     return rows > 1 << 14 ? 1 << 28 : rows * rows;

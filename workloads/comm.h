@@ -3,10 +3,11 @@
  * What a workload may do. A workload is written once against this interface and runs on two back ends:
  *
  *   comm_mpi  the MPI program: messages carry a known pattern, receivers check it
- *   comm_dry  no MPI: each rank's code is executed in turn and every call is handed to a sink, which counts it
+ *   comm_dry  no MPI: each rank's code is executed in turn and every call is handed to a sink, which counts
+ * it
  *
- * No call returns data, so that a workload's control flow depends on its class, rank and size only. Buffers belong to
- * the back end: a workload says how much it sends, never what.
+ * No call returns data, so that a workload's control flow depends on its class, rank and size only. Buffers
+ * belong to the back end: a workload says how much it sends, never what.
  */
 #ifndef RANKWISE_WORKLOADS_COMM_H
 #define RANKWISE_WORKLOADS_COMM_H
@@ -43,14 +44,12 @@ struct comm {
 };
 
 /* Bytes of one element, as MPI counts MPI_INTEGER, MPI_DOUBLE_PRECISION and MPI_DOUBLE_COMPLEX. */
-static inline int comm_bytes(enum comm_type type)
-{
+static inline int comm_bytes(enum comm_type type) {
     return type == COMM_INT ? 4 : type == COMM_DOUBLE ? 8 : 16;
 }
 
 /* @brief Blocking send (MPI_Send). */
-static inline void comm_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count)
-{
+static inline void comm_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
     c->calls->send(c, destination, tag, type, count);
 }
 
@@ -60,49 +59,62 @@ static inline void comm_send(struct comm *c, int destination, int tag, enum comm
  * @param count elements that must arrive
  * @return the request for comm_wait
  */
-static inline int comm_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity, int64_t count)
-{
+static inline int comm_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
+                             int64_t count) {
     return c->calls->irecv(c, source, tag, type, capacity, count);
 }
 
 /* @brief Wait for a posted receive (MPI_Wait) and check what arrived. */
-static inline void comm_wait(struct comm *c, int request) { c->calls->wait(c, request); }
+static inline void comm_wait(struct comm *c, int request) {
+    c->calls->wait(c, request);
+}
 
-static inline void comm_barrier(struct comm *c) { c->calls->barrier(c); }
+static inline void comm_barrier(struct comm *c) {
+    c->calls->barrier(c);
+}
 
-static inline void comm_bcast(struct comm *c, enum comm_type type, int64_t count, int root)
-{
+static inline void comm_bcast(struct comm *c, enum comm_type type, int64_t count, int root) {
     c->calls->bcast(c, type, count, root);
 }
 
-static inline void comm_reduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation,
-                               int root)
-{
+static inline void comm_reduce(struct comm *c, enum comm_type type, int64_t count,
+                               enum comm_operation operation, int root) {
     c->calls->reduce(c, type, count, operation, root);
 }
 
-/* @brief The longest time of the timed section over all ranks, at `root` (MPI_Reduce of one double, MPI_MAX). */
-static inline void comm_reduce_time(struct comm *c, int root) { c->calls->reduce_time(c, root); }
+/* @brief The longest time of the timed section over all ranks, at `root` (MPI_Reduce of one double, MPI_MAX).
+ */
+static inline void comm_reduce_time(struct comm *c, int root) {
+    c->calls->reduce_time(c, root);
+}
 
-static inline void comm_allreduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation)
-{
+static inline void comm_allreduce(struct comm *c, enum comm_type type, int64_t count,
+                                  enum comm_operation operation) {
     c->calls->allreduce(c, type, count, operation);
 }
 
 /* @param count elements sent to each rank of the group */
-static inline void comm_alltoall(struct comm *c, int group, enum comm_type type, int64_t count)
-{
+static inline void comm_alltoall(struct comm *c, int group, enum comm_type type, int64_t count) {
     c->calls->alltoall(c, group, type, count);
 }
 
 /* @brief Split COMM_WORLD (MPI_Comm_split). @return the group this rank is in */
-static inline int comm_split(struct comm *c, int color, int key) { return c->calls->split(c, color, key); }
+static inline int comm_split(struct comm *c, int color, int key) {
+    return c->calls->split(c, color, key);
+}
 
-/* @brief The place of this many floating-point operations of the original; how many are done is the user's choice. */
-static inline void comm_compute(struct comm *c, double operations) { c->calls->compute(c, operations); }
+/* @brief The place of this many floating-point operations of the original; how many are done is the user's
+ * choice. */
+static inline void comm_compute(struct comm *c, double operations) {
+    c->calls->compute(c, operations);
+}
 
 /* @brief Begin and end of the section the original times. */
-static inline void comm_start_timer(struct comm *c) { c->calls->timer(c, 1); }
-static inline void comm_stop_timer(struct comm *c) { c->calls->timer(c, 0); }
+static inline void comm_start_timer(struct comm *c) {
+    c->calls->timer(c, 1);
+}
+static inline void comm_stop_timer(struct comm *c) {
+    c->calls->timer(c, 0);
+}
 
 #endif

@@ -9,14 +9,12 @@ struct dry {
     int groups;
 };
 
-static void emit(struct comm *c, struct comm_event event)
-{
+static void emit(struct comm *c, struct comm_event event) {
     struct dry *dry = (struct dry *)c;
     dry->sink(dry->state, c->rank, &event);
 }
 
-static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count)
-{
+static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_SEND,
                                 .peer = destination,
                                 .tag = tag,
@@ -24,8 +22,8 @@ static void dry_send(struct comm *c, int destination, int tag, enum comm_type ty
                                 .count = count});
 }
 
-static int dry_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity, int64_t count)
-{
+static int dry_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
+                     int64_t count) {
     (void)capacity;
     int request = ((struct dry *)c)->requests++;
     emit(c, (struct comm_event){.kind = COMM_EVENT_IRECV,
@@ -37,54 +35,52 @@ static int dry_irecv(struct comm *c, int source, int tag, enum comm_type type, i
     return request;
 }
 
-static void dry_wait(struct comm *c, int request)
-{
+static void dry_wait(struct comm *c, int request) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_WAIT, .request = request});
 }
 
-static void dry_barrier(struct comm *c) { emit(c, (struct comm_event){.kind = COMM_EVENT_BARRIER}); }
+static void dry_barrier(struct comm *c) {
+    emit(c, (struct comm_event){.kind = COMM_EVENT_BARRIER});
+}
 
-static void dry_bcast(struct comm *c, enum comm_type type, int64_t count, int root)
-{
+static void dry_bcast(struct comm *c, enum comm_type type, int64_t count, int root) {
     emit(c, (struct comm_event){
                 .kind = COMM_EVENT_BCAST, .peer = root, .type_bytes = comm_bytes(type), .count = count});
 }
 
-static void dry_reduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation, int root)
-{
+static void dry_reduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation,
+                       int root) {
     (void)operation;
     emit(c, (struct comm_event){
                 .kind = COMM_EVENT_REDUCE, .peer = root, .type_bytes = comm_bytes(type), .count = count});
 }
 
-static void dry_reduce_time(struct comm *c, int root) { dry_reduce(c, COMM_DOUBLE, 1, COMM_MAX, root); }
-
-static void dry_allreduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation)
-{
-    (void)operation;
-    emit(c, (struct comm_event){.kind = COMM_EVENT_ALLREDUCE, .type_bytes = comm_bytes(type), .count = count});
+static void dry_reduce_time(struct comm *c, int root) {
+    dry_reduce(c, COMM_DOUBLE, 1, COMM_MAX, root);
 }
 
-static void dry_alltoall(struct comm *c, int group, enum comm_type type, int64_t count)
-{
+static void dry_allreduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation) {
+    (void)operation;
+    emit(c,
+         (struct comm_event){.kind = COMM_EVENT_ALLREDUCE, .type_bytes = comm_bytes(type), .count = count});
+}
+
+static void dry_alltoall(struct comm *c, int group, enum comm_type type, int64_t count) {
     emit(c, (struct comm_event){
                 .kind = COMM_EVENT_ALLTOALL, .group = group, .type_bytes = comm_bytes(type), .count = count});
 }
 
-static int dry_split(struct comm *c, int color, int key)
-{
+static int dry_split(struct comm *c, int color, int key) {
     int group = ++((struct dry *)c)->groups;
     emit(c, (struct comm_event){.kind = COMM_EVENT_SPLIT, .peer = color, .tag = key, .group = group});
     return group;
 }
 
-static void dry_compute(struct comm *c, double operations)
-{
+static void dry_compute(struct comm *c, double operations) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_COMPUTE, .operations = operations});
 }
 
-static void dry_timer(struct comm *c, int running)
-{
+static void dry_timer(struct comm *c, int running) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_TIMER, .count = running});
 }
 
@@ -104,8 +100,7 @@ static const struct comm_calls dry_calls = {
 };
 
 void comm_dry_run(const struct workload *workload, char problem_class, int iterations, int rank, int size,
-                  comm_sink sink, void *state)
-{
+                  comm_sink sink, void *state) {
     struct dry dry = {.comm = {&dry_calls, rank, size}, .sink = sink, .state = state};
     workload->run(&dry.comm, problem_class, iterations);
 }
@@ -115,8 +110,7 @@ struct operations {
     double sum;
 };
 
-static void add_operations(void *state, int rank, const struct comm_event *event)
-{
+static void add_operations(void *state, int rank, const struct comm_event *event) {
     (void)rank;
     struct operations *operations = state;
     if (event->kind == COMM_EVENT_TIMER)
@@ -125,8 +119,8 @@ static void add_operations(void *state, int rank, const struct comm_event *event
         operations->sum += event->operations;
 }
 
-double comm_dry_operations(const struct workload *workload, char problem_class, int iterations, int rank, int size)
-{
+double comm_dry_operations(const struct workload *workload, char problem_class, int iterations, int rank,
+                           int size) {
     struct operations operations = {0, 0};
     comm_dry_run(workload, problem_class, iterations, rank, size, add_operations, &operations);
     return operations.sum;

@@ -8,15 +8,13 @@
 
 #include "work.h"
 
-void comm_mpi_end_job(struct comm_mpi *mpi, const char *sentence, double value, const char *unit)
-{
+void comm_mpi_end_job(struct comm_mpi *mpi, const char *sentence, double value, const char *unit) {
     fprintf(stderr, "error: %s `%.0f` %s on rank %d\n", sentence, value, unit, mpi->comm.rank);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
 }
 
-void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes)
-{
+void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes) {
     if (bytes > buffer->capacity) {
         free(buffer->bytes);
         buffer->bytes = malloc(bytes);
@@ -27,20 +25,17 @@ void *comm_mpi_room(struct comm_mpi *mpi, struct buffer *buffer, size_t bytes)
     return buffer->bytes;
 }
 
-int comm_mpi_count(struct comm_mpi *mpi, int64_t count)
-{
+int comm_mpi_count(struct comm_mpi *mpi, int64_t count) {
     if (count > INT_MAX)
         comm_mpi_end_job(mpi, "MPI cannot send a message of", (double)count, "elements in one call");
     return (int)count;
 }
 
-MPI_Datatype comm_mpi_type(enum comm_type type)
-{
+MPI_Datatype comm_mpi_type(enum comm_type type) {
     return type == COMM_INT ? MPI_INT : type == COMM_DOUBLE ? MPI_DOUBLE : MPI_C_DOUBLE_COMPLEX;
 }
 
-void comm_mpi_wrong(struct comm_mpi *mpi, const char *format, ...)
-{
+void comm_mpi_wrong(struct comm_mpi *mpi, const char *format, ...) {
     if (mpi->errors++ > 0)
         return;
     va_list values;
@@ -49,8 +44,7 @@ void comm_mpi_wrong(struct comm_mpi *mpi, const char *format, ...)
     va_end(values);
 }
 
-static void compute(struct comm *c, double operations)
-{
+static void compute(struct comm *c, double operations) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     if (mpi->factor <= 0)
         return;
@@ -59,8 +53,7 @@ static void compute(struct comm *c, double operations)
     mpi->compute_s += MPI_Wtime() - start;
 }
 
-static void timer(struct comm *c, int running)
-{
+static void timer(struct comm *c, int running) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     if (running) {
         mpi->compute_s = 0;
@@ -70,8 +63,7 @@ static void timer(struct comm *c, int running)
     }
 }
 
-void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double factor)
-{
+void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double factor) {
     static const struct comm_calls calls = {
         .send = comm_mpi_send,
         .irecv = comm_mpi_irecv,
@@ -94,8 +86,7 @@ void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double fac
         mpi->posted[i].request = MPI_REQUEST_NULL;
 }
 
-void comm_mpi_tear_down(struct comm_mpi *mpi)
-{
+void comm_mpi_tear_down(struct comm_mpi *mpi) {
     for (int i = 0; i < COMM_MPI_REQUESTS; i++)
         free(mpi->posted[i].buffer.bytes);
     free(mpi->out.bytes);

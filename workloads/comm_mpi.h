@@ -45,7 +45,7 @@ struct comm_mpi {
     struct buffer out, in;
     struct channels sent, received;
     uint64_t collectives;
-    uint64_t errors;      /* receives and results that were not as they should be */
+    uint64_t errors; /* receives and results that were not as they should be */
     char first_error[160];
     double timer_started, elapsed_s, compute_s;
     double slowest_s; /* at the root of reduce_time, else elapsed_s */

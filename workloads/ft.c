@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FT: a partial differential equation in three dimensions, solved with forward and inverse fast Fourier transforms.
+ * FT: a partial differential equation in three dimensions, solved with forward and inverse fast Fourier
+ * transforms.
  *
- * Up to nz ranks the grid is cut into slabs: two dimensions are transformed in place and one all-to-all over all ranks
- * transposes for the third. On more ranks it is cut into pencils, nz x (ranks / nz) of them, and each transform has
- * two all-to-alls, one in the rows and one in the columns of the process grid. Every iteration sums a checksum at
- * rank 0.
+ * Up to nz ranks the grid is cut into slabs: two dimensions are transformed in place and one all-to-all over
+ * all ranks transposes for the third. On more ranks it is cut into pencils, nz x (ranks / nz) of them, and
+ * each transform has two all-to-alls, one in the rows and one in the columns of the process grid. Every
+ * iteration sums a checksum at rank 0.
  *
- * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel Benchmarks 2.0",
- * NAS-95-020; layouts, sizes and order are those of the MPI version 3.3.
+ * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel
+ * Benchmarks 2.0", NAS-95-020; layouts, sizes and order are those of the MPI version 3.3.
  */
 #include <math.h>
 
@@ -26,8 +27,7 @@ static const struct ft_class {
     {'B', 512, 256, 256, 20}, {'C', 512, 512, 512, 20}, {'D', 2048, 1024, 1024, 25},
 };
 
-static const struct ft_class *find_class(char letter)
-{
+static const struct ft_class *find_class(char letter) {
     const struct ft_class *found = classes;
     while (found->letter != letter)
         found++;
@@ -42,16 +42,14 @@ struct ft {
     int64_t points; /* of the grid, on this rank */
 };
 
-static void ft_grid(char problem_class, int ranks, int grid[3])
-{
+static void ft_grid(char problem_class, int ranks, int grid[3]) {
     int nz = find_class(problem_class)->nz;
     grid[0] = ranks <= nz ? 1 : nz;
     grid[1] = ranks / grid[0];
     grid[2] = 1;
 }
 
-static struct ft set_up(struct comm *comm, const struct ft_class *size)
-{
+static struct ft set_up(struct comm *comm, const struct ft_class *size) {
     int grid[3];
     ft_grid(size->letter, comm->size, grid);
     struct ft ft = {.comm = comm, .size = size, .rows = grid[0], .columns = grid[1]};
@@ -65,18 +63,15 @@ static struct ft set_up(struct comm *comm, const struct ft_class *size)
     return ft;
 }
 
-static void transform_lines(struct ft *ft, int length)
-{
+static void transform_lines(struct ft *ft, int length) {
     comm_compute(ft->comm, 5.0 * (double)ft->points * log2(length));
 }
 
-static void transpose(struct ft *ft, int group, int ranks)
-{
+static void transpose(struct ft *ft, int group, int ranks) {
     comm_alltoall(ft->comm, group, COMM_COMPLEX, ft->points / ranks);
 }
 
-static void forward_transform(struct ft *ft)
-{
+static void forward_transform(struct ft *ft) {
     transform_lines(ft, ft->size->nx);
     if (ft->rows > 1)
         transpose(ft, ft->column_group, ft->rows);
@@ -86,8 +81,7 @@ static void forward_transform(struct ft *ft)
     transform_lines(ft, ft->size->nz);
 }
 
-static void inverse_transform(struct ft *ft)
-{
+static void inverse_transform(struct ft *ft) {
     transform_lines(ft, ft->size->nz);
     if (ft->columns > 1)
         transpose(ft, ft->row_group, ft->columns);
@@ -97,14 +91,12 @@ static void inverse_transform(struct ft *ft)
     transform_lines(ft, ft->size->nx);
 }
 
-static void start_over(struct ft *ft)
-{
+static void start_over(struct ft *ft) {
     comm_compute(ft->comm, initial_operations * (double)ft->points);
     forward_transform(ft);
 }
 
-static void ft_run(struct comm *comm, char problem_class, int iterations)
-{
+static void ft_run(struct comm *comm, char problem_class, int iterations) {
     struct ft ft = set_up(comm, find_class(problem_class));
     start_over(&ft);
     comm_barrier(comm);
@@ -118,10 +110,11 @@ static void ft_run(struct comm *comm, char problem_class, int iterations)
     comm_stop_timer(comm);
 }
 
-static int ft_iterations(char problem_class) { return find_class(problem_class)->iterations; }
+static int ft_iterations(char problem_class) {
+    return find_class(problem_class)->iterations;
+}
 
-static int ft_most_ranks(char problem_class)
-{
+static int ft_most_ranks(char problem_class) {
     /* Pencils: ny is cut by the nz rows of processes, ny and nz by the columns. */
     const struct ft_class *size = find_class(problem_class);
     return size->nz * (size->ny < size->nz ? size->ny : size->nz);

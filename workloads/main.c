@@ -21,31 +21,32 @@ struct options {
     int help;
 };
 
-static void print_help(FILE *to)
-{
-    fprintf(to,
-            "%s: %s\n\n"
-            "The communication of the benchmark's MPI version: peers, sizes, tags, order and iterations.\n"
-            "%s.\n"
-            "The computation is not the benchmark's arithmetic: in each place where it computes, a share of the\n"
-            "published number of floating-point operations is done on an array, and received data are checked.\n\n"
-            "usage: mpiexec -n RANKS %s [OPTIONS]\n\n"
-            "  --class %c               problem class, one of %s (default S)\n"
-            "  --compute AMOUNT        0.01x: this share of the operations (default); 2s, 300ms: as many as take\n"
-            "                          this long in the timed section on an idle core (calibrated on each rank)\n"
-            "  --working-set BYTES     array the operations stream over (default 32768)\n"
-            "  --check full|ends       what is written and checked of each message (default full)\n"
-            "  --iterations N          instead of the class's number\n"
-            "  --help                  this text\n\n"
-            "RANKS is a power of two. Prints one line; exit status 0 if all data were right, 1 if not or if the\n"
-            "ranks do not fit, 2 for a wrong option.\n",
-            workload->name, workload->title, workload->pattern, workload->name, workload->classes[0],
-            workload->classes);
+static void print_help(FILE *to) {
+    fprintf(
+        to,
+        "%s: %s\n\n"
+        "The communication of the benchmark's MPI version: peers, sizes, tags, order and iterations.\n"
+        "%s.\n"
+        "The computation is not the benchmark's arithmetic: in each place where it computes, a share of the\n"
+        "published number of floating-point operations is done on an array, and received data are "
+        "checked.\n\n"
+        "usage: mpiexec -n RANKS %s [OPTIONS]\n\n"
+        "  --class %c               problem class, one of %s (default S)\n"
+        "  --compute AMOUNT        0.01x: this share of the operations (default); 2s, 300ms: as many as "
+        "take\n"
+        "                          this long in the timed section on an idle core (calibrated on each rank)\n"
+        "  --working-set BYTES     array the operations stream over (default 32768)\n"
+        "  --check full|ends       what is written and checked of each message (default full)\n"
+        "  --iterations N          instead of the class's number\n"
+        "  --help                  this text\n\n"
+        "RANKS is a power of two. Prints one line; exit status 0 if all data were right, 1 if not or if the\n"
+        "ranks do not fit, 2 for a wrong option.\n",
+        workload->name, workload->title, workload->pattern, workload->name, workload->classes[0],
+        workload->classes);
 }
 
 /* Help needs no MPI_Init and no launcher; under one, the first rank is known from what launchers set. */
-static void print_help_once(void)
-{
+static void print_help_once(void) {
     static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *rank = getenv(variables[i]);
@@ -55,8 +56,7 @@ static void print_help_once(void)
     print_help(stdout);
 }
 
-static int parse_count(const char *text, long long most, long long *value)
-{
+static int parse_count(const char *text, long long most, long long *value) {
     char *behind;
     errno = 0;
     *value = strtoll(text, &behind, 10);
@@ -64,8 +64,7 @@ static int parse_count(const char *text, long long most, long long *value)
 }
 
 /* @return NULL, or the option whose value is wrong */
-static const char *parse_option(struct options *options, const char *name, const char *value)
-{
+static const char *parse_option(struct options *options, const char *name, const char *value) {
     long long number;
     if (strcmp(name, "--class") == 0 && strlen(value) == 1) {
         options->problem_class = value[0];
@@ -86,8 +85,7 @@ static const char *parse_option(struct options *options, const char *name, const
 }
 
 /* @return 1, or 0 and a sentence in `why` */
-static int parse(int argc, char **argv, struct options *options, char *why, size_t why_bytes)
-{
+static int parse(int argc, char **argv, struct options *options, char *why, size_t why_bytes) {
     static const char *const known[] = {"--class", "--compute", "--working-set", "--iterations", "--check"};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -115,42 +113,41 @@ static int parse(int argc, char **argv, struct options *options, char *why, size
 }
 
 /* All ranks leave; rank 0 says why. */
-static int leave(int rank, int status, const char *why, const char *hint)
-{
+static int leave(int rank, int status, const char *why, const char *hint) {
     if (rank == 0)
         fprintf(stderr, "error: %s\n\nhint: %s\n", why, hint);
     MPI_Finalize();
     return status;
 }
 
-/* Rank 0's operations stand for those of all ranks: a rank with less of the original to do also does less here. */
-static double share_of_operations(const struct options *options, double rate, int size)
-{
+/* Rank 0's operations stand for those of all ranks: a rank with less of the original to do also does less
+ * here. */
+static double share_of_operations(const struct options *options, double rate, int size) {
     if (options->amount.seconds < 0)
         return options->amount.factor;
     double operations = comm_dry_operations(workload, options->problem_class, options->iterations, 0, size);
     return options->amount.seconds * rate / operations;
 }
 
-static int report(const struct comm_mpi *mpi, const struct options *options)
-{
+static int report(const struct comm_mpi *mpi, const struct options *options) {
     if (mpi->errors)
         fprintf(stderr, "error: rank %d: %s (%llu such errors)\n", mpi->comm.rank, mpi->first_error,
                 (unsigned long long)mpi->errors);
     if (mpi->comm.rank == 0) {
         int grid[3];
         workload->grid(options->problem_class, mpi->comm.size, grid);
-        printf("%s class=%c ranks=%d grid=%dx%dx%d iterations=%d compute=%s ", workload->name, options->problem_class,
-               mpi->comm.size, grid[0], grid[1], grid[2], options->iterations, options->amount_text);
+        printf("%s class=%c ranks=%d grid=%dx%dx%d iterations=%d compute=%s ", workload->name,
+               options->problem_class, mpi->comm.size, grid[0], grid[1], grid[2], options->iterations,
+               options->amount_text);
         printf("time_s=%.6f computation_s=%.6f verified=%s\n", mpi->slowest_s, mpi->compute_s,
                mpi->errors ? "no" : "yes");
     }
     return mpi->errors ? 1 : 0;
 }
 
-int main(int argc, char **argv)
-{
-    struct options options = {.problem_class = 'S', .amount = {0.01, -1}, .amount_text = "0.01x", .working_set = 32768};
+int main(int argc, char **argv) {
+    struct options options = {
+        .problem_class = 'S', .amount = {0.01, -1}, .amount_text = "0.01x", .working_set = 32768};
     char why[256] = "";
     int understood = parse(argc, argv, &options, why, sizeof why);
     if (understood && options.help) {

@@ -2,14 +2,14 @@
 /*
  * MG: Poisson's equation on a periodic cube, by V cycles of a multigrid method.
  *
- * The finest grid is cut into a grid of processes in three dimensions. After each operator the faces are exchanged with
- * the two neighbours in each dimension in turn, edges and corners travelling along. On coarse grids there are fewer
- * points than processes in a dimension: only every second, fourth, ... process has points and its neighbours are that
- * far away (the others drop out); on the way back to finer grids those that have points hand faces, two layers deep on
- * one side, to those that come in again.
+ * The finest grid is cut into a grid of processes in three dimensions. After each operator the faces are
+ * exchanged with the two neighbours in each dimension in turn, edges and corners travelling along. On coarse
+ * grids there are fewer points than processes in a dimension: only every second, fourth, ... process has
+ * points and its neighbours are that far away (the others drop out); on the way back to finer grids those
+ * that have points hand faces, two layers deep on one side, to those that come in again.
  *
- * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel Benchmarks 2.0",
- * NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
+ * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel
+ * Benchmarks 2.0", NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
  */
 #include "workload.h"
 
@@ -27,8 +27,7 @@ static const struct mg_class {
     {'S', 32, 4}, {'W', 128, 4}, {'A', 256, 4}, {'B', 256, 20}, {'C', 512, 20}, {'D', 1024, 50},
 };
 
-static const struct mg_class *find_class(char letter)
-{
+static const struct mg_class *find_class(char letter) {
     const struct mg_class *found = classes;
     while (found->letter != letter)
         found++;
@@ -39,7 +38,8 @@ static const struct mg_class *find_class(char letter)
 struct level {
     int64_t extent[DIMENSIONS];     /* points of this rank and one layer of neighbours' on each side */
     int neighbour[DIMENSIONS][2];   /* ranks, [DOWN] and [UP] */
-    int receives_faces[DIMENSIONS]; /* has no points in this dimension on the next coarser grid, its neighbour has */
+    int receives_faces[DIMENSIONS]; /* has no points in this dimension on the next coarser grid, its neighbour
+                                       has */
     int sends_faces[DIMENSIONS];    /* the other way round */
     int idle;                       /* no points here */
     double points;
@@ -47,13 +47,12 @@ struct level {
 
 struct mg {
     struct comm *comm;
-    int finest; /* level numbers: 1 is the grid of 2 points in each dimension */
+    int finest;     /* level numbers: 1 is the grid of 2 points in each dimension */
     int64_t buffer; /* doubles of the buffers that receives are posted with */
     struct level level[MAX_LEVELS];
 };
 
-static void mg_grid(char problem_class, int ranks, int grid[3])
-{
+static void mg_grid(char problem_class, int ranks, int grid[3]) {
     (void)problem_class;
     int bits = log2_floor(ranks);
     grid[0] = 1 << (bits / 3);
@@ -62,13 +61,11 @@ static void mg_grid(char problem_class, int ranks, int grid[3])
 }
 
 /* Points of the `index`-th of `parts` processes in one dimension. */
-static int share(int points, int parts, int index)
-{
+static int share(int points, int parts, int index) {
     return (index + 1) * points / parts - index * points / parts;
 }
 
-static struct mg set_up(struct comm *comm, const struct mg_class *size)
-{
+static struct mg set_up(struct comm *comm, const struct mg_class *size) {
     int grid[DIMENSIONS], place[DIMENSIONS], stride[DIMENSIONS], distance[DIMENSIONS] = {1, 1, 1};
     mg_grid(size->letter, comm->size, grid);
     for (int d = 0, step = 1; d < DIMENSIONS; step *= grid[d++]) {
@@ -102,34 +99,32 @@ static struct mg set_up(struct comm *comm, const struct mg_class *size)
     return mg;
 }
 
-static int tag_of(int dimension, int direction) { return 100 * ((direction == UP ? 3 : 1) + 10 * (dimension + 1)); }
+static int tag_of(int dimension, int direction) {
+    return 100 * ((direction == UP ? 3 : 1) + 10 * (dimension + 1));
+}
 
-/* Points of a face across dimension d: with the layers of neighbours' points that dimensions before d filled. */
-static int64_t face(const struct level *level, int d)
-{
+/* Points of a face across dimension d: with the layers of neighbours' points that dimensions before d filled.
+ */
+static int64_t face(const struct level *level, int d) {
     const int64_t *n = level->extent;
     return d == 0 ? (n[1] - 2) * (n[2] - 2) : d == 1 ? n[0] * (n[2] - 2) : n[0] * n[1];
 }
 
-static int64_t whole_face(const struct level *level, int d)
-{
+static int64_t whole_face(const struct level *level, int d) {
     return level->extent[(d + 1) % DIMENSIONS] * level->extent[(d + 2) % DIMENSIONS];
 }
 
 /* A message travelling DOWN comes from the neighbour above. */
-static int post(struct mg *mg, const struct level *level, int d, int direction, int64_t count)
-{
+static int post(struct mg *mg, const struct level *level, int d, int direction, int64_t count) {
     int source = level->neighbour[d][direction == DOWN ? UP : DOWN];
     return comm_irecv(mg->comm, source, tag_of(d, direction), COMM_DOUBLE, mg->buffer, count);
 }
 
-static void give(struct mg *mg, const struct level *level, int d, int direction, int64_t count)
-{
+static void give(struct mg *mg, const struct level *level, int d, int direction, int64_t count) {
     comm_send(mg->comm, level->neighbour[d][direction], tag_of(d, direction), COMM_DOUBLE, count);
 }
 
-static void exchange_faces(struct mg *mg, int k)
-{
+static void exchange_faces(struct mg *mg, int k) {
     const struct level *level = &mg->level[k];
     if (level->idle || mg->comm->size == 1)
         return;
@@ -144,8 +139,7 @@ static void exchange_faces(struct mg *mg, int k)
 }
 
 /* Processes that have no points on grid k - 1 get what they need to go on with grid k. */
-static void bring_in(struct mg *mg, int k)
-{
+static void bring_in(struct mg *mg, int k) {
     const struct level *level = &mg->level[k];
     if (mg->comm->size == 1)
         return;
@@ -163,32 +157,27 @@ static void bring_in(struct mg *mg, int k)
     }
 }
 
-static void residual(struct mg *mg, int k)
-{
+static void residual(struct mg *mg, int k) {
     comm_compute(mg->comm, residual_operations * mg->level[k].points);
     exchange_faces(mg, k);
 }
 
-static void smooth(struct mg *mg, int k)
-{
+static void smooth(struct mg *mg, int k) {
     comm_compute(mg->comm, smooth_operations * mg->level[k].points);
     exchange_faces(mg, k);
 }
 
-static void restrict_to(struct mg *mg, int k)
-{
+static void restrict_to(struct mg *mg, int k) {
     comm_compute(mg->comm, restrict_operations * mg->level[k].points);
     exchange_faces(mg, k);
 }
 
-static void interpolate_to(struct mg *mg, int k)
-{
+static void interpolate_to(struct mg *mg, int k) {
     comm_compute(mg->comm, interpolate_operations * mg->level[k - 1].points);
     bring_in(mg, k);
 }
 
-static void v_cycle(struct mg *mg)
-{
+static void v_cycle(struct mg *mg) {
     for (int k = mg->finest - 1; k >= 1; k--)
         restrict_to(mg, k);
     smooth(mg, 1);
@@ -199,16 +188,15 @@ static void v_cycle(struct mg *mg)
     }
 }
 
-static void norms(struct mg *mg)
-{
+static void norms(struct mg *mg) {
     comm_compute(mg->comm, norm_operations * mg->level[mg->finest].points);
     comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_MAX);
     comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_SUM);
 }
 
-/* The right-hand side is +1 and -1 at the ten largest and ten smallest random numbers: values and places are found. */
-static void right_hand_side(struct mg *mg)
-{
+/* The right-hand side is +1 and -1 at the ten largest and ten smallest random numbers: values and places are
+ * found. */
+static void right_hand_side(struct mg *mg) {
     comm_barrier(mg->comm);
     for (int i = 0; i < EXTREMES; i++) {
         comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_MAX);
@@ -220,8 +208,7 @@ static void right_hand_side(struct mg *mg)
     exchange_faces(mg, mg->finest);
 }
 
-static void mg_run(struct comm *comm, char problem_class, int iterations)
-{
+static void mg_run(struct comm *comm, char problem_class, int iterations) {
     comm_barrier(comm);
     /* The number of levels, iterations, three extents; eight switches; whether timers are on. */
     for (int parameter = 0; parameter < 5; parameter++)
@@ -251,10 +238,11 @@ static void mg_run(struct comm *comm, char problem_class, int iterations)
     comm_reduce_time(comm, 0);
 }
 
-static int mg_iterations(char problem_class) { return find_class(problem_class)->iterations; }
+static int mg_iterations(char problem_class) {
+    return find_class(problem_class)->iterations;
+}
 
-static int mg_most_ranks(char problem_class)
-{
+static int mg_most_ranks(char problem_class) {
     /* One point in each dimension; 131072 is the limit the original states. */
     int64_t points = find_class(problem_class)->points;
     return points * points * points < 131072 ? (int)(points * points * points) : 131072;

@@ -7,8 +7,7 @@ enum { WORD = 8, END_WORDS = 64 };
 
 static const uint64_t step = 0x9e3779b97f4a7c15u; /* odd, so all words of a message differ */
 
-uint64_t pattern_key(uint64_t from, uint64_t to, uint64_t channel, uint64_t sequence)
-{
+uint64_t pattern_key(uint64_t from, uint64_t to, uint64_t channel, uint64_t sequence) {
     const uint64_t numbers[] = {from, to, channel, sequence};
     uint64_t key = 0;
     for (int i = 0; i < 4; i++) {
@@ -20,16 +19,14 @@ uint64_t pattern_key(uint64_t from, uint64_t to, uint64_t channel, uint64_t sequ
     return key;
 }
 
-static void fill_words(unsigned char *bytes, size_t first, size_t behind, uint64_t key)
-{
+static void fill_words(unsigned char *bytes, size_t first, size_t behind, uint64_t key) {
     for (size_t i = first; i < behind; i++) {
         uint64_t word = key + i * step;
         memcpy(bytes + i * WORD, &word, WORD);
     }
 }
 
-static int words_match(const unsigned char *bytes, size_t first, size_t behind, uint64_t key)
-{
+static int words_match(const unsigned char *bytes, size_t first, size_t behind, uint64_t key) {
     uint64_t differences = 0;
     for (size_t i = first; i < behind; i++) {
         uint64_t word;
@@ -39,8 +36,7 @@ static int words_match(const unsigned char *bytes, size_t first, size_t behind, 
     return differences == 0;
 }
 
-void pattern_fill(void *buffer, size_t bytes, uint64_t key, enum pattern_extent extent)
-{
+void pattern_fill(void *buffer, size_t bytes, uint64_t key, enum pattern_extent extent) {
     size_t words = bytes / WORD;
     if (extent == PATTERN_FULL || words <= 2 * END_WORDS) {
         fill_words(buffer, 0, words, key);
@@ -52,8 +48,7 @@ void pattern_fill(void *buffer, size_t bytes, uint64_t key, enum pattern_extent 
     memcpy((unsigned char *)buffer + words * WORD, &last, bytes % WORD);
 }
 
-int pattern_matches(const void *buffer, size_t bytes, uint64_t key, enum pattern_extent extent)
-{
+int pattern_matches(const void *buffer, size_t bytes, uint64_t key, enum pattern_extent extent) {
     size_t words = bytes / WORD;
     uint64_t last = key + words * step;
     if (memcmp((const unsigned char *)buffer + words * WORD, &last, bytes % WORD) != 0)

@@ -8,8 +8,7 @@
 static double *array;
 static size_t elements, position;
 
-int work_parse(const char *text, struct work_amount *amount)
-{
+int work_parse(const char *text, struct work_amount *amount) {
     static const struct {
         const char *unit;
         double seconds;
@@ -29,8 +28,7 @@ int work_parse(const char *text, struct work_amount *amount)
     return 0;
 }
 
-int work_set_up(size_t bytes)
-{
+int work_set_up(size_t bytes) {
     elements = bytes / sizeof *array;
     array = elements ? malloc(elements * sizeof *array) : NULL;
     for (size_t i = 0; array && i < elements; i++)
@@ -38,8 +36,7 @@ int work_set_up(size_t bytes)
     return array != NULL;
 }
 
-void work_do(double operations)
-{
+void work_do(double operations) {
     const double multiplier = 0.75, addend = 0.25; /* 1 is its fixed point: no overflow, no denormals */
     static double owed; /* elements; what is less than one is left for the next call */
     owed += operations / 2;
@@ -54,15 +51,13 @@ void work_do(double operations)
     }
 }
 
-static double cpu_seconds(void)
-{
+static double cpu_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double work_rate(void)
-{
+double work_rate(void) {
     double best = 0, operations = 1e5;
     for (int trial = 0; trial < 8;) {
         double start = cpu_seconds();

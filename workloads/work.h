@@ -8,7 +8,8 @@
 /* How much of the original's computation is done. */
 struct work_amount {
     double factor;  /* operations done for each operation of the original */
-    double seconds; /* if not negative: what the timed section's operations shall take on an idle core; sets factor */
+    double seconds; /* if not negative: what the timed section's operations shall take on an idle core; sets
+                       factor */
 };
 
 /*
@@ -18,7 +19,8 @@ struct work_amount {
 int work_parse(const char *text, struct work_amount *amount);
 
 /*
- * @brief Allocate the array that the work streams over. Small ones stay in a core's cache, large ones use memory.
+ * @brief Allocate the array that the work streams over. Small ones stay in a core's cache, large ones use
+ * memory.
  * @return 1 if there was memory for it
  */
 int work_set_up(size_t bytes);

@@ -37,11 +37,12 @@ const struct workload *workload_at(size_t index);
  */
 int workload_accepts(const struct workload *, char problem_class, int ranks, char *why, size_t why_bytes);
 
-static inline int is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+static inline int is_power_of_two(int n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
 
 /* @return the largest k with 2^k <= n */
-static inline int log2_floor(int n)
-{
+static inline int log2_floor(int n) {
     int k = 0;
     while (n > 1) {
         n /= 2;

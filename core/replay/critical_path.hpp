@@ -26,9 +26,9 @@ enum class Cause : std::uint8_t {
     port_queue, ///< and at switch ports
     handshake   ///< request and answer of a rendezvous travel
 };
-inline constexpr std::array cause_names = {
-    "computation", "overhead", "core_sharing", "memory",     "interrupts", "latency", "bytes",
-    "link_queue",  "tx_queue", "rx_queue",     "port_queue", "handshake"};
+inline constexpr std::array cause_names = {"computation", "overhead", "core_sharing", "memory",
+                                           "interrupts",  "latency",  "bytes",        "link_queue",
+                                           "tx_queue",    "rx_queue", "port_queue",   "handshake"};
 
 /// Part of the critical path: an operation, and what its time went into.
 struct PathSegment {

@@ -18,7 +18,7 @@ enum Phase : std::uint32_t {
     data_left,       // last byte of a rendezvous has left its sender
     enters_link,     // first byte leaves its rank, when the rank's link is free
     job_ends,
-    core_ends        // of a shared core: one of its jobs ends
+    core_ends // of a shared core: one of its jobs ends
 };
 inline constexpr std::uint32_t phase_shift = 29;
 

@@ -34,8 +34,8 @@ struct MoreResources {
         : rates(schedule, machine, layout), interrupts(machine, layout),
           paths(schedule, machine, layout, std::size_t{schedule.ranks()} * lanes),
           group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
-          longer(schedule.ranks()), far(layout.far),
-          far_factor(machine.interrupts.far_factor), interrupted_by(schedule.ranks(), replay::any) {
+          longer(schedule.ranks()), far(layout.far), far_factor(machine.interrupts.far_factor),
+          interrupted_by(schedule.ranks(), replay::any) {
         if (machine.computation_is_as_recorded)
             alone.resize(schedule.operations.size());
         if (!machine.interrupts.exists)
@@ -76,7 +76,7 @@ struct MoreResources {
     std::vector<Picoseconds> alone;      ///< see `Prediction::alone`
     const std::vector<std::uint8_t> &far;
     double far_factor;
-    std::vector<std::uint32_t> interrupted_by;  ///< of each rank: the interrupt core that is its only core
+    std::vector<std::uint32_t> interrupted_by; ///< of each rank: the interrupt core that is its only core
 };
 
 } // namespace rankwise::replay

@@ -72,7 +72,8 @@ class RankReader {
     };
 
     void take(const trace::Event &event);
-    /// Counts a call that is not replayed, by its name and rank (`rankwise.replay.omitted` puts ranks together).
+    /// Counts a call that is not replayed, by its name and rank (`rankwise.replay.omitted` puts ranks
+    /// together).
     void leave_out(const trace::Event &event, const char *how);
     double seconds(std::uint64_t ticks) const;
     void compute(const trace::Event &event);

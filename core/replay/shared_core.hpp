@@ -22,7 +22,8 @@ struct CoreUsers {
 
 /// @param[in] cores what they have together
 /// @param[in] spin  ranks that wait use the core like those that have jobs
-/// @return how fast the ranks that wait could work together beside those that have jobs without slowing them down
+/// @return how fast the ranks that wait could work together beside those that have jobs without slowing them
+/// down
 inline double spare_rate(double cores, const CoreUsers &users, bool spin) {
     if (users.jobs >= cores || users.ranks == users.jobs)
         return 0;

@@ -17,7 +17,8 @@ SharedCores::SharedCores(const Schedule &schedule, const machine::Machine &machi
             core_of.assign(schedule.ranks(), any);
         if (core[processor] == any) {
             core[processor] = static_cast<std::uint32_t>(cores.size());
-            cores.emplace_back(layout.capacity[processor], machine.core_sharing == machine::CoreSharing::spin);
+            cores.emplace_back(layout.capacity[processor],
+                               machine.core_sharing == machine::CoreSharing::spin);
             unfinished.push_back(0);
         }
         core_of[r] = core[processor];

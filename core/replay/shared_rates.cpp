@@ -209,8 +209,9 @@ void SharedRates::set_shares(Picoseconds now, Processor &processor) {
     const double left = std::max(0.0, cores - processor.interrupts);
     const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs};
     const bool spin = machine_.core_sharing == CoreSharing::spin;
-    const double sharing = machine_.core_sharing == CoreSharing::none ? std::min<double>(processor.jobs, cores)
-                                                                      : users.sharing(spin);
+    const double sharing = machine_.core_sharing == CoreSharing::none
+                               ? std::min<double>(processor.jobs, cores)
+                               : users.sharing(spin);
     if (machine_.core_sharing != CoreSharing::none)
         processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, spin) : 0);
     const double among = std::max(1.0, sharing);

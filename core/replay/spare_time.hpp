@@ -10,9 +10,9 @@ namespace rankwise::replay {
 
 /// @brief How long a shared core has had nothing to do for the ranks that compute on it or move messages.
 ///
-/// A rank that waits deals with the bytes of its message while they come in. On a core of its own that takes no
-/// time of anybody. On a shared one it is done in time that the core has to spare, and that is given out once,
-/// to one message after the other; what is left of it is work that begins when the message is there.
+/// A rank that waits deals with the bytes of its message while they come in. On a core of its own that takes
+/// no time of anybody. On a shared one it is done in time that the core has to spare, and that is given out
+/// once, to one message after the other; what is left of it is work that begins when the message is there.
 class SpareTime {
   public:
     /// @return all of it up to now, in picoseconds

@@ -14,7 +14,7 @@ struct OperationTimes {
     Picoseconds begin = 0; ///< the processor begins with it; of a receive: with its message
     Picoseconds end = 0;
     Picoseconds connecting = 0; ///< how much longer its first job took as its rank had not met the other
-    Picoseconds memory = 0; ///< how much longer its jobs took because others loaded their memory or cache
+    Picoseconds memory = 0;     ///< how much longer its jobs took because others loaded their memory or cache
     Picoseconds interrupted = 0; ///< and because their core did the node's protocol work
     Picoseconds sent = 0;        ///< of a send: its data are handed to the rank's link
     Picoseconds on_link = 0;     ///< its first byte leaves the rank

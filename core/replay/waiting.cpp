@@ -129,8 +129,8 @@ void fit(Waiting &found, Picoseconds waiting) {
     Picoseconds over = std::accumulate(found.begin(), found.end(), Picoseconds{0}) - waiting;
     for (const WaitsFor cause :
          {WaitsFor::transfer, WaitsFor::rx_queue, WaitsFor::port_queue, WaitsFor::tx_queue,
-          WaitsFor::link_queue, WaitsFor::no_progress, WaitsFor::full_buffer,
-          WaitsFor::late_sender, WaitsFor::late_receiver, WaitsFor::rest}) {
+          WaitsFor::link_queue, WaitsFor::no_progress, WaitsFor::full_buffer, WaitsFor::late_sender,
+          WaitsFor::late_receiver, WaitsFor::rest}) {
         Picoseconds &part = found[static_cast<std::size_t>(cause)];
         const Picoseconds less = std::clamp<Picoseconds>(over, 0, part);
         part -= less;

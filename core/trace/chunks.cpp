@@ -71,19 +71,14 @@ Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
         (header.kind == RW_CHUNK_RANK && header.rank_chunk != run.first_chunk)) {
         return Cover::damaged;
     }
-    const rw_sealed sealed{header.kind,
-                           header.chunks,
-                           header.rank_chunk,
-                           static_cast<std::uint32_t>(header.seal),
-                           header.sequence,
-                           entry > 1 ? header.used : 0,
-                           header.first_chunk,
-                           {header.run[0], header.run[1]}};
-    const std::uint32_t crc =
-        rw_crc32c(rw_crc32c(0, run.payload.data(), checked), &sealed, sizeof sealed);
+    const rw_sealed sealed{header.kind,        header.chunks,
+                           header.rank_chunk,  static_cast<std::uint32_t>(header.seal),
+                           header.sequence,    entry > 1 ? header.used : 0,
+                           header.first_chunk, {header.run[0], header.run[1]}};
+    const std::uint32_t crc = rw_crc32c(rw_crc32c(0, run.payload.data(), checked), &sealed, sizeof sealed);
     const bool matches = crc == header.seal >> 32;
-    const bool log = header.kind == RW_CHUNK_COMMS || header.kind == RW_CHUNK_MODULES ||
-                     header.kind == RW_CHUNK_TRACE;
+    const bool log =
+        header.kind == RW_CHUNK_COMMS || header.kind == RW_CHUNK_MODULES || header.kind == RW_CHUNK_TRACE;
     if (header.kind == RW_CHUNK_DEAD) {
         return matches ? Cover::whole : closed ? Cover::damaged : Cover::uncovered;
     }
@@ -100,16 +95,11 @@ Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
 } // namespace
 
 const char *kind_name(std::uint32_t kind) {
-    static constexpr const char *names[] = {"a run of an unknown kind",
-                                            "the rank record",
-                                            "the table of messages",
-                                            "the table of collectives",
-                                            "the log of communicators",
-                                            "the trace",
-                                            "an outgrown table",
-                                            "the histograms of call times",
-                                            "the table of call sites",
-                                            "the log of modules"};
+    static constexpr const char *names[] = {"a run of an unknown kind", "the rank record",
+                                            "the table of messages",    "the table of collectives",
+                                            "the log of communicators", "the trace",
+                                            "an outgrown table",        "the histograms of call times",
+                                            "the table of call sites",  "the log of modules"};
     static_assert(std::size(names) == RW_CHUNK_KINDS);
     return names[kind < RW_CHUNK_KINDS ? kind : 0];
 }
@@ -197,8 +187,7 @@ FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
         // A second header inside a run means that one of both is damaged; the run that started first is
         // believed up to there.
         std::uint64_t whole = there;
-        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + header_size <= there;
-             inner += RW_CHUNK_BYTES) {
+        for (std::uint64_t inner = RW_CHUNK_BYTES; inner + header_size <= there; inner += RW_CHUNK_BYTES) {
             const auto other = read_header(body, offset + inner, version);
             if (other.magic == RW_CHUNK_MAGIC && other.chunks > 0 && other.kind >= RW_CHUNK_RANK &&
                 other.kind < RW_CHUNK_KINDS && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {

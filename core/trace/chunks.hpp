@@ -28,7 +28,7 @@ struct ChunkRun {
 
 /// @brief The runs of a file, and what lies between them.
 struct FileRuns {
-    std::vector<ChunkRun> runs;      // in the order they lie in the file
+    std::vector<ChunkRun> runs;       // in the order they lie in the file
     std::vector<std::uint64_t> holes; // numbers of chunks that were taken and are of no run; since version 3
 };
 

@@ -20,8 +20,8 @@ namespace rankwise::trace {
 ///     for (Event event; reader.next(event);) { ... }
 ///     if (!reader.problem().empty()) { ... partial ... }
 ///
-/// Request numbers are counted within the stream: they identify the requests that its thread made. Of those of other
-/// threads, which it completed, they are negative.
+/// Request numbers are counted within the stream: they identify the requests that its thread made. Of those
+/// of other threads, which it completed, they are negative.
 class EventReader {
   public:
     /// @param[in] trace packed events in order, as `ThreadRecord::trace`; they must outlive the reader

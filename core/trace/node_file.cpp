@@ -318,8 +318,8 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
 
 void NodeFile::check_runs() {
     const auto of = [&](const ChunkRun &run) {
-        return kind_name(run.header.kind) + (" at byte " + std::to_string(RW_FILE_HEADER_BYTES +
-                                                                          run.first_chunk * RW_CHUNK_BYTES));
+        return kind_name(run.header.kind) +
+               (" at byte " + std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES));
     };
     std::size_t damaged = 0;
     for (const auto &run : runs_) {

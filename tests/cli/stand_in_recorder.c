@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in for the recorder where no MPI is wanted: a process run as `./rank` leaves one file, as a rank would. */
+/* Stands in for the recorder where no MPI is wanted: a process run as `./rank` leaves one file, as a rank
+ * would. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

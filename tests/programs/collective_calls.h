@@ -39,7 +39,8 @@ static void make_communicator(const char *name, int size) {
     } else if (!strcmp(name, "MPI_Graph_create"))
         MPI_Graph_create(MPI_COMM_WORLD, size, ends, edges, 0, &made);
     else if (!strcmp(name, "MPI_Dist_graph_create_adjacent"))
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &degree, 1, &behind, &degree, MPI_INFO_NULL, 0, &made);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &degree, 1, &behind, &degree,
+                                       MPI_INFO_NULL, 0, &made);
     else
         MPI_Abort(MPI_COMM_WORLD, 2);
     if (made != MPI_COMM_NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Four ranks call every collective with arguments that are easily read wrongly: in place, significant at the root
- * only (elsewhere they are null or wild), one datatype for each rank, two groups, nobody but myself.
+ * Four ranks call every collective with arguments that are easily read wrongly: in place, significant at the
+ * root only (elsewhere they are null or wild), one datatype for each rank, two groups, nobody but myself.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -23,14 +23,17 @@ static void rooted(void) {
     int counts[4] = {1, 2, 3, 4}, displacements[4] = {0, 10, 20, 30};
     const int root = 1, is_root = rank == root;
     MPI_Bcast(out, 100, MPI_INT, root, MPI_COMM_WORLD);
-    MPI_Reduce(is_root ? MPI_IN_PLACE : (void *)out, is_root ? in : NULL, 50, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    MPI_Reduce(is_root ? MPI_IN_PLACE : (void *)out, is_root ? in : NULL, 50, MPI_INT, MPI_SUM, root,
+               MPI_COMM_WORLD);
     MPI_Gather(is_root ? MPI_IN_PLACE : (void *)out, is_root ? 0 : 8, is_root ? MPI_DATATYPE_NULL : MPI_INT,
-               is_root ? in : NULL, is_root ? 8 : 0, is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+               is_root ? in : NULL, is_root ? 8 : 0, is_root ? MPI_INT : MPI_DATATYPE_NULL, root,
+               MPI_COMM_WORLD);
     MPI_Scatter(is_root ? out : NULL, is_root ? 6 : 0, is_root ? MPI_INT : MPI_DATATYPE_NULL,
-                is_root ? MPI_IN_PLACE : (void *)in, is_root ? 0 : 6, is_root ? MPI_DATATYPE_NULL : MPI_INT, root,
-                MPI_COMM_WORLD);
+                is_root ? MPI_IN_PLACE : (void *)in, is_root ? 0 : 6, is_root ? MPI_DATATYPE_NULL : MPI_INT,
+                root, MPI_COMM_WORLD);
     MPI_Gatherv(out, rank + 1, MPI_INT, is_root ? in : NULL, is_root ? counts : nowhere,
-                is_root ? displacements : nowhere, is_root ? MPI_INT : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+                is_root ? displacements : nowhere, is_root ? MPI_INT : MPI_DATATYPE_NULL, root,
+                MPI_COMM_WORLD);
     MPI_Scatterv(is_root ? out : NULL, is_root ? counts : nowhere, is_root ? displacements : nowhere,
                  is_root ? MPI_INT : MPI_DATATYPE_NULL, in, rank + 1, MPI_INT, root, MPI_COMM_WORLD);
 }
@@ -65,12 +68,14 @@ static void to_each(void) {
         none[p] = receive[p] ? MPI_CHAR : MPI_DATATYPE_NULL;
     }
     MPI_Alltoallv(out, send, displacements, MPI_CHAR, in, receive, displacements, MPI_CHAR, MPI_COMM_WORLD);
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, same, displacements, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, same, displacements, MPI_CHAR,
+                  MPI_COMM_WORLD);
 #ifdef OPEN_MPI /* which looks at every datatype */
     for (int p = 0; p < 4; p++)
         types[p] = none[p] = MPI_CHAR;
 #endif
-    MPI_Ialltoallw(out, send, displacements, types, in, receive, displacements, none, MPI_COMM_WORLD, &request);
+    MPI_Ialltoallw(out, send, displacements, types, in, receive, displacements, none, MPI_COMM_WORLD,
+                   &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -81,7 +86,8 @@ static void neighbours(void) {
     MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
     for (int i = 0; i < 20; i++)
         MPI_Neighbor_allgather(out, 2, MPI_INT, in, 2, MPI_INT, ring);
-    MPI_Neighbor_alltoallv(out, counts, displacements, MPI_CHAR, in, (int[]){20, 10}, displacements, MPI_CHAR, ring);
+    MPI_Neighbor_alltoallv(out, counts, displacements, MPI_CHAR, in, (int[]){20, 10}, displacements, MPI_CHAR,
+                           ring);
     MPI_Comm_free(&ring);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Four ranks. In each communicator every rank sends, by a call of its own and 100 bytes, to its successor there. */
+/* Four ranks. In each communicator every rank sends, by a call of its own and 100 bytes, to its successor
+ * there. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -19,12 +20,14 @@ static void to_successor(MPI_Comm comm, send_function *send) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static int blocking_send(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *r) {
+static int blocking_send(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request *r) {
     *r = MPI_REQUEST_NULL;
     return MPI_Send(buf, n, type, to, tag, comm);
 }
 
-static int blocking_ssend(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *r) {
+static int blocking_ssend(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                          MPI_Request *r) {
     *r = MPI_REQUEST_NULL;
     return MPI_Ssend(buf, n, type, to, tag, comm);
 }

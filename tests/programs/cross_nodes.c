@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Says where each rank is, one line a rank: rank, host, ranks that share its memory, PUs it may run on.
- * With `COUNT BYTES`, rank 0 then sends so many messages of that size to the last rank and prints the seconds taken.
- * With `COUNT 0`, all ranks do COUNT rounds of Alltoall, Allreduce and a ring instead.
+ * With `COUNT BYTES`, rank 0 then sends so many messages of that size to the last rank and prints the seconds
+ * taken. With `COUNT 0`, all ranks do COUNT rounds of Alltoall, Allreduce and a ring instead.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say_where(int rank, int ranks)
-{
+static void say_where(int rank, int ranks) {
     char line[256], *lines = malloc((size_t)ranks * sizeof line);
     MPI_Comm node;
     int on_node;
@@ -34,22 +33,20 @@ static void say_where(int rank, int ranks)
     MPI_Comm_free(&node);
 }
 
-static void talk(int rank, int ranks, int rounds)
-{
+static void talk(int rank, int ranks, int rounds) {
     char *out = calloc((size_t)ranks, 64), *in = calloc((size_t)ranks, 64);
     double one = 1, sum;
     for (int i = 0; i < rounds; i++) {
         MPI_Alltoall(out, 64, MPI_CHAR, in, 64, MPI_CHAR, MPI_COMM_WORLD);
         MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        MPI_Sendrecv(out, 64, MPI_CHAR, (rank + 1) % ranks, 0, in, 64, MPI_CHAR, (rank + ranks - 1) % ranks, 0,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 64, MPI_CHAR, (rank + 1) % ranks, 0, in, 64, MPI_CHAR, (rank + ranks - 1) % ranks,
+                     0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     free(out);
     free(in);
 }
 
-static void send(int rank, int ranks, int count, int bytes)
-{
+static void send(int rank, int ranks, int count, int bytes) {
     char *buffer = calloc(1, (size_t)bytes);
     for (int i = 0; i < count; i++) {
         if (rank == 0)
@@ -60,8 +57,7 @@ static void send(int rank, int ranks, int count, int bytes)
     free(buffer);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

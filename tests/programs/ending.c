@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: ending status|signal N LINES: copies that many lines of rank 0's input to its output, writes every byte value,
- * then ends that way. (Open MPI 5.0 never tells a rank that its input has ended, so the lines are counted;
- * it drops output that is on its way when a rank ends with a status, so there is a pause.)
+ * Usage: ending status|signal N LINES: copies that many lines of rank 0's input to its output, writes every
+ * byte value, then ends that way. (Open MPI 5.0 never tells a rank that its input has ended, so the lines are
+ * counted; it drops output that is on its way when a rank ends with a status, so there is a pause.)
  */
 #include <mpi.h>
 #include <signal.h>

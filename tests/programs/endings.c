@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Usage: endings HOW: two ranks exchange 50 messages of 64 bytes, then rank 1 (or both) ends without MPI_Finalize. */
+/* Usage: endings HOW: two ranks exchange 50 messages of 64 bytes, then rank 1 (or both) ends without
+ * MPI_Finalize. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < 50; i++)
-        MPI_Sendrecv(out, 64, MPI_CHAR, !rank, 0, in, 64, MPI_CHAR, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 64, MPI_CHAR, !rank, 0, in, 64, MPI_CHAR, !rank, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(how, "abort") == 0 && rank == 1)
         MPI_Abort(MPI_COMM_WORLD, 5);

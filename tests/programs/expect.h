@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Known answers: beside each call a program says what must be recorded of it. Rank r of the world writes its lines
- * into the file r of the directory $EXPECT (tests/record/expected.py reads them); without $EXPECT nothing happens.
+ * Known answers: beside each call a program says what must be recorded of it. Rank r of the world writes its
+ * lines into the file r of the directory $EXPECT (tests/record/expected.py reads them); without $EXPECT
+ * nothing happens.
  */
 #ifndef EXPECT_H
 #define EXPECT_H

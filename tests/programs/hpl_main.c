@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HPL alone, with the sources of it that HPC Challenge (Debian's hpcc) has: tests/install_hpl.sh compiles both.
+// HPL alone, with the sources of it that HPC Challenge (Debian's hpcc) has: tests/install_hpl.sh compiles
+// both.
 #include "hpl.h"
 
 int main(int argc, char **argv) {

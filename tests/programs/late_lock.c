@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded: others hold a file, as who asks whether it is held does, when a shared lock is asked for; three times. */
+/* Preloaded: others hold a file, as who asks whether it is held does, when a shared lock is asked for; three
+ * times. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/file.h>

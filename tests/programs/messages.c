@@ -64,7 +64,8 @@ static void proc_null(void) {
     check(status.MPI_SOURCE == MPI_PROC_NULL, "status of a receive from MPI_PROC_NULL");
 }
 
-/* Everybody to everybody else, 10 (r + 1) bytes from r, in 40 requests and more, completed in the way `how` says. */
+/* Everybody to everybody else, 10 (r + 1) bytes from r, in 40 requests and more, completed in the way `how`
+ * says. */
 static void nonblocking(int how) {
     MPI_Request requests[2 * 64];
     MPI_Status statuses[2 * 64];
@@ -72,7 +73,8 @@ static void nonblocking(int how) {
     for (int peer = 0; peer < size; peer++) {
         for (int i = 0; i < 8 && peer != rank; i++) {
             char *at = in + 1000 * (8 * peer + i);
-            MPI_Irecv(at, 1000, MPI_CHAR, how % 2 ? MPI_ANY_SOURCE : peer, how, MPI_COMM_WORLD, &requests[n++]);
+            MPI_Irecv(at, 1000, MPI_CHAR, how % 2 ? MPI_ANY_SOURCE : peer, how, MPI_COMM_WORLD,
+                      &requests[n++]);
             MPI_Isend(out, 10 * (rank + 1), MPI_CHAR, peer, how, MPI_COMM_WORLD, &requests[n++]);
         }
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: monitored_collectives FILE DIRECTORY: calls the collective operations of FILE, a line `NAME BYTES ROOT` each, and
- * writes what Open MPI's monitoring component saw below each to DIRECTORY/RANK: lines `LINE DESTINATION MESSAGES BYTES`.
- * Link it with -rdynamic, run it with `--mca pml_monitoring_enable 1`.
+ * Usage: monitored_collectives FILE DIRECTORY: calls the collective operations of FILE, a line `NAME BYTES
+ * ROOT` each, and writes what Open MPI's monitoring component saw below each to DIRECTORY/RANK: lines `LINE
+ * DESTINATION MESSAGES BYTES`. Link it with -rdynamic, run it with `--mca pml_monitoring_enable 1`.
  */
 #include "collective_calls.h"
 
 static size_t *messages, *lengths;
 
-/* The component calls this for every message; defined here it is found before the one in the component's library. */
+/* The component calls this for every message; defined here it is found before the one in the component's
+ * library. */
 void mca_common_monitoring_record_pml(int world_rank, size_t bytes, int tag);
 void mca_common_monitoring_record_pml(int world_rank, size_t bytes, int tag) {
     (void)tag;

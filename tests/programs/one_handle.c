@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * 20000 sends to MPI_PROC_NULL, for which libraries have one handle, and then a message to the other rank and one from
- * it, all outstanding at once where threads might call.
+ * 20000 sends to MPI_PROC_NULL, for which libraries have one handle, and then a message to the other rank and
+ * one from it, all outstanding at once where threads might call.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A profiling tool as users have them: it counts MPI_Send, adds a barrier of its own, and speaks at the end. */
+/* A profiling tool as users have them: it counts MPI_Send, adds a barrier of its own, and speaks at the end.
+ */
 #include <mpi.h>
 #include <stdio.h>
 

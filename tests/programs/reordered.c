@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each rank says where it is, after it has looked at its own rank through everything that is made of the world; with
- * an argument, it does not look.
+ * Each rank says where it is, after it has looked at its own rank through everything that is made of the
+ * world; with an argument, it does not look.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -19,7 +19,8 @@ static void check(int right, const char *what) {
     printf("rank %d: %s\n", rank, what);
 }
 
-/* The neighbours of a ring must be those that the ranks say (open-mpi/ompi issue 11756 is about those that are not). */
+/* The neighbours of a ring must be those that the ranks say (open-mpi/ompi issue 11756 is about those that
+ * are not). */
 static void check_ring(MPI_Comm ring, const char *what) {
     int self, in[2] = {-1, -1};
     MPI_Comm_rank(ring, &self);
@@ -32,7 +33,8 @@ static void check_topologies(void) {
     const int next = (rank + 1) % size, previous = (rank + size - 1) % size, one = 1, periodic = 1;
     int index[64], edges[128];
     MPI_Comm ring;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, &one, 1, &next, &one, MPI_INFO_NULL, 1, &ring);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, &one, 1, &next, &one, MPI_INFO_NULL, 1,
+                                   &ring);
     check_ring(ring, "neighbours of an adjacent graph");
     MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &next, &one, MPI_INFO_NULL, 1, &ring);
     check_ring(ring, "neighbours of a distributed graph");
@@ -111,7 +113,10 @@ int main(int argc, char **argv) {
     gethostname(host, sizeof host - 1);
     sched_getaffinity(0, sizeof pus, &pus);
     if (!wrong)
-        printf("rank %d: %s [%s]\n", rank, host, CPU_COUNT(&pus) > 1 ? "any" : CPU_ISSET(0, &pus) ? "0" : "1");
+        printf("rank %d: %s [%s]\n", rank, host,
+               CPU_COUNT(&pus) > 1  ? "any"
+               : CPU_ISSET(0, &pus) ? "0"
+                                    : "1");
     MPI_Finalize();
     return 0;
 }

@@ -13,7 +13,8 @@ int main(int argc, char **argv) {
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
     for (int lap = 0; lap < laps; lap++) {
         if (size == 1) {
-            MPI_Sendrecv_replace(token, sizeof token, MPI_CHAR, 0, 7, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv_replace(token, sizeof token, MPI_CHAR, 0, 7, 0, 7, MPI_COMM_WORLD,
+                                 MPI_STATUS_IGNORE);
         } else if (rank == 0) {
             MPI_Send(token, sizeof token, MPI_CHAR, next, 7, MPI_COMM_WORLD);
             MPI_Recv(token, sizeof token, MPI_CHAR, previous, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

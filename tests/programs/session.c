@@ -14,8 +14,8 @@ int main(void) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int i = 0; i < 7; i++)
-        MPI_Sendrecv(out, 10, MPI_CHAR, (rank + 1) % size, 0, in, 10, MPI_CHAR, (rank + size - 1) % size, 0, comm,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 10, MPI_CHAR, (rank + 1) % size, 0, in, 10, MPI_CHAR, (rank + size - 1) % size, 0,
+                     comm, MPI_STATUS_IGNORE);
     MPI_Group_free(&group);
     MPI_Comm_free(&comm);
     MPI_Session_finalize(&session);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Every action that SimGrid writes into its time-independent traces, on four ranks. tests/replay/traces is what
- *     smpirun -np 4 -trace-ti --cfg=smpi/host-speed:1000000f
- * of SimGrid 3.32 wrote of it.
+ * Every action that SimGrid writes into its time-independent traces, on four ranks. tests/replay/traces is
+ * what smpirun -np 4 -trace-ti --cfg=smpi/host-speed:1000000f of SimGrid 3.32 wrote of it.
  */
 #include <mpi.h>
 
@@ -21,7 +20,8 @@ static void point_to_point(int rank, int next, int previous) {
         MPI_Send(a, 5, MPI_CHAR, 1, 3, MPI_COMM_WORLD);
     if (rank == 1)
         MPI_Recv(b, 5, MPI_CHAR, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(a, 11, MPI_DOUBLE, next, 4, b, 11, MPI_DOUBLE, previous, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(a, 11, MPI_DOUBLE, next, 4, b, 11, MPI_DOUBLE, previous, 4, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
 }
 
 static void collectives(int rank) {

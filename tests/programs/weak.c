@@ -3,5 +3,9 @@
 extern int MPI_Initialized(int *flag) __attribute__((weak));
 extern int MPI_Abi_get_fortran_info(void *info) __attribute__((weak));
 
-int has_mpi(void) { return MPI_Initialized != 0; }
-int has_new_function(void) { return MPI_Abi_get_fortran_info != 0; }
+int has_mpi(void) {
+    return MPI_Initialized != 0;
+}
+int has_new_function(void) {
+    return MPI_Abi_get_fortran_info != 0;
+}

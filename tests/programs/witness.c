@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rank 0 tells what a program can see of its process after MPI_Init, some messages, and before MPI_Finalize: open files,
- * signals, file mode mask, directory, limits, environment. Numbers that differ from run to run are left out.
+ * Rank 0 tells what a program can see of its process after MPI_Init, some messages, and before MPI_Finalize:
+ * open files, signals, file mode mask, directory, limits, environment. Numbers that differ from run to run
+ * are left out.
  */
 #include <mpi.h>
 #include <signal.h>

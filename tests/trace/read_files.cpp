@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads every file named on the command line as far as it goes; built with sanitizers, it ends badly on any wrong access.
+// Reads every file named on the command line as far as it goes; built with sanitizers, it ends badly on any
+// wrong access.
 #include "error.hpp"
 #include "trace/event_columns.hpp"
 #include "trace/node_file.hpp"

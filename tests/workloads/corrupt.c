@@ -2,15 +2,13 @@
 /* Preloaded: turns one bit of what rank 1 sends. Its tenth MPI_Send, or its second MPI_Alltoall. */
 #include <mpi.h>
 
-static int is_rank_1(void)
-{
+static int is_rank_1(void) {
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank == 1;
 }
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
-{
+int MPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm) {
     static int sends;
     int bytes;
     PMPI_Type_size(type, &bytes);
@@ -19,9 +17,8 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, 
     return PMPI_Send(buffer, count, type, destination, tag, comm);
 }
 
-int MPI_Alltoall(const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count, MPI_Datatype in_type,
-                 MPI_Comm comm)
-{
+int MPI_Alltoall(const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+                 MPI_Datatype in_type, MPI_Comm comm) {
     static int calls;
     int size, bytes;
     PMPI_Type_size(out_type, &bytes);

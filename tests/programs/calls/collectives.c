@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chapter 6 of MPI: every collective, blocking, nonblocking, persistent and with large counts where the library has
- * them, in the world, in place, in a communicator of its own and between two groups.
+ * Chapter 6 of MPI: every collective, blocking, nonblocking, persistent and with large counts where the
+ * library has them, in the world, in place, in a communicator of its own and between two groups.
  */
 #include <mpi.h>
 
@@ -35,9 +35,10 @@ static void blocking(MPI_Comm comm, int root) {
     static const struct {
         const char *name;
         int bytes;
-    } all[] = {{"MPI_Barrier", 0},         {"MPI_Bcast", 40},   {"MPI_Reduce", 44},    {"MPI_Allreduce", 48},
-               {"MPI_Gather", 12},         {"MPI_Scatter", 16}, {"MPI_Allgather", 20}, {"MPI_Alltoall", 24},
-               {"MPI_Reduce_scatter_block", 28}, {"MPI_Scan", 32},    {"MPI_Exscan", 36},    {"MPI_Allgatherv", 8},
+    } all[] = {{"MPI_Barrier", 0},       {"MPI_Bcast", 40},    {"MPI_Reduce", 44},
+               {"MPI_Allreduce", 48},    {"MPI_Gather", 12},   {"MPI_Scatter", 16},
+               {"MPI_Allgather", 20},    {"MPI_Alltoall", 24}, {"MPI_Reduce_scatter_block", 28},
+               {"MPI_Scan", 32},         {"MPI_Exscan", 36},   {"MPI_Allgatherv", 8},
                {"MPI_Reduce_scatter", 8}};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         collective(all[i].name, all[i].bytes, 1);

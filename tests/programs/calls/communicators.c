@@ -74,7 +74,8 @@ int main(int argc, char **argv) {
         int remote;
         MPI_Comm_remote_size(inter, &remote);
         if (self < remote && (self < size / 2)) { /* 2 k and 2 k + 1 exchange 8 bytes */
-            MPI_Sendrecv(out, 8, MPI_CHAR, self, 0, in, 100, MPI_CHAR, MPI_ANY_SOURCE, 0, inter, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(out, 8, MPI_CHAR, self, 0, in, 100, MPI_CHAR, MPI_ANY_SOURCE, 0, inter,
+                         MPI_STATUS_IGNORE);
             sent("MPI_Sendrecv", rank ^ 1, 1, 8);
             received("MPI_Sendrecv", rank ^ 1, 1, 8);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chapter 14 of MPI: files are counted and timed; what the library sends for them is its own affair. Usage: files PATH */
+/* Chapter 14 of MPI: files are counted and timed; what the library sends for them is its own affair. Usage:
+ * files PATH */
 #include <mpi.h>
 
 #include "../expect.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chapter 8 of MPI: neighbourhood collectives on a line (with nobody at its ends), on a ring, on a directed graph of
- * which each rank knows its own edges only, and on the old kind of graph; blocking, nonblocking and persistent.
+ * Chapter 8 of MPI: neighbourhood collectives on a line (with nobody at its ends), on a ring, on a directed
+ * graph of which each rank knows its own edges only, and on the old kind of graph; blocking, nonblocking and
+ * persistent.
  */
 #include <mpi.h>
 
@@ -66,8 +67,8 @@ static void directed(void) {
     MPI_Comm comm;
     if (size < 3) /* both edges would be one, twice: which of them is which, libraries see differently */
         return;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                   &comm);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &comm);
     exchange(comm, 2, 2, to, positions);
     MPI_Comm_free(&comm);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chapter 12 of MPI: each kind of window, each kind of synchronisation, each operation. Put and accumulate send to the
- * target, get receives from it, the fetching ones do both.
+ * Chapter 12 of MPI: each kind of window, each kind of synchronisation, each operation. Put and accumulate
+ * send to the target, get receives from it, the fetching ones do both.
  */
 #include <mpi.h>
 #include <string.h>
@@ -50,7 +50,8 @@ static void locks(MPI_Win win) {
     MPI_Win_flush(next, win);
     sent("MPI_Get_accumulate", next, 1, 28);
     received("MPI_Get_accumulate", next, 2, 28 + 36);
-    MPI_Rget_accumulate(mine, 2, MPI_INT, from_there, 2, MPI_INT, next, 0, 2, MPI_INT, MPI_SUM, win, &request);
+    MPI_Rget_accumulate(mine, 2, MPI_INT, from_there, 2, MPI_INT, next, 0, 2, MPI_INT, MPI_SUM, win,
+                        &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     sent("MPI_Rget_accumulate", next, 1, 8);
     received("MPI_Rget_accumulate", next, 1, 8);
@@ -121,7 +122,8 @@ static void dynamic(void) {
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_attach(win, mine, sizeof mine);
     MPI_Get_address(mine, &here);
-    MPI_Sendrecv(&here, 1, MPI_AINT, previous, 1, &there, 1, MPI_AINT, next, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&here, 1, MPI_AINT, previous, 1, &there, 1, MPI_AINT, next, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     sent("MPI_Sendrecv", previous, 1, 8);
     received("MPI_Sendrecv", next, 1, 8);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);

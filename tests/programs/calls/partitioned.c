@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chapter 4 of MPI: 8 partitions of 100 ints to the successor, marked ready in each of the three ways, three times. */
+/* Chapter 4 of MPI: 8 partitions of 100 ints to the successor, marked ready in each of the three ways, three
+ * times. */
 #include <mpi.h>
 
 #include "../expect.h"

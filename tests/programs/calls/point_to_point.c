@@ -42,7 +42,8 @@ static void modes(void) {
 static void persistent(void) {
     typedef int init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     static init *const inits[] = {MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init, MPI_Rsend_init};
-    static const char *const names[] = {"MPI_Send_init", "MPI_Bsend_init", "MPI_Ssend_init", "MPI_Rsend_init"};
+    static const char *const names[] = {"MPI_Send_init", "MPI_Bsend_init", "MPI_Ssend_init",
+                                        "MPI_Rsend_init"};
     for (int i = 0; i < 4; i++) {
         MPI_Request requests[2];
         MPI_Recv_init(in, 4096, MPI_CHAR, i % 2 ? MPI_ANY_SOURCE : previous, 5, world, &requests[0]);
@@ -92,7 +93,8 @@ static void both_ways(void) {
     MPI_Sendrecv(out, 11, MPI_CHAR, next, 1, in, 4096, MPI_CHAR, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);
     sent("MPI_Sendrecv", next, 1, 11);
     received("MPI_Sendrecv", previous, 1, 11);
-    MPI_Sendrecv(out, 11, MPI_CHAR, MPI_PROC_NULL, 1, in, 4096, MPI_CHAR, MPI_PROC_NULL, 1, world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 11, MPI_CHAR, MPI_PROC_NULL, 1, in, 4096, MPI_CHAR, MPI_PROC_NULL, 1, world,
+                 MPI_STATUS_IGNORE);
     MPI_Sendrecv_replace(in, 12, MPI_CHAR, next, 1, previous, 1, world, MPI_STATUS_IGNORE);
     sent("MPI_Sendrecv_replace", next, 1, 12);
     received("MPI_Sendrecv_replace", previous, 1, 12);

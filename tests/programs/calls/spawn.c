@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chapter 11 of MPI: each world starts a second one of 2 processes. Parent r sends 10 (r + 1) bytes to each child, child
- * c answers with 100 (c + 1) bytes; children also exchange 7 bytes among themselves. With the argument `multiple` they
- * are started as two commands. Children that do not have the arguments they were given send nothing.
+ * Chapter 11 of MPI: each world starts a second one of 2 processes. Parent r sends 10 (r + 1) bytes to each
+ * child, child c answers with 100 (c + 1) bytes; children also exchange 7 bytes among themselves. With the
+ * argument `multiple` they are started as two commands. Children that do not have the arguments they were
+ * given send nothing.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ static void as_child(MPI_Comm parents) {
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_remote_size(parents, &size);
-    MPI_Sendrecv(bytes, 7, MPI_CHAR, !rank, 1, bytes + 500, 7, MPI_CHAR, !rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(bytes, 7, MPI_CHAR, !rank, 1, bytes + 500, 7, MPI_CHAR, !rank, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     for (int i = 0; i < size; i++)
         MPI_Recv(bytes, 1000, MPI_CHAR, MPI_ANY_SOURCE, 0, parents, MPI_STATUS_IGNORE);
     for (int i = 0; i < size; i++)

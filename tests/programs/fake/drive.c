@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: drive DIRECTORY SEED STEPS THREADS: drives the recorder, linked into this program, by random calls on a library
- * that is none. Prints for each peer how many messages and bytes were sent and received, summed over the threads.
+ * Usage: drive DIRECTORY SEED STEPS THREADS: drives the recorder, linked into this program, by random calls
+ * on a library that is none. Prints for each peer how many messages and bytes were sent and received, summed
+ * over the threads.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -68,14 +69,14 @@ static void requests(struct tally *tally, int entry, MPI_Comm comm) {
         int peer = draw(tally, 10) ? (int)draw(tally, FAKE_SIZE) : MPI_PROC_NULL;
         int size = (int)draw(tally, 5000);
         if (draw(tally, 2)) {
-            CALL(entry, Isend, const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *)
-            (NULL, size, MPI_CHAR, peer, 0, comm, &handles[i]);
+            CALL(entry, Isend, const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                 MPI_Request *)(NULL, size, MPI_CHAR, peer, 0, comm, &handles[i]);
             count(tally, 0, peer, size);
         } else {
             if (draw(tally, 4) == 0)
                 peer = MPI_ANY_SOURCE;
-            CALL(entry, Irecv, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *)
-            (NULL, size, MPI_CHAR, peer, 0, comm, &handles[i]);
+            CALL(entry, Irecv, void *, int, MPI_Datatype, int, int, MPI_Comm,
+                 MPI_Request *)(NULL, size, MPI_CHAR, peer, 0, comm, &handles[i]);
             count(tally, 1, peer, size);
         }
     }
@@ -84,17 +85,18 @@ static void requests(struct tally *tally, int entry, MPI_Comm comm) {
     int left = n;
     switch (draw(tally, 4)) {
     case 0:
-        CALL(entry, Waitall, int, MPI_Request *, MPI_Status *)
-        (n, handles, draw(tally, 2) ? MPI_STATUSES_IGNORE : statuses);
+        CALL(entry, Waitall, int, MPI_Request *,
+             MPI_Status *)(n, handles, draw(tally, 2) ? MPI_STATUSES_IGNORE : statuses);
         break;
     case 1:
         for (; left > 0; left--)
-            CALL(entry, Waitany, int, MPI_Request *, int *, MPI_Status *)(n, handles, &index, MPI_STATUS_IGNORE);
+            CALL(entry, Waitany, int, MPI_Request *, int *, MPI_Status *)(n, handles, &index,
+                                                                          MPI_STATUS_IGNORE);
         break;
     case 2:
         while (left > 0) {
-            CALL(entry, Waitsome, int, MPI_Request *, int *, int *, MPI_Status *)
-            (n, handles, &some, indices, MPI_STATUSES_IGNORE);
+            CALL(entry, Waitsome, int, MPI_Request *, int *, int *, MPI_Status *)(n, handles, &some, indices,
+                                                                                  MPI_STATUSES_IGNORE);
             left -= some;
         }
         break;
@@ -108,16 +110,16 @@ static void requests(struct tally *tally, int entry, MPI_Comm comm) {
 static void persistent(struct tally *tally, int entry) {
     MPI_Request request;
     int peer = (int)draw(tally, FAKE_SIZE), laps = (int)draw(tally, 5);
-    CALL(entry, Send_init, const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *)
-    (NULL, 40, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &request);
+    CALL(entry, Send_init, const void *, int, MPI_Datatype, int, int, MPI_Comm,
+         MPI_Request *)(NULL, 40, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &request);
     for (int lap = 0; lap < laps; lap++) {
         CALL(entry, Start, MPI_Request *)(&request);
         CALL(entry, Wait, MPI_Request *, MPI_Status *)(&request, MPI_STATUS_IGNORE);
         count(tally, 0, peer, 40);
     }
     CALL(entry, Request_free, MPI_Request *)(&request);
-    CALL(entry, Psend_init, const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *)
-    (NULL, 3, 7, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    CALL(entry, Psend_init, const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info,
+         MPI_Request *)(NULL, 3, 7, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     CALL(entry, Start, MPI_Request *)(&request);
     CALL(entry, Pready, int, MPI_Request)(1, request);
     count(tally, 0, peer, 7);
@@ -126,14 +128,14 @@ static void persistent(struct tally *tally, int entry) {
 
 static void windows(struct tally *tally, int entry) {
     MPI_Win win;
-    CALL(entry, Win_create, void *, MPI_Aint, int, MPI_Info, MPI_Comm, MPI_Win *)
-    (NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    CALL(entry, Win_create, void *, MPI_Aint, int, MPI_Info, MPI_Comm, MPI_Win *)(NULL, 0, 1, MPI_INFO_NULL,
+                                                                                  MPI_COMM_WORLD, &win);
     for (unsigned i = draw(tally, 5); i > 0; i--) {
         int peer = (int)draw(tally, FAKE_SIZE);
-        CALL(entry, Put, const void *, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win)
-        (NULL, 9, MPI_CHAR, peer, 0, 9, MPI_CHAR, win);
-        CALL(entry, Get, void *, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win)
-        (NULL, 5, MPI_CHAR, peer, 0, 5, MPI_CHAR, win);
+        CALL(entry, Put, const void *, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype,
+             MPI_Win)(NULL, 9, MPI_CHAR, peer, 0, 9, MPI_CHAR, win);
+        CALL(entry, Get, void *, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype,
+             MPI_Win)(NULL, 5, MPI_CHAR, peer, 0, 5, MPI_CHAR, win);
         count(tally, 0, peer, 9);
         count(tally, 1, peer, 5);
     }
@@ -142,20 +144,21 @@ static void windows(struct tally *tally, int entry) {
 
 static void collectives(struct tally *tally, int entry, MPI_Comm comm) {
     int counts[FAKE_SIZE], same[FAKE_SIZE];
-    CALL(entry, Allreduce, const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm)
-    (MPI_IN_PLACE, NULL, (int)draw(tally, 3000), MPI_INT, MPI_SUM, comm);
-    CALL(entry, Bcast, void *, int, MPI_Datatype, int, MPI_Comm)(NULL, (int)draw(tally, 3000), MPI_CHAR, 0, comm);
+    CALL(entry, Allreduce, const void *, void *, int, MPI_Datatype, MPI_Op,
+         MPI_Comm)(MPI_IN_PLACE, NULL, (int)draw(tally, 3000), MPI_INT, MPI_SUM, comm);
+    CALL(entry, Bcast, void *, int, MPI_Datatype, int, MPI_Comm)(NULL, (int)draw(tally, 3000), MPI_CHAR, 0,
+                                                                 comm);
     for (int i = 0; i < FAKE_SIZE; i++) {
         counts[i] = (int)draw(tally, 3);
         same[i] = 0;
         if (i != FAKE_RANK && counts[i])
             count(tally, 0, i, counts[i]);
     }
-    CALL(entry, Alltoallv, const void *, const int *, const int *, MPI_Datatype, void *, const int *, const int *,
-         MPI_Datatype, MPI_Comm)
-    (NULL, counts, same, MPI_CHAR, NULL, same, same, MPI_DATATYPE_NULL, comm);
-    CALL(entry, Neighbor_allgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm)
-    (NULL, 6, MPI_CHAR, NULL, 6, MPI_CHAR, comm); /* 0 and 2, nobody and 2 */
+    CALL(entry, Alltoallv, const void *, const int *, const int *, MPI_Datatype, void *, const int *,
+         const int *, MPI_Datatype,
+         MPI_Comm)(NULL, counts, same, MPI_CHAR, NULL, same, same, MPI_DATATYPE_NULL, comm);
+    CALL(entry, Neighbor_allgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
+         MPI_Comm)(NULL, 6, MPI_CHAR, NULL, 6, MPI_CHAR, comm); /* 0 and 2, nobody and 2 */
     count(tally, 0, 0, 6);
     count(tally, 0, 2, 6);
     count(tally, 0, 2, 6);
@@ -168,14 +171,15 @@ static void *work(void *given) {
         int entry = (int)draw(tally, 2), peer = (int)draw(tally, FAKE_SIZE), size = (int)draw(tally, 100000);
         if (draw(tally, 3) == 0)
             CALL(entry, Comm_dup, MPI_Comm, MPI_Comm *)(MPI_COMM_WORLD, &comm);
-        CALL(entry, Send, const void *, int, MPI_Datatype, int, int, MPI_Comm)(NULL, size, MPI_CHAR, peer, 0, comm);
+        CALL(entry, Send, const void *, int, MPI_Datatype, int, int, MPI_Comm)(NULL, size, MPI_CHAR, peer, 0,
+                                                                               comm);
         count(tally, 0, peer, size);
-        CALL(entry, Recv, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *)
-        (NULL, size, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE);
+        CALL(entry, Recv, void *, int, MPI_Datatype, int, int, MPI_Comm,
+             MPI_Status *)(NULL, size, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE);
         count(tally, 1, MPI_ANY_SOURCE, size);
-        CALL(entry, Sendrecv, const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
-             MPI_Status *)
-        (NULL, 3, MPI_INT, peer, 0, NULL, 2, (MPI_Datatype)0x8c000001, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE);
+        CALL(entry, Sendrecv, const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int,
+             MPI_Comm, MPI_Status *)(NULL, 3, MPI_INT, peer, 0, NULL, 2, (MPI_Datatype)0x8c000001,
+                                     MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE);
         count(tally, 0, peer, 12);
         requests(tally, entry, comm);
         persistent(tally, entry);
@@ -195,8 +199,8 @@ int main(int argc, char **argv) {
     int n = argc > 4 ? atoi(argv[4]) : 1, provided;
     steps = atoi(argv[3]);
     fake_threads = n;
-    library = (struct rw_library){.path = "/fake/libmpi.so.12", .version = "MPICH Version: 5.0.2", .flavour = 1,
-                                  .directory = argv[1]};
+    library = (struct rw_library){
+        .path = "/fake/libmpi.so.12", .version = "MPICH Version: 5.0.2", .flavour = 1, .directory = argv[1]};
     fake_fill(library.next[RW_MPI]);
     fake_fill(library.next[RW_PMPI]);
     const char *trouble = rankwise_record_attach(RW_ATTACH_VERSION, &library, slots);
@@ -211,8 +215,8 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
-    CALL(RW_MPI, Waitall, int, MPI_Request *, MPI_Status *)
-    (left_behind.n, left_behind.handles, MPI_STATUSES_IGNORE);
+    CALL(RW_MPI, Waitall, int, MPI_Request *, MPI_Status *)(left_behind.n, left_behind.handles,
+                                                            MPI_STATUSES_IGNORE);
     CALL(RW_MPI, Finalize, void)();
     for (int peer = 0; peer < FAKE_SIZE; peer++) {
         long long sums[4] = {0};

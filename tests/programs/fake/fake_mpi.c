@@ -22,7 +22,9 @@ static int take(int kind) {
     abort();
 }
 
-static void give_back(int kind, int number) { __atomic_store_n(&used[kind][number], 0, __ATOMIC_RELEASE); }
+static void give_back(int kind, int number) {
+    __atomic_store_n(&used[kind][number], 0, __ATOMIC_RELEASE);
+}
 
 static MPI_Request new_request(int source, int bytes, int is_persistent) {
     int number = take(0);
@@ -39,7 +41,9 @@ static int size_of(MPI_Datatype type) {
     return ((unsigned)type & 0xff000000u) == 0x4c000000u ? (type >> 8 & 0xff) : 12;
 }
 
-static int some_source(int source) { return source == MPI_ANY_SOURCE ? FAKE_SIZE - 1 : source; }
+static int some_source(int source) {
+    return source == MPI_ANY_SOURCE ? FAKE_SIZE - 1 : source;
+}
 
 static void fill(MPI_Status *status, int source, int bytes) {
     if (status == MPI_STATUS_IGNORE)
@@ -144,8 +148,8 @@ static int recv_(void *b, int n, MPI_Datatype t, int source, int tag, MPI_Comm c
     fill(status, some_source(source), source == MPI_PROC_NULL ? 0 : n * size_of(t));
     return 0;
 }
-static int sendrecv(const void *b, int n, MPI_Datatype t, int to, int tag, void *rb, int rn, MPI_Datatype rt, int source,
-                    int rtag, MPI_Comm c, MPI_Status *status) {
+static int sendrecv(const void *b, int n, MPI_Datatype t, int to, int tag, void *rb, int rn, MPI_Datatype rt,
+                    int source, int rtag, MPI_Comm c, MPI_Status *status) {
     (void)n, (void)t, (void)to, (void)tag;
     return recv_(b ? rb : rb, rn, rt, source, rtag, c, status);
 }
@@ -159,13 +163,14 @@ static int irecv(void *b, int n, MPI_Datatype t, int source, int tag, MPI_Comm c
     *request = new_request(some_source(source), source == MPI_PROC_NULL ? 0 : n * size_of(t), 0);
     return 0;
 }
-static int send_init(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *request) {
+static int send_init(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c,
+                     MPI_Request *request) {
     (void)b, (void)n, (void)t, (void)to, (void)tag, (void)c;
     *request = new_request(0, 0, 1);
     return 0;
 }
-static int psend_init(const void *b, int p, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Info info,
-                      MPI_Request *request) {
+static int psend_init(const void *b, int p, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c,
+                      MPI_Info info, MPI_Request *request) {
     (void)p, (void)info;
     return send_init(b, (int)n, t, to, tag, c, request);
 }
@@ -223,7 +228,9 @@ static int request_free(MPI_Request *request) {
     return 0;
 }
 
-static intptr_t succeed(void) { return 0; }
+static intptr_t succeed(void) {
+    return 0;
+}
 
 void fake_fill(rw_function next[RW_CALL_COUNT]) {
     for (int call = 0; call < RW_CALL_COUNT; call++)
@@ -235,7 +242,8 @@ void fake_fill(rw_function next[RW_CALL_COUNT]) {
     IS(Group_rank, group_rank), IS(Group_translate_ranks, group_translate), IS(Comm_dup, comm_dup);
     IS(Comm_free, comm_free), IS(Win_create, win_create), IS(Win_free, win_free), IS(Topo_test, topo_test);
     IS(Cartdim_get, cartdim_get), IS(Cart_shift, cart_shift), IS(Recv, recv_), IS(Sendrecv, sendrecv);
-    IS(Isend, isend), IS(Irecv, irecv), IS(Send_init, send_init), IS(Psend_init, psend_init), IS(Start, start);
+    IS(Isend, isend), IS(Irecv, irecv), IS(Send_init, send_init), IS(Psend_init, psend_init),
+        IS(Start, start);
     IS(Wait, wait_), IS(Test, test), IS(Waitall, waitall), IS(Waitsome, waitsome), IS(Waitany, waitany);
     IS(Request_free, request_free);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI library without processes behind it: rank 1 of 4, whose messages go nowhere and whose receives are complete at
- * once. It hands out handles again as soon as they are freed, as real libraries do. For the recorder under sanitizers.
+ * An MPI library without processes behind it: rank 1 of 4, whose messages go nowhere and whose receives are
+ * complete at once. It hands out handles again as soon as they are freed, as real libraries do. For the
+ * recorder under sanitizers.
  */
 #ifndef FAKE_MPI_H
 #define FAKE_MPI_H

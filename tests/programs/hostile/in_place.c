@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
         displacements[i] = 8 * i;
         types[i] = MPI_CHAR;
     }
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displacements, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, counts, displacements, MPI_CHAR,
+                  MPI_COMM_WORLD);
     MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, in, counts, displacements, types, MPI_COMM_WORLD);
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, counts, displacements, MPI_CHAR, MPI_COMM_WORLD);
     collective("MPI_Alltoallv", 5 * size, 1);

@@ -12,8 +12,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     expect_open(rank);
-    MPI_Sendrecv_c(out, 30, MPI_CHAR, (rank + 1) % size, 0, in, 30, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
+    MPI_Sendrecv_c(out, 30, MPI_CHAR, (rank + 1) % size, 0, in, 30, MPI_CHAR, MPI_ANY_SOURCE, 0,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allreduce_c(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Bcast_c(out, 30, MPI_CHAR, 0, MPI_COMM_WORLD);
     sent("MPI_Sendrecv_c", (rank + 1) % size, 1, 30);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 2200 communicators, more than a library has at once, each freed before the next; a message in every hundredth. */
+/* 2200 communicators, more than a library has at once, each freed before the next; a message in every
+ * hundredth. */
 #include <mpi.h>
 
 #include "../expect.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A partitioned send of 4 times 100 bytes, twice: its bytes are those of the partitions that were marked ready. */
+/* A partitioned send of 4 times 100 bytes, twice: its bytes are those of the partitions that were marked
+ * ready. */
 #include <mpi.h>
 
 #include "../expect.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 10 persistent sends of 2000 bytes: nothing is sent where they are made, everything where they are started. */
+/* 10 persistent sends of 2000 bytes: nothing is sent where they are made, everything where they are started.
+ */
 #include <mpi.h>
 
 #include "../expect.h"
@@ -24,8 +25,8 @@ static void asked_first(int rank, int size) {
 }
 
 /*
- * The program has freed the communicator, of which the library only keeps what the collective needs. Open MPI, up to
- * 5.0.11 at least, aborts there by itself.
+ * The program has freed the communicator, of which the library only keeps what the collective needs. Open
+ * MPI, up to 5.0.11 at least, aborts there by itself.
  */
 static void after_its_communicator(int rank, int size) {
 #if defined(HAVE_MPI_Alltoallv_init) && !defined(OPEN_MPI)
@@ -37,8 +38,8 @@ static void after_its_communicator(int rank, int size) {
         displacements[i] = i;
     }
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
-    MPI_Alltoallv_init(out, ones, displacements, MPI_INT, in, ones, displacements, MPI_INT, comm, MPI_INFO_NULL,
-                       &request);
+    MPI_Alltoallv_init(out, ones, displacements, MPI_INT, in, ones, displacements, MPI_INT, comm,
+                       MPI_INFO_NULL, &request);
     MPI_Comm_free(&comm);
     for (int i = 0; i < 3; i++)
         MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &others[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 10 sends of 1000 bytes to nobody, of a datatype that need not be valid: no traffic, least of all to rank 0. */
+/* 10 sends of 1000 bytes to nobody, of a datatype that need not be valid: no traffic, least of all to rank 0.
+ */
 #include <mpi.h>
 
 #include "../expect.h"
