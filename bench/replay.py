@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise import _core
-from rankwise.replay.decision import decide, kendall
+from rankwise.placement.decision import decide, kendall
 
 SEND, RECEIVE, CALC = 1, 2, 3
 SIZE = 8192

@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "replay/many_placements.hpp"
-#include "replay/matching.hpp"
-#include "replay/schedule.hpp"
+#include "placement/screen/many_placements.hpp"
+#include "schedule/matching.hpp"
+#include "schedule/schedule.hpp"
 
 /// A schedule with its messages matched, which all replays of it share.
 struct MatchedSchedule {

@@ -10,9 +10,9 @@
 #include "arrays.hpp"
 #include "error.hpp"
 #include "placement/bound.hpp"
-#include "placement/greedy.hpp"
+#include "placement/mappers/greedy.hpp"
 #include "placement/mapping.hpp"
-#include "placement/refine.hpp"
+#include "placement/mappers/refine.hpp"
 #include "rooms.hpp"
 
 namespace nb = nanobind;

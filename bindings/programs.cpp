@@ -10,7 +10,7 @@
 #include "collective_names.hpp"
 #include "error.hpp"
 #include "matched_schedule.hpp"
-#include "replay/program_builder.hpp"
+#include "schedule/program_builder.hpp"
 #include "rooms.hpp"
 
 namespace nb = nanobind;

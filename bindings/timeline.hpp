@@ -4,8 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include "large_array.hpp"
-#include "replay/step.hpp"
-#include "replay/timeline.hpp"
+#include "schedule/step.hpp"
+#include "explain/timeline.hpp"
 
 /// @brief What a replay did at what time, as numpy columns.
 ///

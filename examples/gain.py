@@ -17,7 +17,7 @@ from rankwise.placement.file import load as load_placement
 from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor_of import predictor_of
-from rankwise.replay.source import load as load_source
+from rankwise.schedule.source import load as load_source
 
 DRAWS = 40
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "collectives/operation.hpp"
-#include "collectives/trees.hpp"
+#include "collectives/algorithms/trees.hpp"
 
 // The algorithms, one family a file. Each writes one rank's steps of one operation; they are joined to names
 // in registry.cpp.

@@ -8,7 +8,7 @@
 #include <functional>
 #include <map>
 
-#include "placement/renumbered_grids.hpp"
+#include "placement/mappers/renumbered_grids.hpp"
 
 namespace rankwise::placement {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "placement/grids.hpp"
+#include "placement/mappers/grids.hpp"
 
 namespace rankwise::placement {
 

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "error.hpp"
-#include "placement/block_swaps.hpp"
+#include "placement/mappers/block_swaps.hpp"
 #include "placement/bound.hpp"
-#include "placement/renumbered_grids.hpp"
-#include "placement/tiling.hpp"
+#include "placement/mappers/renumbered_grids.hpp"
+#include "placement/mappers/tiling.hpp"
 
 namespace rankwise::placement {
 namespace {

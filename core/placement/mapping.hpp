@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "placement/grids.hpp"
-#include "placement/multisection.hpp"
+#include "placement/mappers/grids.hpp"
+#include "placement/mappers/multisection.hpp"
 
 namespace rankwise::placement {
 

@@ -9,7 +9,7 @@
 #include "replay/machine_events.hpp"
 #include "replay/progress.hpp"
 #include "replay/recorders.hpp"
-#include "replay/trace_window.hpp"
+#include "schedule/windows/trace_window.hpp"
 
 namespace rankwise::replay {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "replay/matching.hpp"
+#include "schedule/matching.hpp"
 #include "replay/prediction.hpp"
-#include "replay/schedule.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 

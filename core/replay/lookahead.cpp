@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "replay/message_costs.hpp"
-#include "replay/shared_cores.hpp"
+#include "replay/resources/shared_cores.hpp"
 
 namespace rankwise::replay {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "replay/matching.hpp"
-#include "replay/schedule.hpp"
+#include "schedule/matching.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "replay/matching.hpp"
+#include "schedule/matching.hpp"
 #include "replay/prediction.hpp"
-#include "replay/schedule.hpp"
-#include "replay/screen_program.hpp"
-#include "replay/timeline.hpp"
-#include "replay/trace_window.hpp"
+#include "schedule/schedule.hpp"
+#include "placement/screen/screen_program.hpp"
+#include "explain/timeline.hpp"
+#include "schedule/windows/trace_window.hpp"
 
 namespace rankwise::replay {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "replay/schedule.hpp"
-#include "replay/step.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/step.hpp"
 
 namespace rankwise::replay {
 

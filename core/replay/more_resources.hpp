@@ -7,11 +7,11 @@
 
 #include "large_array.hpp"
 #include "machine/machine.hpp"
-#include "replay/interrupt_cores.hpp"
+#include "replay/resources/interrupt_cores.hpp"
 #include "replay/message_costs.hpp"
-#include "replay/message_paths.hpp"
-#include "replay/schedule.hpp"
-#include "replay/shared_rates.hpp"
+#include "replay/resources/message_paths.hpp"
+#include "schedule/schedule.hpp"
+#include "replay/resources/shared_rates.hpp"
 
 namespace rankwise::replay {
 

@@ -18,7 +18,7 @@
 #include "replay/node_messages.hpp"
 #include "replay/node_rank.hpp"
 #include "replay/node_windows.hpp"
-#include "replay/passage.hpp"
+#include "replay/resources/passage.hpp"
 #include "replay/progress.hpp"
 #include "replay/time_range.hpp"
 

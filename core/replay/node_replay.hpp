@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "machine/machine.hpp"
-#include "replay/matching.hpp"
+#include "schedule/matching.hpp"
 #include "replay/prediction.hpp"
-#include "replay/schedule.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/schedule.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "large_array.hpp"
-#include "replay/step.hpp"
+#include "schedule/step.hpp"
 
 namespace rankwise::replay {
 

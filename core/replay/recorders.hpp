@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "replay/screen_program.hpp"
-#include "replay/timeline.hpp"
+#include "placement/screen/screen_program.hpp"
+#include "explain/timeline.hpp"
 
 namespace rankwise::replay {
 

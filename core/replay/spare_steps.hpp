@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "replay/machine_events.hpp"
-#include "replay/spare_time.hpp"
-#include "replay/step.hpp"
+#include "replay/resources/spare_time.hpp"
+#include "schedule/step.hpp"
 
 namespace rankwise::replay {
 

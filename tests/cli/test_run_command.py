@@ -9,9 +9,9 @@ import mpis
 import pytest
 from fake_launchers import fake_launcher
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
-from rankwise.placement.placement import Placement
 
 pytestmark = pytest.mark.skipif(not {0, 1} <= os.sched_getaffinity(0), reason="needs PUs 0 and 1")
 NODE = "package:1 core:2"

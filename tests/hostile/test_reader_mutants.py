@@ -118,7 +118,7 @@ def make_goal(directory):
 
 
 def make_goal_binary(directory):
-    from rankwise.replay.source import load, write_goal
+    from rankwise.schedule.source import load, write_goal
 
     text, _, _ = make_goal(directory)
     path = directory / "app.goal.bin"
@@ -136,7 +136,7 @@ def make_simgrid(directory):
 
 
 def read_by_source(path):
-    from rankwise.replay.source import load
+    from rankwise.schedule.source import load
 
     return path, lambda: load(path, flops_per_s=1e9), ["predict", path, "-m", MACHINE, "--no-losses"]
 

@@ -20,13 +20,13 @@ from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.lab.validation.state import State
 from rankwise.machine.file import Machine, load
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Prediction
 from rankwise.replay.predictor_of import predictor_of
-from rankwise.replay.source import Source
-from rankwise.replay.source import load as load_source
 from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
+from rankwise.schedule.source import load as load_source
 
 CHUNK_HEADER_BYTES = 64
 KEPT = Path(__file__).with_name("validated")

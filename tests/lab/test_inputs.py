@@ -14,8 +14,8 @@ from rankwise.lab.rate import parse_rate, show_rate
 from rankwise.lab.run import adopt, prepare
 from rankwise.lab.up import plan_lab
 from rankwise.launchers.line import Launcher
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import mpis
 import polars as pl
 import pytest
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement import file
-from rankwise.placement.placement import Placement
 from rankwise.recording import Recording
 
 pytestmark = [

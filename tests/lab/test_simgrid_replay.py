@@ -10,9 +10,9 @@ import pytest
 from rankwise.lab.validation import simgrid
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.source import load as load_source
+from rankwise.schedule.source import load as load_source
 
 GOAL = """
 num_ranks 2

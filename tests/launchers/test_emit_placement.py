@@ -7,8 +7,8 @@ from fake_launchers import fake_launcher
 from rankwise.errors import RankwiseError
 from rankwise.launchers import emit_placement, parse
 from rankwise.launchers.place_hydra import dealt, rank_map
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 
 # The irregular map of two nodes with four cores that the launchers' syntax was studied with.
 IRREGULAR = [("A", 2), ("B", 0), ("B", 3), ("A", 0), ("A", 1), ("B", 1), ("A", 3), ("B", 2)]

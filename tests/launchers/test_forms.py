@@ -8,9 +8,9 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.forms import FORMS, SUFFIXES, form
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.launcher_files import read
-from rankwise.placement.placement import Placement
 
 # The kernel numbers the cores of these nodes 0 2 1 3: logical core 1 is CPU 2.
 NODES = Topology.of(from_synthetic("package:2 core:2(indexes=0,2,1,3)"), 2)

@@ -9,8 +9,8 @@ from fake_launchers import fake_launcher
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
 from rankwise.launchers.hosts import expand, on_hosts
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 
 
 def placement(nodes, names=None):

@@ -8,8 +8,8 @@ import mpis
 import pytest
 
 from rankwise.launchers import forms
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 
 PREFIX = mpis.TOP / ".mpi" / "intel"
 pytestmark = [

@@ -12,8 +12,8 @@ import pytest
 from rankwise.errors import RankwiseError
 from rankwise.launchers import emit_placement, parse
 from rankwise.machine import hwloc
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 
 pytestmark = [
     pytest.mark.mpi,

@@ -15,9 +15,9 @@ import mpis
 import pytest
 
 from rankwise.launchers import forms
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
-from rankwise.placement.placement import Placement
 from rankwise.recording import Recording
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "unshare")

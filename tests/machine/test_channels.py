@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from rankwise.machine import channels, topology
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 
 

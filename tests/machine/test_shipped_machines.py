@@ -9,8 +9,8 @@ import pytest
 from rankwise import _core
 from rankwise.machine.capabilities import Capabilities
 from rankwise.machine.file import Curve, Estimate, load
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 

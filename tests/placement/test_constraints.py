@@ -10,10 +10,10 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import file as machine_file
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CoreSlots
-from rankwise.placement.placement import Placement
 from rankwise.placement.search import PlacementSearch
 
 NODE = from_synthetic("package:2 core:2")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.machine import topology
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import (
     MessageColumns,
@@ -14,7 +15,6 @@ from rankwise.placement.distribution import (
     even_distribution,
     message_distribution,
 )
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 
 NODE = topology.from_synthetic("package:2 core:2")

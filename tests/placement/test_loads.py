@@ -107,7 +107,7 @@ def test_a_machine_file_says_what_is_shared():
     assert (found["interrupt_core"], found["memory"], found["demand"]) == ([0, 4], [], [])
     assert found["interrupts"] == pytest.approx(1.0)
     # AND placements say who is there
-    from rankwise.placement.placement import Placement
+    from rankwise.machine.placement import Placement
 
     placement = Placement.explicit(topology, [(1, [0]), (0, [1]), (0, [0])])
     assert sharing(placement, topology, machine).interrupted == (0, 2)

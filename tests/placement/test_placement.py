@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import topology
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate, nodes_and_slots, parse_allocation, parse_nodes
 
 NODE = topology.from_synthetic("package:2 core:2")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.placement.reasons import compared_with, network_share, reasons
 
 # Each package is a memory.

@@ -3,8 +3,8 @@
 
 import pytest
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.placement.sharing import Shared, sharing
 from rankwise.placement.simple import allocate
 

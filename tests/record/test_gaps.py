@@ -7,7 +7,7 @@ import statistics
 import mpis
 import pytest
 
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 pytestmark = pytest.mark.mpi
 

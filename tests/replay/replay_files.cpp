@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "error.hpp"
-#include "replay/critical_path.hpp"
-#include "replay/goal.hpp"
+#include "explain/critical_path.hpp"
+#include "schedule/goal/goal.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
-#include "replay/many_placements.hpp"
-#include "replay/waiting.hpp"
+#include "placement/screen/many_placements.hpp"
+#include "explain/waiting.hpp"
 
 namespace {
 

@@ -15,18 +15,18 @@ from saved_topology import save_topology
 
 from rankwise import _core
 from rankwise.cli import main
+from rankwise.explain.losses import losses
+from rankwise.explain.timeline import Timeline
 from rankwise.machine.file import Estimate
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.recording.span import Span
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import losses
 from rankwise.replay.predictor_of import predictor_of
 from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun, is_of
-from rankwise.replay.source import Source, load
 from rankwise.replay.switches import Switches
-from rankwise.replay.timeline import Timeline
 from rankwise.replay.uncertainty import anchored_interval
+from rankwise.schedule.source import Source, load
 
 # Rank 0 computes 1 ms and sends 1 000 001 bytes to rank 1.
 GOAL = (

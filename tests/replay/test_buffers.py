@@ -12,10 +12,10 @@ from sharing_reference import Interrupts, Shared
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.explain.losses import losses
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import losses
 from rankwise.replay.predict import Predictor, Switches
 
 L, O_SEND, O_RECEIVE, BUFFER, SIZE = 3000, 100, 200, 4000, 10000

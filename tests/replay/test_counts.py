@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 from machines import machine
 
-from rankwise.placement.placement import Placement
+from rankwise.explain.losses import losses
+from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.counts import Counts, CountsPredictor
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import losses
 from rankwise.replay.switches import Switches
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}

@@ -9,9 +9,9 @@ from machines import text
 from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 from saved_topology import save_topology
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement import file as placement_file
-from rankwise.placement.placement import Placement
 
 GAIN = Path(__file__).resolve().parents[2] / "examples" / "gain.py"
 S = 10**9  # ticks are nanoseconds

@@ -7,7 +7,7 @@ import pytest
 from raw_writer import write_recording
 from traced import ranks_of
 
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 ROOT_HERE, BESIDE = -3, -1
 LEFT, RIGHT = [0, 1, 2], [3, 4]

@@ -11,11 +11,11 @@ from sharing_machines import link, machine, resource
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.explain.losses import losses
 from rankwise.machine.file import load
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import losses
 from rankwise.replay.predict import Predictor
 from rankwise.replay.switches import Switches
 

@@ -5,10 +5,10 @@ import pytest
 from machines import machine
 
 from rankwise import _core
-from rankwise.placement.placement import Placement
+from rankwise.explain.losses import count, losses
+from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import count, losses
 from rankwise.replay.predict import Predictor
 from rankwise.replay.switches import Switches
 

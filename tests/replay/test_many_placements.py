@@ -8,8 +8,8 @@ from reference import Op
 from replaying import schedule_of
 
 from rankwise.errors import RankwiseError
-from rankwise.placement.placement import Placement
-from rankwise.replay.decision import kendall
+from rankwise.machine.placement import Placement
+from rankwise.placement.decision import kendall
 from rankwise.replay.predict import Predictor
 
 RANKS = 8

@@ -9,11 +9,11 @@ from machines import machine
 from raw_writer import write_recording
 from traced import ranks_of
 
-from rankwise.placement.placement import Placement
-from rankwise.replay.expansions import partition
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.source import load
+from rankwise.schedule.expansions import partition
+from rankwise.schedule.source import load
 
 MACHINE = machine({"L_s": 1e-5, "o_s": 1e-6}, {"L_s": 1e-6, "o_s": 1e-7}, nodes=4)
 TOPOLOGY = topology_of(MACHINE, ".")

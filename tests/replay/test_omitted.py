@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is left out of a recording, in few words."""
 
-from rankwise.replay.omitted import gathered
+from rankwise.schedule.omitted import gathered
 
 
 def test_calls_of_the_same_ranks_are_one_entry():

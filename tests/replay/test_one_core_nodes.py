@@ -10,10 +10,10 @@ from traced import ranks_of
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 
 def network_alone() -> Machine:

@@ -10,7 +10,7 @@ import pytest
 from rankwise.cli import main
 from rankwise.errors import RankwiseError
 from rankwise.replay.plain import LogGOPS, predict_plain
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 otf2 = pytest.importorskip("otf2", reason="the otf2 package is not installed")
 

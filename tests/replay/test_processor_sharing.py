@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rankwise.machine.file import load
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.workloads.program import program

@@ -10,13 +10,13 @@ from machines import machine, text
 
 from rankwise import _core
 from rankwise.cli import main
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.recording.span import Span
-from rankwise.replay import source as sources
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.replay.recorded_run import recorded_run
+from rankwise.schedule import source as sources
 
 # Rank 0 computes 1 ms, rank 1 half of it.
 GOAL = "num_ranks 2\nrank 0 {\ncalc 1000000\n}\nrank 1 {\ncalc 500000\n}\n"

@@ -11,7 +11,7 @@ from schedules import schedules
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 

@@ -12,12 +12,12 @@ from schedules import schedules
 from sharing_machines import link, machine, resource
 
 from rankwise.errors import RankwiseError
+from rankwise.explain.critical_path import critical_path
+from rankwise.explain.ties import canonical_position
 from rankwise.machine.file import loads
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.computation import Computation
-from rankwise.replay.critical_path import critical_path
 from rankwise.replay.predict import Predictor
-from rankwise.replay.ties import canonical_position
 
 SOME = settings(max_examples=40, deadline=None)
 COSTS = {"L_s": 5e-9, "o_s": 2e-9, "G_s_per_byte": 1e-9}

@@ -8,10 +8,10 @@ from replaying import schedule_of
 from sharing_machines import link, machine, resource
 
 from rankwise import _core
+from rankwise.explain.losses import losses
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.replay.computation import Computation
-from rankwise.replay.losses import losses
 from rankwise.replay.predict import Predictor
 from rankwise.replay.switches import Switches
 

@@ -10,7 +10,7 @@ import pytest
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.replay.plain import LogGOPS, predict_plain
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 TRACES = Path(__file__).parent / "traces"  # of tests/programs/simgrid_actions.c by smpirun 3.32 on four ranks
 

@@ -9,12 +9,12 @@ from reference import Op
 from replaying import model, on_machine, schedule_of, switches
 
 from rankwise import _core
+from rankwise.explain.losses import losses
 from rankwise.machine.file import loads
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.losses import losses
 from rankwise.replay.ports import hops
 from rankwise.replay.predict import Predictor, Switches
 

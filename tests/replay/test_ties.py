@@ -13,12 +13,12 @@ from schedules import schedules
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.placement.placement import Placement
+from rankwise.explain.critical_path import critical_path
+from rankwise.explain.ties import canonical_position, tie_spread
+from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
-from rankwise.replay.critical_path import critical_path
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.ties import canonical_position, tie_spread
 
 # Two ranks of a node send to two others at one time; the second one's receiver has much to do yet.
 ANOMALY = (

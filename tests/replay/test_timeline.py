@@ -12,13 +12,13 @@ from schedules import schedules
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.placement.placement import Placement
-from rankwise.replay import perfetto
-from rankwise.replay.critical_path import critical_path
+from rankwise.explain import perfetto
+from rankwise.explain.critical_path import critical_path
+from rankwise.explain.timeline import Timeline
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.source import load
-from rankwise.replay.timeline import Timeline
+from rankwise.schedule.source import load
 
 NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"

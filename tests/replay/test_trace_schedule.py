@@ -21,7 +21,7 @@ from raw_writer import (
 from traced import ANY_SOURCE, PROC_NULL, Traced, ranks_of
 
 from rankwise.errors import RankwiseError
-from rankwise.replay.source import load
+from rankwise.schedule.source import load
 
 MS = 1_000_000
 

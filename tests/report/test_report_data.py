@@ -218,9 +218,9 @@ def test_the_widest_distribution_is_not_cut():
     # GIVEN two cache channels and ranks that are not bound
     import numpy as np
 
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology, from_synthetic
     from rankwise.placement.distribution import MessageColumns, message_distribution
-    from rankwise.placement.placement import Placement
 
     nodes = Topology.of(from_synthetic("package:2 l3:2 l2:2 core:2"), 2)
     placement = Placement.from_bindings(nodes, [0, 0, 0, 1], [[0], [1], range(16), [0]])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.placement import Placement
 from rankwise.record.library import BINDING, library_directory
 from rankwise.run.binding import Astray, Bound, compare, planned, read
 

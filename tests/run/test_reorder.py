@@ -9,9 +9,9 @@ import sys
 import mpis
 import pytest
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
-from rankwise.placement.placement import Placement
 from rankwise.recording import Recording
 
 pytestmark = [

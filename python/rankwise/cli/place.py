@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
     from rankwise.placement.constraints import Constraints
-    from rankwise.placement.placement import Placement
+    from rankwise.placement.decision import ScreenError
     from rankwise.placement.search import Candidate, PlacementSearch
-    from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
-    from rankwise.replay.source import Source
+    from rankwise.schedule.source import Source
 
 HELP = "find the best placement of a traced program on a machine"
 
@@ -236,8 +236,8 @@ def _run(args: argparse.Namespace) -> int:
 def _source(args: argparse.Namespace, terminal: Terminal) -> Source:
     """The recording, and a warning of what is not in it, or not replayed of it."""
     from rankwise.cli.predict_checks import say_partial
-    from rankwise.replay.source import MEMORY_BYTES
-    from rankwise.replay.source import load as load_source
+    from rankwise.schedule.source import MEMORY_BYTES
+    from rankwise.schedule.source import load as load_source
 
     if not os.path.isdir(args.input):
         raise RankwiseError(
@@ -302,7 +302,7 @@ def _screening(search: PlacementSearch, predictor: Predictor) -> ScreenError | N
     """How far the screen that the search went by is from the replays that decided."""
     import numpy as np
 
-    from rankwise.replay.decision import ScreenError
+    from rankwise.placement.decision import ScreenError
 
     if search.objective != "time" or predictor.in_windows:  # where screened times are replayed ones
         return None
@@ -377,7 +377,7 @@ def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal:
     """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
     from dataclasses import replace
 
-    from rankwise.replay.omitted import let_go_text
+    from rankwise.schedule.omitted import let_go_text
 
     if most := max((each.prediction.let_go for each in candidates), default=0):
         terminal.warning(let_go_text(most), "let-go")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rankwise.launchers.line import LaunchLine
     from rankwise.machine.file import Machine
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.placement.placement import Placement
 
 _STARTED = {"hydra": "hydra", "openmpi4": "orterun", "openmpi5": "prterun"}
 # Launchers whose files are written only; rankwise.launchers.forms.FORMS, named here so that `--help` stays quick.
@@ -55,7 +55,7 @@ class Format:
         from rankwise.launchers import forms, place_hydra, place_openmpi
         from rankwise.launchers.hosts import on_hosts
         from rankwise.launchers.line import Launcher, LaunchLine, Segment
-        from rankwise.placement.placement import Placement, default_names
+        from rankwise.machine.placement import Placement, default_names
 
         if machine.node.host_cores is not None:
             raise RankwiseError(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.placement.placement import Placement
+    from rankwise.placement.decision import ScreenError
     from rankwise.placement.search import Candidate
-    from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
 
 _NODES_SHOWN = 16

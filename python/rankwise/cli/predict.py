@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankwise.cli.terminal import Terminal
-    from rankwise.placement.placement import Placement
+    from rankwise.machine.placement import Placement
     from rankwise.replay.document import Outcome
-    from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
+    from rankwise.schedule.source import Source
 
 HELP = "predict the time of a program on a machine, for any placement"
 
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
     from rankwise.quantities import rounded
-    from rankwise.replay.source import MEMORY_BYTES, calls_named, load, write_goal
+    from rankwise.schedule.source import MEMORY_BYTES, calls_named, load, write_goal
 
     terminal = Terminal(args)
     check(args)
@@ -147,8 +147,8 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     from dataclasses import replace
 
     from rankwise.cli.predict_show import show, show_sweep
+    from rankwise.explain.losses import count, losses
     from rankwise.replay.document import document
-    from rankwise.replay.losses import count, losses
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
 
@@ -239,7 +239,7 @@ def _say_left_of_interfaces(args: argparse.Namespace, terminal: Terminal) -> Non
 
 def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
     """How many sends did not wait, in the prediction in which these were most."""
-    from rankwise.replay.omitted import let_go_text
+    from rankwise.schedule.omitted import let_go_text
 
     if most := max(sends, default=0):
         terminal.warning(let_go_text(most), "let-go")
@@ -247,9 +247,9 @@ def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
 
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
+    from rankwise.explain.ties import ORDERS, canonical_position, tie_spread
     from rankwise.replay.document import Outcome
     from rankwise.replay.predict import Predictor
-    from rankwise.replay.ties import ORDERS, canonical_position, tie_spread
 
     predictor, spread = case.predictor, None
     whole = isinstance(predictor, Predictor) and not predictor.in_windows
@@ -267,10 +267,10 @@ def _explained(args: argparse.Namespace, terminal: Terminal, outcome: Outcome) -
     from dataclasses import replace
     from pathlib import Path
 
+    from rankwise.explain import perfetto
+    from rankwise.explain.critical_path import critical_path
+    from rankwise.explain.timeline import Timeline
     from rankwise.quantities import count_text, seconds_text
-    from rankwise.replay import perfetto
-    from rankwise.replay.critical_path import critical_path
-    from rankwise.replay.timeline import Timeline
 
     placement = outcome.prediction.placement
     replay = outcome.predictor.recorded(placement)

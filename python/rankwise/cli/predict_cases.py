@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankwise.machine.file import Machine
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.placement.placement import Placement
     from rankwise.placement.usable import NodesWanted
     from rankwise.replay.document import MachineUsed, Outcome
     from rankwise.replay.predict import Predictor
-    from rankwise.replay.source import Source
     from rankwise.replay.switches import Switches
+    from rankwise.schedule.source import Source
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import Machine
     from rankwise.replay.recorded_run import RecordedRun
-    from rankwise.replay.source import Source
+    from rankwise.schedule.source import Source
 
 _MUCH = 0.05  # of the ranks' time, in calls that are not modelled
 FAR_OFF = 1.5  # times as long: said of the recorded run, and of computation without a trace

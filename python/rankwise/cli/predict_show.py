@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankwise.cli.terminal import Terminal
+    from rankwise.explain.critical_path import CriticalPath
+    from rankwise.explain.losses import Loss
+    from rankwise.explain.ties import TieSpread
     from rankwise.replay.counts import CountsPredictor
-    from rankwise.replay.critical_path import CriticalPath
     from rankwise.replay.document import Outcome
-    from rankwise.replay.losses import Loss
     from rankwise.replay.plain import PlainPrediction
     from rankwise.replay.ports import PortLoads
     from rankwise.replay.predict import Prediction, Predictor
     from rankwise.replay.recorded_run import RecordedRun
-    from rankwise.replay.source import Source
     from rankwise.replay.sweep import Sweep
-    from rankwise.replay.ties import TieSpread
+    from rankwise.schedule.source import Source
 
 _WORTH_SAYING = 0.0005  # share of the makespan below which a loss is none
 _RANKS_SHOWN = 3  # busiest and idlest, each

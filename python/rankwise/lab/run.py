@@ -34,8 +34,8 @@ from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
 from rankwise.launchers.placed import CannotDeal
 from rankwise.launchers.preload import merge
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.record.library import REORDER, library_directory
 from rankwise.run import reorder

@@ -18,8 +18,8 @@ from rankwise.launchers.scan import scan
 
 if TYPE_CHECKING:
     from rankwise.launchers.placed import Emitted
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import NodeTopology
-    from rankwise.placement.placement import Placement
 
 _ADAPTERS: dict[str, ModuleType] = {
     "hydra": hydra,

@@ -18,8 +18,8 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.placed import Seats
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import LaunchLine
-from rankwise.placement.placement import Placement, default_names
+from rankwise.machine.placement import Placement, default_names
 
 # Options that name a file of hosts, or the hosts; Hydra and Open MPI.
 FILE_OPTIONS = ("f", "hostfile", "machinefile")

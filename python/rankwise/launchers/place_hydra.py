@@ -16,8 +16,8 @@ from rankwise.errors import RankwiseError
 from rankwise.launchers.line import Launcher, LaunchLine
 from rankwise.launchers.mpich_mapping import host_order
 from rankwise.launchers.placed import CannotDeal, Emitted, Placing
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement
 
 SUFFIXES = (".hosts",)
 CONFLICTING = "rankmap bind-to binding map-by ppn perhost grr rr order-nodes configfile"

@@ -11,8 +11,8 @@ from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.hosts import FILE_OPTIONS, LIST_OPTIONS
 from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement
 
 
 class CannotDeal(RankwiseError):

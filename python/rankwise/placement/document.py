@@ -25,8 +25,8 @@ from rankwise.replay.document import (
 )
 
 if TYPE_CHECKING:
+    from rankwise.placement.decision import ScreenError
     from rankwise.recording.completeness import Gap
-    from rankwise.replay.decision import ScreenError
     from rankwise.replay.predict import Predictor
 
 SCHEMA = "rankwise.place/1"

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError, schema_words
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 
 SCHEMA = "rankwise.placement/1"
 _Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file
-from rankwise.placement.placement import Placement
 
 _RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+)\s+slots?\s*=\s*(\S+)", re.IGNORECASE)
 _ERF_RANK = re.compile(r"(\d{1,9})\s*:\s*\{\s*host\s*:\s*(\d{1,9})\s*;\s*cpu\s*:\s*\{([^}]*)\}.*\}")

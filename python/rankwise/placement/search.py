@@ -14,12 +14,12 @@ import polars as pl
 from rankwise._core.placement import Search
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
+from rankwise.machine.placement import Placement, default_names
 from rankwise.machine.topology import Topology
 from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CoreSlots, PairCosts
 from rankwise.placement.loads import RankTimes, loads
-from rankwise.placement.placement import Placement, default_names
 from rankwise.placement.simple import dealt
 from rankwise.quantities import counted
 

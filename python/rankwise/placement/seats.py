@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 
 
 def seats(placement: Placement) -> list[tuple[str, str, str]]:

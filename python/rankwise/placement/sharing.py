@@ -9,10 +9,10 @@ import numpy as np
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Machine
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import even_distribution
 from rankwise.placement.loads import interrupt_cores
-from rankwise.placement.placement import Placement
 
 
 @dataclass(frozen=True)

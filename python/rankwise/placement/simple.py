@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankwise.errors import RankwiseError
+from rankwise.machine.placement import Placement, default_names
 from rankwise.machine.topology import NodeTopology, Topology
-from rankwise.placement.placement import Placement, default_names
 from rankwise.quantities import counted
 
 # A machine may be larger than its job, but each node costs time and memory, whether it has ranks or not.

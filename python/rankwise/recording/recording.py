@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.placement.placement import Placement
     from rankwise.recording.clocks import HostClock
     from rankwise.recording.waits import Timeline
 
@@ -129,7 +129,7 @@ class Recording:
 
         `None` if a node's topology is not known, or a rank left nothing.
         """
-        from rankwise.placement.placement import Placement
+        from rankwise.machine.placement import Placement
 
         if self.topology is None or self.context["missing_ranks"]:
             return None

@@ -11,12 +11,12 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.recorded_run import fits
 
 if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
-    from rankwise.replay.source import Source
+    from rankwise.schedule.source import Source
 
 
 @dataclass(frozen=True)

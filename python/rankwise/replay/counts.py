@@ -20,8 +20,8 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import LinkClass, Machine
 from rankwise.machine.link_classes import link_index
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.layout import layout, topology_of
 from rankwise.replay.predict import Prediction, check_ranks, resources, topology_for
 from rankwise.replay.sharing import is_modelled

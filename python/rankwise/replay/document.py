@@ -10,16 +10,16 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from rankwise.explain.critical_path import CriticalPath
+from rankwise.explain.losses import Loss
+from rankwise.explain.ties import TieSpread
 from rankwise.replay.counts import CountsPredictor
-from rankwise.replay.critical_path import CriticalPath
-from rankwise.replay.losses import Loss
 from rankwise.replay.plain import PlainPrediction
 from rankwise.replay.predict import PlainReplay, Prediction, Predictor
-from rankwise.replay.source import Source
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
-from rankwise.replay.ties import TieSpread
 from rankwise.replay.uncertainty import Interval
+from rankwise.schedule.source import Source
 
 SCHEMA = "rankwise.prediction/2"
 _PARTS = 20  # of a run that its replay does not explain

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.predict import Predictor
 
 # Predictions of several placements of a program, all scaled so that the recorded one is exact, were off by 8 % in the

@@ -13,8 +13,8 @@ from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.file import Estimate, LinkClass, Machine
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.nodes import topology_of_nodes
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.processors import processors
 from rankwise.replay.sharing import Sharing
 

@@ -12,20 +12,20 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.explain.replay import Replay
 from rankwise.machine.file import Machine
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.placement import Placement
+from rankwise.placement.decision import Decision, decide
 from rankwise.quantities import counted
 from rankwise.replay.computation import Computation
-from rankwise.replay.decision import Decision, decide
-from rankwise.replay.expansions import Expansions, partition
 from rankwise.replay.layout import has_buffers, layout, links, reordered, topology_of, without_buffers
 from rankwise.replay.ports import PortLoads, network_of, passing
 from rankwise.replay.recorded_run import RecordedRun
-from rankwise.replay.replay import Replay
 from rankwise.replay.sharing import SharedLoad, Sharing, is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, anchored_interval, has_intervals, interval_of, resampled
+from rankwise.schedule.expansions import Expansions, partition
 
 INTERFACES = ("nic_tx", "nic_rx")
 

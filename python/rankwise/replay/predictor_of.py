@@ -8,8 +8,8 @@ from rankwise.machine.topology import Topology
 from rankwise.replay.computation import recorded_computation
 from rankwise.replay.predict import Predictor
 from rankwise.replay.recorded_run import recorded_run
-from rankwise.replay.source import Source
 from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 
 def predictor_of(

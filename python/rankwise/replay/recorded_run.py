@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise.placement.placement import Placement
+from rankwise.explain.unexplained import MOST_OPERATIONS, Unexplained, unexplained
+from rankwise.machine.placement import Placement
 from rankwise.quantities import counted
-from rankwise.replay.unexplained import MOST_OPERATIONS, Unexplained, unexplained
 
 if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
     from rankwise.replay.predict import Predictor
-    from rankwise.replay.source import Source
+    from rankwise.schedule.source import Source
 
 ONE_RUN = 0.02
 """Two runs of a program on the same cores, standard deviation of the logarithm of their times."""

@@ -12,8 +12,8 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.file import Machine, Resource
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology
-from rankwise.placement.placement import Placement
 from rankwise.replay.processors import Core
 from rankwise.replay.switches import Switches
 

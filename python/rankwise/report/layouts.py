@@ -10,10 +10,10 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import topology as topologies
+from rankwise.machine.placement import Placement
 from rankwise.machine.synthetic import numbers_cores
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file as placement_file
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate, parse_nodes
 from rankwise.quantities import counted
 from rankwise.recording import Recording

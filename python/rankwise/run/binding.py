@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement
 from rankwise.record.library import BINDING, library_directory
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from rankwise.errors import RankwiseError
 from rankwise.launchers.hosts import distinct
 from rankwise.launchers.line import LaunchLine
+from rankwise.machine.placement import Placement, default_names
 from rankwise.machine.topology import NodeTopology
-from rankwise.placement.placement import Placement, default_names
 from rankwise.record.library import REORDER, library_directory
 from rankwise.run.binding import text_of
 

@@ -14,9 +14,9 @@ from rankwise.launchers.detect import find_program
 from rankwise.launchers.hosts import on_hosts
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.placed import CannotDeal
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
-from rankwise.placement.placement import Placement
 from rankwise.record import session as recorder
 from rankwise.record.library import What
 from rankwise.run import reorder

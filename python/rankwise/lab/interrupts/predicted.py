@@ -10,10 +10,10 @@ import msgspec
 from rankwise.lab.interrupts.result import CONFIGURATIONS, Cost
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import Machine, Resource, load
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
-from rankwise.replay.source import load as load_source
+from rankwise.schedule.source import load as load_source
 
 COMPUTES_S = 0.05
 AT_ONCE = 16  # as in ranks.py

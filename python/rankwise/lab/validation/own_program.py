@@ -27,12 +27,12 @@ from rankwise.launchers import parse
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import load
+from rankwise.machine.placement import Placement
 from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.site import Site
 from rankwise.measure.steps import effort
 from rankwise.placement.file import PlacementFile, loads, save, to_dict
-from rankwise.placement.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.record import session as recorder
 from rankwise.record.library import What

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.placement.placement import Placement
+from rankwise.machine.placement import Placement
 from rankwise.placement.search import Judge, PlacementSearch, Screen
 
 # In order of what is dropped last.

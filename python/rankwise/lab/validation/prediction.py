@@ -12,8 +12,8 @@ from rankwise.lab.validation.placements import choose
 from rankwise.lab.validation.simgrid import simulated_s
 from rankwise.lab.validation.state import CasePlan, Predicted, Sent, State
 from rankwise.machine.file import load
+from rankwise.machine.placement import Placement
 from rankwise.placement.file import PlacementFile, to_dict
-from rankwise.placement.placement import Placement
 from rankwise.placement.reasons import busiest_interface_s, network_bytes
 from rankwise.placement.search import PlacementSearch
 from rankwise.placement.simple import allocate
@@ -21,7 +21,7 @@ from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predict import Predictor
 from rankwise.replay.predictor_of import predictor_of
-from rankwise.replay.source import load as load_source
+from rankwise.schedule.source import load as load_source
 
 DRAWS = 20
 

@@ -37,6 +37,7 @@ from rankwise.lab.validation.steps import fitting_steps
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
+from rankwise.machine.placement import Placement
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.lab_site import LabSite
 from rankwise.measure.outcome import write
@@ -44,7 +45,6 @@ from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
 from rankwise.placement.file import PlacementFile
-from rankwise.placement.placement import Placement
 from rankwise.replay.uncertainty import has_intervals
 
 LAB_NAME = own_name("validate")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "schedule/matching.hpp"
+#include "schedule/schedule.hpp"
+#include "placement/screen/screen_program.hpp"
+
+namespace rankwise::replay {
+
+/// @brief The makespan of each placement, by a replay of each; placements are spread over threads.
+/// @param[in] threads 0: as many as the process may use cores
+/// @throws Error as `replay_on_machine`, of the first placement that has one
+std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
+                                   const machine::Machine &machine, std::span<const machine::Layout> layouts,
+                                   unsigned threads);
+
+/// @brief What screens placements in the order that one placement's replay has.
+/// @throws Error as `replay_on_machine`
+ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
+                                const machine::Machine &machine, const machine::Layout &layout);
+
+/// @brief About the makespan of each placement, by static passes.
+/// @param[in] machine that of the program
+/// @param[in] threads as `makespans`
+std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Machine &machine,
+                                std::span<const machine::Layout> layouts, unsigned threads);
+
+/// @brief Screens placements in the order that the first one's replay has, and keeps what it worked out for
+/// that: calls that begin with the same placement on the same machine go straight to the static passes. Where
+/// sends were let go in that replay, all placements are replayed.
+class Screen {
+  public:
+    /// @param[in] schedule, matching the same at all calls
+    /// @param[in] threads as `makespans`
+    /// @throws Error as `replay_on_machine`, of the first placement
+    std::vector<Picoseconds> operator()(const Schedule &schedule, const Matching &matching,
+                                        const machine::Machine &machine,
+                                        std::span<const machine::Layout> layouts, unsigned threads);
+
+  private:
+    struct Kept {
+        machine::Machine machine;
+        machine::Layout first;
+        ScreenProgram program;
+    };
+    std::shared_ptr<const Kept> program_of(const Schedule &schedule, const Matching &matching,
+                                           const machine::Machine &machine, const machine::Layout &first);
+
+    std::mutex mutex_;
+    std::shared_ptr<const Kept> kept_; ///< of the last call
+};
+
+} // namespace rankwise::replay

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "large_array.hpp"
+#include "machine/machine.hpp"
+#include "schedule/matching.hpp"
+#include "schedule/schedule.hpp"
+
+namespace rankwise::replay {
+
+/// @brief What a replay did one after the other, without the times: the order in which a static pass goes
+/// through a schedule.
+///
+/// Entries are an operation's number times 4, plus the part.
+struct ServiceOrder {
+    enum Part : std::uint32_t { job = 0, data = 1, post = 2 };
+    static constexpr unsigned part_bits = 2;
+    std::vector<std::uint32_t> entries;
+};
+
+/// @brief One thing that a static pass does. Times that it reads and writes lie in numbered slots.
+struct Instruction {
+    enum What : std::uint8_t {
+        compute,      ///< a computation
+        begin,        ///< tells when a computation or send begins, to what waits for that
+        post,         ///< tells when a receive is posted
+        eager,        ///< a send that is eager on every link class, up to the message's arrival
+        send,         ///< the job of any other send
+        data,         ///< its message
+        receive,      ///< a receive whose bytes take no processor time
+        receive_bytes ///< any other receive
+    };
+    static constexpr std::uint32_t nothing = ~std::uint32_t{0};
+
+    What what;
+    bool many = false;       ///< `out` is a place in ScreenProgram::lists
+    bool first = false;      ///< the first that writes to `out`, if it is a slot
+    std::uint32_t processor; ///< of all ranks
+    std::uint32_t ready;     ///< slot of when it may begin; of `data` when the receive is posted
+    std::uint32_t out;       ///< slot of what waits for its end or begin, or `nothing`
+    union {
+        struct {
+            std::uint32_t pair, link; ///< places in ScreenProgram::pairs, and links of all ranks
+        } message;
+        double time; ///< of `compute`, picoseconds
+    };
+    std::uint32_t cost;  ///< place in ScreenProgram::sizes
+    std::uint32_t value; ///< slot of the message: when the sender has done o, then when it arrives
+};
+static_assert(sizeof(Instruction) == 32);
+
+/// @brief A schedule in one service order, ready for static passes: no operation, edge or cost is looked up
+/// any more.
+///
+/// Operations that wait for the same others share a slot; a slot is used again once all have read it. So what
+/// a pass goes through at random stays as small as what is under way at one time.
+struct ScreenProgram {
+    LargeArray<Instruction> instructions;
+    std::vector<std::uint32_t> lists; ///< several slots to write to: how many, then slot * 2 + first
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs; ///< ranks that exchange messages
+    std::vector<std::uint64_t> sizes;                           ///< as of `Step::message`
+    std::uint32_t slots = 0;
+    std::uint64_t let_go = 0; ///< sends of the replay, see Prediction; with any there are no instructions
+    std::uint32_t ranks = 0, cpus = 1, nics = 1;
+};
+
+/// @brief Work out a program.
+/// @param[in] steps with partners, also of receives with wildcards
+/// @param[in] order of a replay on the machine
+ScreenProgram screen_program(const Schedule &schedule, const LargeArray<Step> &steps,
+                             const ServiceOrder &order, const machine::Machine &machine);
+
+} // namespace rankwise::replay

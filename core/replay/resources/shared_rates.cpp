@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/resources/shared_rates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "replay/resources/shared_core.hpp"
+
+namespace rankwise::replay {
+
+using machine::CoreSharing;
+using machine::Layout;
+using machine::Machine;
+
+SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Layout &layout)
+    : machine_(machine), kinds_(2 + static_cast<std::uint32_t>(machine.link_classes.size())),
+      of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(layout.capacity.size()) {
+    std::vector<bool> is_shared(processors_.size());
+    std::vector<std::uint32_t> users(processors_.size());
+    for (const std::uint32_t processor : layout.processor)
+        ++users[processor];
+    for (std::size_t p = 0; p < processors_.size(); ++p) {
+        processors_[p].capacity = layout.capacity[p];
+        is_shared[p] = machine.core_sharing != CoreSharing::none && users[p] > layout.capacity[p];
+    }
+    if (machine.interrupts.exists)
+        for (const std::uint32_t processor : layout.interrupt_processor)
+            if (processor != Layout::none)
+                is_shared[processor] = true;
+
+    std::vector<std::uint32_t> first_domain;
+    for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b) {
+        first_domain.push_back(static_cast<std::uint32_t>(domains_.size()));
+        std::uint32_t count = 0;
+        for (const std::uint32_t domain : layout.domain[b])
+            count = domain == Layout::none ? count : std::max(count, domain + 1);
+        for (std::uint32_t d = 0; d < count; ++d)
+            domains_.push_back({.resource = b, .number = d});
+    }
+
+    for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
+        std::uint32_t *const of_rank = &of_rank_[std::size_t{r} * kinds_];
+        const std::uint32_t p = layout.processor[r];
+        const std::uint32_t processor = is_shared[p] ? p : any;
+        const auto domains = [&](const auto &uses) {
+            std::vector<std::uint32_t> out;
+            for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b)
+                if (uses(machine.bandwidths[b]) && layout.domain[b][r] != Layout::none)
+                    out.push_back(first_domain[b] + layout.domain[b][r]);
+            return out;
+        };
+        const double memory_bound = layout.memory_bound.empty() ? 0 : layout.memory_bound[r];
+        Key computing{processor, true, memory_bound, {}};
+        if (memory_bound > 0)
+            computing.domains = domains([](const auto &b) { return b.computation; });
+        of_rank[0] = group_for(computing);
+        of_rank[1] = group_for({processor, false, 0, {}});
+        for (std::uint32_t link = 0; link < kinds_ - 2; ++link)
+            of_rank[2 + link] =
+                group_for({processor, false, 1, domains([&](const auto &b) { return b.copies[link] != 0; })});
+        if (processor != any)
+            processors_[p].unfinished += schedule.first[r + 1] > schedule.first[r];
+    }
+    for (Processor &processor : processors_)
+        set_shares(0, processor);
+    changed_.clear(); // nothing is under way
+    for (Group &group : groups_)
+        group.is_changed = false;
+}
+
+std::uint32_t SharedRates::group_for(const Key &key) {
+    if (key.processor == any && key.domains.empty())
+        return any;
+    const auto [found, is_new] = number_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+    if (is_new) {
+        Group group;
+        group.key = key;
+        group.as_recorded = key.computes && machine_.computation_is_as_recorded;
+        groups_.push_back(std::move(group));
+        if (key.processor != any)
+            processors_[key.processor].groups.push_back(found->second);
+        for (const std::uint32_t domain : key.domains)
+            domains_[domain].groups.push_back(found->second);
+    }
+    return found->second;
+}
+
+void SharedRates::advance(Group &group, Picoseconds now) {
+    if (now == group.last || group.jobs.empty()) {
+        group.last = now;
+        return;
+    }
+    const auto time = static_cast<double>(now - group.last);
+    const double alone = group.share / group.stretch;
+    const double rate = group.as_recorded ? group.share : alone;
+    group.virtual_time += time * rate;
+    group.alone += time * alone;
+    group.shared += time * (1 - group.share_of_ranks);
+    group.interrupted += time * (group.share_of_ranks - group.share);
+    group.memory += time * (group.share - rate);
+    group.last = now;
+}
+
+void SharedRates::advance(Domain &domain, Picoseconds now) {
+    if (domain.jobs > 0)
+        domain.busy += now - domain.last;
+    if (domain.stretch > 1)
+        domain.saturated += now - domain.last;
+    domain.last = now;
+}
+
+SharedRates::Next SharedRates::next_end(Picoseconds now, std::uint32_t number) {
+    Group &group = groups_[number];
+    advance(group, now);
+    if (group.jobs.empty())
+        return {machine::never, any, any};
+    const Job &first = group.jobs.front();
+    if (group.share == 0)
+        return {machine::never, first.op, first.processor};
+    const double rate = group.as_recorded ? group.share : group.share / group.stretch;
+    const Picoseconds left = std::llround((first.end - group.virtual_time) / rate);
+    return {now + std::max<Picoseconds>(0, left), first.op, first.processor};
+}
+
+void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t op, std::uint32_t processor,
+                        Work work) {
+    Group &group = groups_[number];
+    advance(group, now);
+    const std::int64_t bytes_per_s = std::llround(work.bytes_per_s * per_byte);
+    group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), op, processor, bytes_per_s,
+                          group.shared, group.interrupted, group.memory, group.alone});
+    std::push_heap(group.jobs.begin(), group.jobs.end(), later);
+    group.bytes_per_s += bytes_per_s;
+    came_or_went(now, number, true);
+}
+
+SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Picoseconds longer) {
+    Group &group = groups_[number];
+    advance(group, now);
+    std::pop_heap(group.jobs.begin(), group.jobs.end(), later);
+    const Job job = group.jobs.back();
+    group.jobs.pop_back();
+    group.bytes_per_s -= job.bytes_per_s;
+    Ended ended{std::llround(group.shared - job.shared), std::llround(group.interrupted - job.interrupted),
+                std::llround(group.memory - job.memory), std::llround(group.alone - job.alone)};
+    // What rounding left over goes to the largest.
+    const Picoseconds rest = longer - ended.shared - ended.interrupted - ended.memory;
+    std::max({std::ref(ended.shared), std::ref(ended.interrupted), std::ref(ended.memory)},
+             std::less<Picoseconds>())
+        .get() += rest;
+    if (group.jobs.empty())
+        group.virtual_time = group.shared = group.interrupted = group.memory = group.alone = 0;
+    group.expected = {machine::never, any, any};
+    came_or_went(now, number, false);
+    return ended;
+}
+
+void SharedRates::interrupt(Picoseconds now, std::uint32_t number, bool begins) {
+    Processor &processor = processors_[number];
+    begins ? ++processor.interrupts : --processor.interrupts;
+    set_shares(now, processor);
+    set_stretches(now);
+}
+
+void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
+    const std::uint32_t group = other(rank);
+    if (group == any)
+        return;
+    Processor &processor = processors_[groups_[group].key.processor];
+    --processor.unfinished;
+    set_shares(now, processor);
+    set_stretches(now);
+}
+
+void SharedRates::note(std::uint32_t number) {
+    if (!groups_[number].is_changed)
+        changed_.push_back(number);
+    groups_[number].is_changed = true;
+}
+
+void SharedRates::touch_domains(const Group &group) {
+    for (const std::uint32_t domain : group.key.domains) {
+        if (!domains_[domain].is_changed)
+            changed_domains_.push_back(domain);
+        domains_[domain].is_changed = true;
+    }
+}
+
+void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came) {
+    Group &group = groups_[number];
+    note(number);
+    for (const std::uint32_t domain : group.key.domains) {
+        advance(domains_[domain], now);
+        came ? ++domains_[domain].jobs : --domains_[domain].jobs;
+    }
+    touch_domains(group);
+    if (group.key.processor != any) {
+        Processor &processor = processors_[group.key.processor];
+        came ? ++processor.jobs : --processor.jobs;
+        set_shares(now, processor);
+    }
+    set_stretches(now);
+}
+
+/// Each job's share of a processor: its cores less those that interrupts have, by the ranks that want one.
+void SharedRates::set_shares(Picoseconds now, Processor &processor) {
+    const double cores = processor.capacity;
+    const double left = std::max(0.0, cores - processor.interrupts);
+    const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs};
+    const bool spin = machine_.core_sharing == CoreSharing::spin;
+    const double sharing = machine_.core_sharing == CoreSharing::none
+                               ? std::min<double>(processor.jobs, cores)
+                               : users.sharing(spin);
+    if (machine_.core_sharing != CoreSharing::none)
+        processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, spin) : 0);
+    const double among = std::max(1.0, sharing);
+    const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
+    for (const std::uint32_t number : processor.groups) {
+        Group &group = groups_[number];
+        if (group.share == share && group.share_of_ranks == share_of_ranks)
+            continue;
+        advance(group, now);
+        group.share = share;
+        group.share_of_ranks = share_of_ranks;
+        if (group.jobs.empty())
+            continue;
+        note(number);
+        touch_domains(group);
+    }
+}
+
+void SharedRates::set_stretches(Picoseconds now) {
+    for (const std::uint32_t number : changed_domains_) {
+        Domain &domain = domains_[number];
+        domain.is_changed = false;
+        const machine::Bandwidth &memory = machine_.bandwidths[domain.resource];
+        double demand = 0;
+        for (const std::uint32_t g : domain.groups) {
+            const Group &group = groups_[g];
+            if (group.jobs.empty())
+                continue;
+            const double alone =
+                group.key.computes
+                    ? static_cast<double>(group.jobs.size()) * group.key.memory_bound * memory.per_core
+                    : static_cast<double>(group.bytes_per_s) / per_byte * memory.passes;
+            demand += group.share * alone;
+        }
+        const double stretch = memory.stretch(demand);
+        if (stretch == domain.stretch)
+            continue;
+        advance(domain, now);
+        domain.stretch = stretch;
+        for (const std::uint32_t g : domain.groups) {
+            Group &group = groups_[g];
+            advance(group, now);
+            double most = 1;
+            for (const std::uint32_t each : group.key.domains)
+                most = std::max(most, domains_[each].stretch);
+            group.stretch = 1 - group.key.memory_bound + group.key.memory_bound * most;
+            if (!group.jobs.empty())
+                note(g);
+        }
+    }
+    changed_domains_.clear();
+}
+
+std::vector<SharedLoad> SharedRates::loads(Picoseconds now) {
+    std::vector<SharedLoad> out;
+    for (Domain &domain : domains_) {
+        advance(domain, now);
+        out.push_back({domain.resource, domain.number, domain.busy, domain.saturated});
+    }
+    return out;
+}
+
+} // namespace rankwise::replay

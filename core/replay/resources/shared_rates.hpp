@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "replay/prediction.hpp"
+#include "schedule/schedule.hpp"
+#include "replay/resources/spare_time.hpp"
+
+namespace rankwise::replay {
+
+/// @brief Jobs whose speed depends on what else is under way: on their core, and in their memory and caches.
+///
+/// A job advances at
+///
+///     share of its core / (1 - f + f x),    x = the largest stretch of the memories and caches it uses
+///
+/// where f is the part of it that waits for these, 1 for a job that copies (`Bandwidth::stretch`). This is
+/// processor sharing (Kleinrock, Queueing Systems II) with a rate that all jobs of one *group* - the
+/// same core if that is shared, the same memories, the same f - have in common at any time. So each group is
+/// kept in virtual time, the work that a job would have got since the group was empty: a job that starts at v
+/// with work w ends at v + w whatever comes and goes, and a change of load touches the groups of that memory,
+/// not their jobs.
+class SharedRates {
+  public:
+    SharedRates(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout);
+
+    /// Work of one job in picoseconds alone; of one that copies the bytes a second that it would move alone.
+    struct Work {
+        Picoseconds time;
+        double bytes_per_s = 0;
+    };
+    /// How a job that ended spent its time beside its work.
+    struct Ended {
+        Picoseconds shared, interrupted, memory; ///< add up to how much longer than alone it took
+        Picoseconds alone;                       ///< see `Machine::computation_is_as_recorded`
+    };
+
+    /// @return the group of a rank's jobs, `any` if nothing can slow them: computation; copies of messages of
+    /// a link class; all else
+    std::uint32_t computing(std::uint32_t rank) const noexcept { return of_rank_[rank * kinds_]; }
+    std::uint32_t copying(std::uint32_t rank, std::uint32_t link) const noexcept {
+        return of_rank_[rank * kinds_ + 2 + link];
+    }
+    std::uint32_t other(std::uint32_t rank) const noexcept { return of_rank_[rank * kinds_ + 1]; }
+
+    /// @return whether a group's jobs use a memory or cache
+    bool moves_bytes(std::uint32_t group) const noexcept {
+        return group != any && !groups_[group].key.domains.empty();
+    }
+
+    /// The next end of a group's jobs, unless something changes.
+    struct Next {
+        Picoseconds end;
+        std::uint32_t op, processor;
+    };
+
+    void start(Picoseconds now, std::uint32_t group, std::uint32_t op, std::uint32_t processor, Work work);
+    /// @brief Take off the job that ends next.
+    /// @param[in] longer than alone it took
+    Ended finish(Picoseconds now, std::uint32_t group, Picoseconds longer);
+
+    /// @brief Interrupts take a core of a processor, or leave it.
+    void interrupt(Picoseconds now, std::uint32_t processor, bool begins);
+    /// @brief A rank has finished, and gives up its share of the core if waiting ranks keep theirs.
+    void finished(Picoseconds now, std::uint32_t rank);
+
+    /// @brief Call `push` with a group's next end for each group where that has changed.
+    template <class Push> void tell_changes(Picoseconds now, const Push &push) {
+        for (const std::uint32_t group : changed_) {
+            groups_[group].is_changed = false;
+            const Next next = next_end(now, group);
+            if (next.end == groups_[group].expected.end && next.op == groups_[group].expected.op)
+                continue;
+            groups_[group].expected = next;
+            if (next.end != machine::never)
+                push(next);
+        }
+        changed_.clear();
+    }
+    /// @return whether a group's next end is that of `op`, now
+    bool is_due(Picoseconds now, std::uint32_t group, std::uint32_t op) const noexcept {
+        return groups_[group].expected.end == now && groups_[group].expected.op == op;
+    }
+
+    /// @return of a processor that ranks share
+    SpareTime &spare(std::uint32_t processor) noexcept { return processors_[processor].spare; }
+
+    /// @return how each memory and cache was used up to now
+    std::vector<SharedLoad> loads(Picoseconds now);
+
+  private:
+    /// Bytes a second are summed as whole numbers of this part of one, so that sums do not depend on their
+    /// order.
+    static constexpr double per_byte = 1024;
+
+    /// Jobs with the same key have the same rate.
+    struct Key {
+        std::uint32_t processor = any;
+        bool computes = false;
+        double memory_bound = 0;
+        std::vector<std::uint32_t> domains;
+        auto operator<=>(const Key &) const = default;
+    };
+    struct Job {
+        double end; ///< virtual
+        std::uint32_t op, processor;
+        std::int64_t bytes_per_s;
+        double shared, interrupted, memory, alone; ///< of the group when it started
+    };
+    struct Group {
+        Key key;                  ///< its processor is `any` if its share of that is always 1
+        bool as_recorded = false; ///< not slowed by its domains; what it would have taken alone is summed up
+        bool is_changed = false;
+        std::vector<Job> jobs;                ///< heap, the first to end first
+        std::int64_t bytes_per_s = 0;         ///< of all jobs, in parts of `per_byte`
+        double share = 1, share_of_ranks = 1; ///< of a core; and if there were no interrupts
+        double stretch = 1;
+        double virtual_time = 0, shared = 0, interrupted = 0, memory = 0,
+               alone = 0; ///< sums since it was empty
+        Picoseconds last = 0;
+        Next expected{machine::never, any, any};
+    };
+    struct Processor {
+        std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
+        SpareTime spare;
+        std::vector<std::uint32_t> groups;
+    };
+    struct Domain {
+        std::uint32_t resource = 0, number = 0;
+        std::vector<std::uint32_t> groups;
+        double stretch = 1;
+        std::uint32_t jobs = 0;
+        bool is_changed = false;
+        Picoseconds last = 0, busy = 0, saturated = 0;
+    };
+
+    static bool later(const Job &a, const Job &b) { return a.end > b.end || (a.end == b.end && a.op > b.op); }
+    static void advance(Group &group, Picoseconds now);
+    static void advance(Domain &domain, Picoseconds now);
+    Next next_end(Picoseconds now, std::uint32_t group);
+    std::uint32_t group_for(const Key &key);
+    void note(std::uint32_t group);
+    void came_or_went(Picoseconds now, std::uint32_t group, bool came);
+    void set_shares(Picoseconds now, Processor &processor);
+    void set_stretches(Picoseconds now);
+    void touch_domains(const Group &group);
+
+    const machine::Machine &machine_;
+    std::uint32_t kinds_; ///< of jobs of a rank: computing, other, copying by link class
+    std::vector<std::uint32_t> of_rank_;
+    std::vector<Group> groups_;
+    std::map<Key, std::uint32_t> number_of_;
+    std::vector<Processor> processors_;
+    std::vector<Domain> domains_;
+    std::vector<std::uint32_t> changed_, changed_domains_;
+};
+
+} // namespace rankwise::replay

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/collective_steps.hpp"
+
+namespace rankwise::replay {
+
+std::vector<std::uint32_t> write_collective(RankProgram &program, std::span<const collectives::Step> steps,
+                                            std::span<const std::uint32_t> members, std::uint32_t tag) {
+    std::vector<std::uint32_t> round, before;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const collectives::Step &step = steps[i];
+        if (i > 0 && step.round != steps[i - 1].round) {
+            before.assign(1, program.join(round));
+            round.clear();
+        }
+        const std::uint32_t peer = members[step.peer];
+        const Operation operation = step.kind == collectives::StepKind::send
+                                        ? Operation::send(peer, step.bytes, tag)
+                                        : Operation::receive(peer, step.bytes, tag);
+        round.push_back(before.empty() ? program.beside(operation)
+                                       : program.after(before.front(), operation));
+    }
+    return round;
+}
+
+} // namespace rankwise::replay

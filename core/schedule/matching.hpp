@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "large_array.hpp"
+#include "schedule/step.hpp"
+
+namespace rankwise::replay {
+
+/// @brief Who meets whom: the k-th send from a to b with a tag and the k-th receive of b from a with it.
+///
+/// Message Passing Interface, "Order": messages between two processes with one tag and communicator do not
+/// overtake. Neither time nor placement changes that, so it is done once for all replays of a schedule.
+struct Matching {
+    LargeArray<Step> steps; ///< of each operation
+    std::uint32_t streams = 0;
+    std::vector<std::uint64_t>
+        sizes; ///< `Step::message` of each `Step::size_class`, of the first `most_sizes`
+    std::uint64_t smallest = ~std::uint64_t{0}, largest = 0; ///< bytes of messages
+    std::uint64_t least_synchronous = ~std::uint64_t{0};     ///< bytes of the smallest synchronous one
+    bool to_itself = false;                                  ///< some rank sends to itself
+
+    static constexpr std::size_t most_sizes = 4096;
+};
+
+/// @brief Match all operations of a schedule.
+///
+/// Receives from any source or with any tag stay without a partner, as do the sends that they may take.
+///
+/// @throws Error a send without a receive or the other way round (in schedules without wildcards); a receive
+/// that is
+///         smaller than its message; a peer that does not exist
+Matching match(const Schedule &schedule);
+
+/// @brief The steps of a schedule with wildcards, once it is known who meets whom.
+/// @param[in] partner for each send its receive and the other way round, `any` for calc
+LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner);
+
+} // namespace rankwise::replay

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where schedules come from: a traced recording, GOAL as text or binary, and traces of other tools."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankwise import _core, regular_files, whole_files
+from rankwise.errors import RankwiseError
+from rankwise.quantities import bytes_text
+from rankwise.schedule import simgrid
+from rankwise.schedule.omitted import gathered, not_modelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankwise.machine.placement import Placement
+    from rankwise.recording.call_times import CallTimes
+    from rankwise.recording.completeness import Gap
+    from rankwise.recording.span import Span
+    from rankwise.replay.counts import Counts
+
+BYTES_AN_OPERATION = 110
+"""Of a schedule and its replay."""
+
+MEMORY_BYTES = 2 << 30
+"""Schedules of recordings may take that unless something else is said."""
+
+_LARGEST_BYTES = 1 << 40
+"""Of GOAL and SimGrid's traces: whoever has the memory may read them."""
+
+_RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
+_WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
+_UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
+_PART = "only a part of the calls was traced, and its messages do not fit together"
+_EVENT = re.compile(
+    r"rank (?P<rank>[0-9]+), event (?P<at>[0-9]+)(?P<op>: `(?P<how>send|recv) [^`]*? tag -?[0-9]+`)?"
+)
+_TAG = re.compile(r" tag -?[0-9]+|(?<=`) with tag `[0-9]+`")
+_SENDS = ("send", "isend", "sendrecv", "isendrecv")
+_RECEIVES = ("recv", "irecv", "sendrecv", "isendrecv")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A schedule and what is known of the run it comes from.
+
+    Attributes:
+        schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
+            trace its `Counts`, of one whose schedule would be too large a `_core.replay.StreamedTrace`.
+        kind: As in `rankwise.replay.document.Input`; `counts` is a recording without trace.
+        omitted: What the input holds that the schedule does not: sentence -> how often.
+        library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
+        recorded: Where the ranks ran when they were recorded, if that is known.
+        span: How long that took, if it is known and the schedule has all of it.
+        expand: Gives the schedule of ranks on these nodes, if collectives go by who shares a node; in `schedule` each
+            rank has a node of its own.
+        not_modelled: Calls of which the model has no more than how long they took, or not even that: part of the
+            ranks' time.
+        missing: What of the run was not recorded, so that it is a part that is replayed.
+        lab_rate_bytes_per_s: Of the interfaces of the lab that it was recorded in; `None` outside of labs.
+        calls: Gives the recorded calls of each rank, where `span` is known.
+    """
+
+    schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
+    kind: str
+    omitted: dict[str, int] = field(default_factory=dict)
+    library: str | None = None
+    recorded: Placement | None = None
+    span: Span | None = None
+    expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
+    not_modelled: dict[str, float] = field(default_factory=dict)
+    missing: list[Gap] = field(default_factory=list)
+    lab_rate_bytes_per_s: float | None = None
+    calls: Callable[[], list[CallTimes]] | None = field(default=None, compare=False)
+
+    @property
+    def in_windows(self) -> bool:
+        """Whether the schedule is never in memory as a whole: each replay reads the traces again."""
+        return isinstance(self.schedule, _core.replay.StreamedTrace)
+
+    @property
+    def whole_bytes(self) -> int:
+        """About how much memory the schedule takes as a whole."""
+        return self.schedule.operations * BYTES_AN_OPERATION
+
+    def whole(self, path: str | os.PathLike[str], what: str) -> _core.replay.Schedule:
+        """The schedule, for what needs it as a whole.
+
+        Args:
+            path: Where it comes from, for the message.
+            what: Needs it, as "a timeline".
+
+        Raises:
+            RankwiseError: It is replayed in windows.
+        """
+        if self.in_windows:
+            needed = (self.whole_bytes >> 30) + 1
+            raise RankwiseError(
+                f"{what} needs the schedule of `{path}` as a whole, about {bytes_text(self.whole_bytes)}",
+                f"allow it with `--memory {needed}GiB`, or record a phase of the program",
+            )
+        return self.schedule
+
+
+def load(
+    path: str | os.PathLike[str],
+    library: str | None = None,
+    flops_per_s: float | None = None,
+    counts_suffice: bool = False,
+    memory_bytes: int = MEMORY_BYTES,
+) -> Source:
+    """Read what can be replayed; what it is, is told by what is in it.
+
+    Args:
+        path: `NAME.rw` recorded with `--trace`, GOAL text or binary GOAL, a time-independent trace of SimGrid or the
+            index of its files, the anchor file of an OTF2 trace (`.otf2`) or its directory.
+        library: Whose collective algorithms to follow instead of those of the recorded program's MPI; MPICH's
+            where none was recorded.
+        flops_per_s: Speed of a core, for traces that count floating-point operations.
+        memory_bytes: Recordings whose schedule takes more than about that are replayed in windows.
+        counts_suffice: Take a recording without trace for what it has: counts of messages, and computation.
+
+    Raises:
+        RankwiseError: It cannot be read, has no trace, or its messages do not match; the file is named.
+    """
+    path = Path(path)
+    anchor = path / "traces.otf2" if path.is_dir() else path
+    if anchor.suffix == ".otf2" and anchor.is_file():
+        from rankwise.schedule import otf2_trace
+
+        library = library or "mpich"
+        with named(path):
+            schedule, omitted = otf2_trace.read(anchor, library)
+        return Source(schedule, "otf2", omitted, library)
+    if path.is_dir():
+        if counts_suffice and not _has_trace(path):
+            from rankwise.replay.counts import of_recording
+
+            counts, recorded, omitted, missing = of_recording(path)
+            return Source(counts, "counts", omitted, recorded=recorded, missing=missing)
+        return _from_recording(path, library, memory_bytes)
+    with named(path):
+        if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
+            # Mapped: large files are not in memory beside their schedule.
+            data = np.memmap(path, np.uint8, "r")
+            return Source(_core.replay.Schedule.read_goal_binary(data, str(path)), "goal-binary")
+        data = read_bytes(path)
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RankwiseError(
+                f"`{path}` is neither a recording directory nor a trace: byte {error.start} is not text",
+                "name a recording, for example `rankwise predict app.rw --machine M.machine.toml`",
+            ) from None
+        if not text.strip():
+            raise RankwiseError(
+                f"`{path}` is empty", "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
+            )
+        files = [path] if simgrid.looks_like(text) else simgrid.files_of(path, text)
+        if files:
+            library = library or "mpich"
+            schedule, omitted = simgrid.read(files, flops_per_s, library)
+            return Source(schedule, "simgrid", omitted, library)
+        return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
+
+
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """A file's content, or its beginning.
+
+    Args:
+        path: The file.
+        most: How much to read at most; -1: all.
+
+    Raises:
+        RankwiseError: It cannot be read.
+    """
+    try:
+        return (
+            regular_files.read_bytes(path, _LARGEST_BYTES)
+            if most < 0
+            else regular_files.read_beginning(path, most)
+        )
+    except OSError as error:
+        raise RankwiseError(
+            f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
+            _RECORD,
+        ) from None
+
+
+@contextmanager
+def named(path: Path):
+    """Errors on what a file holds as a whole (messages that do not match, a circle) get its name, too."""
+    try:
+        yield
+    except RankwiseError as error:
+        if str(path) in str(error):
+            raise
+        raise RankwiseError(f"`{path}`: {error}", error.hint, status=error.status) from None
+
+
+@contextmanager
+def calls_named(source_path: str | os.PathLike[str]):
+    """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too.
+
+    Where only a part of the calls was traced, that is the reason.
+    """
+    try:
+        yield
+    except RankwiseError as error:
+        path = Path(source_path)
+        message, hint = error.message, error.hint
+        if message.startswith(_WITHOUT_FILE) and str(path) not in message:
+            message = f"`{path}`: {message}"
+        if path.is_dir():
+            if first := _EVENT.search(message):
+                tag = _mpi_tag(path, first)
+                head = message[: first.start()]
+                message = (
+                    _TAG.sub("" if tag is None else f" with tag `{tag}`", head) + message[first.start() :]
+                )
+            message, hint = (
+                _EVENT.sub(lambda found: _with_call(path, found), text) if text else text
+                for text in (message, hint)
+            )
+            if _UNMATCHED.search(message) and _PART not in message and _is_part(path):
+                message = f"`{path}`: {_PART}: {message.removeprefix(f'`{path}`: ')}"
+                hint = (
+                    "record with `--trace`, or a part that begins and ends where all ranks have received what was "
+                    "sent to them, such as between two barriers (`--trace-calls`, `--phase`)"
+                )
+        if message == error.message:
+            raise
+        raise RankwiseError(message, hint, status=error.status) from None
+
+
+def _is_part(path: Path) -> bool:
+    """Whether only a part of the calls of a recording was traced."""
+    from rankwise.recording.job import choose_job
+    from rankwise.recording.raw import TRACE_CUT, read
+
+    return any(thread.has(TRACE_CUT) for thread in choose_job(read(path)).first_threads)
+
+
+def _call(path: Path, found: re.Match) -> tuple[str, str, dict[str, int]] | None:
+    """Name, kind and columns of the call that an error is about; `None` if the trace has none there."""
+    from rankwise.recording.recording import Recording
+
+    functions, events = _core.trace.calls(), Recording.open(path).events(int(found["rank"]))
+    kinds, at = events["kind"], int(found["at"])
+    if at >= len(kinds) or kinds[at] >= len(functions):
+        return None
+    columns = ("send_tag", "posted_tag", "recv_peer", "recv_tag")
+    return *functions[kinds[at]][:2], {column: int(events[column][at]) for column in columns}
+
+
+def _mpi_tag(path: Path, found: re.Match) -> int | None:
+    """The program's own tag, where the schedule has a number for tag and communicator; `None` where a call has none."""
+    call = _call(path, found)
+    if call is None or found["op"] is None:
+        return None
+    _, kind, event = call
+    if found["how"] == "send":
+        tag = event["send_tag"] if kind in _SENDS else -1
+    elif kind in _RECEIVES:
+        tag = event["recv_tag"] if event["recv_peer"] >= 0 else event["posted_tag"]
+    else:
+        tag = -1
+    return tag if tag >= 0 else None
+
+
+def _with_call(path: Path, found: re.Match) -> str:
+    call = _call(path, found)
+    if call is None:
+        return found[0]
+    tag = _mpi_tag(path, found)
+    op = _TAG.sub("" if tag is None else f" tag {tag}", found["op"] or "")
+    return f"rank {found['rank']}, event {found['at']} ({call[0]}){op}"
+
+
+def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) -> None:
+    """Write a schedule as GOAL text, as binary GOAL if the name ends in `.bin`.
+
+    Raises:
+        RankwiseError: The file cannot be written, or binary GOAL cannot hold the schedule.
+    """
+    target = Path(path)
+    binary = target.suffix == ".bin"
+    whole_files.write(target, schedule.write_goal_binary() if binary else schedule.write_goal().encode())
+
+
+def _has_trace(path: Path) -> bool:
+    from rankwise.recording.recording import Recording
+
+    return Recording.open(path).context["trace"]["ranks"] > 0
+
+
+def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
+    from rankwise.recording.call_times import call_times
+    from rankwise.recording.completeness import check_usable
+    from rankwise.recording.expansion import algorithms_of
+    from rankwise.recording.job import choose_job
+    from rankwise.recording.raw import TRACE_CUT, read
+    from rankwise.recording.recording import Recording
+    from rankwise.recording.span import span_of
+
+    recording = Recording.open(path)
+    missing = check_usable(path, recording.context)
+    job = choose_job(read(path))
+    library = library or algorithms_of(job.threads[0].rank)
+    with calls_named(path), named(path):
+        run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
+        if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
+            schedule = run.in_windows()
+            omitted = schedule.omitted
+        else:
+            schedule, omitted = run.schedule()
+    omitted = gathered(omitted)
+    cut = [what for what in omitted if what.startswith("traces that are cut short")]
+    if cut and not recording.context["partial_ranks"]:
+        raise RankwiseError(
+            f"the recording `{path}` is damaged: {cut[0]}",
+            f"see what there is with `rankwise report {path}`; record it again",
+        )
+    further = len(job.threads) - len(job.first_threads)
+    if further:
+        omitted["threads besides each rank's first"] = further
+    in_windows = isinstance(schedule, _core.replay.StreamedTrace)
+
+    def expand(node: np.ndarray) -> _core.replay.Schedule:
+        with calls_named(path), named(path):
+            return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
+
+    whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
+    span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
+    by_nodes = expand if run.goes_by_nodes else None
+    calls = not_modelled(recording)
+    return Source(
+        schedule,
+        "recording",
+        omitted,
+        library,
+        recording.placement,
+        span,
+        by_nodes,
+        calls,
+        missing,
+        recording.lab_rate_bytes_per_s,
+        partial(call_times, job.first_threads, span) if span else None,
+    )
