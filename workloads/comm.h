@@ -3,8 +3,8 @@
  * What a workload may do. A workload is written once against this interface and runs on two back ends:
  *
  *   comm_mpi  the MPI program: messages carry a known pattern, receivers check it
- *   comm_dry  no MPI: each rank's code is executed in turn and every call is handed to a sink, which counts
- * it
+ *   comm_dry  no MPI: each rank's code is executed in turn and every call is handed to a sink, which
+ *             counts it
  *
  * No call returns data, so that a workload's control flow depends on its class, rank and size only. Buffers
  * belong to the back end: a workload says how much it sends, never what.

@@ -18,7 +18,7 @@ def event(call, gap, duration, payload=b""):
 
 
 def test_the_worked_examples_of_the_contract_decode_to_what_it_says():
-    # GIVEN the two byte sequences in formats/recording.h, with 12 standing for MPI_Send and 30 for MPI_Wait
+    # GIVEN the byte sequences in formats/recording.h, with 12 standing for MPI_Send and 30 for MPI_Wait
     send, wait, coded, changed = (
         bytes.fromhex(line)
         for line in re.findall(r"^ \*       ((?:[0-9a-f]{2} +)*[0-9a-f]{2})$", HEADER.read_text(), re.M)
