@@ -128,8 +128,8 @@ def make_goal_binary(directory):
 
 def make_simgrid(directory):
     path = directory / "trace.txt"
-    shutil.copy(REPOSITORY / "tests/replay/traces/simgrid.txt", path)
-    shutil.copytree(REPOSITORY / "tests/replay/traces/simgrid", directory / "simgrid")
+    shutil.copy(REPOSITORY / "tests/schedule/traces/simgrid.txt", path)
+    shutil.copytree(REPOSITORY / "tests/schedule/traces/simgrid", directory / "simgrid")
     return next(p for p in (directory / "simgrid").rglob("*") if p.is_file()), read_by_source(path)[1], [
         "predict", path, "--flops", "1Gf", "-m", MACHINE, "--no-losses"
     ]  # fmt: skip

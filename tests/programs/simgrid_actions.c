@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Every action that SimGrid writes into its time-independent traces, on four ranks. tests/replay/traces is
+ * Every action that SimGrid writes into its time-independent traces, on four ranks. tests/schedule/traces is
  * what smpirun -np 4 -trace-ti --cfg=smpi/host-speed:1000000f of SimGrid 3.32 wrote of it.
  */
 #include <mpi.h>
