@@ -65,14 +65,21 @@ accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash tests/install_hpl.sh .mpi/mpich-5.0.2 .mpi/openmpi-5.0.11
 	@bash docs/write_accuracy.sh $(BIN) $(COMMIT)
 
-lint: $(VENV)/.test
-	$(BIN)/python -m ruff check
-	$(BIN)/python -m ruff format --check
+$(VENV)/.lint: $(VENV)/.installed constraints.txt
+	$(PIP) install --quiet -c constraints.txt clang-format clang-tidy mypy ruff
+	@touch $@
+
+# tests/programs/fortran/*.h are Fortran.
+lint: $(VENV)/.lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
+	$(BIN)/mypy
 
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" ninja
-	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -e ".[test]"
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -e ".[lint,test]"
 
 clean:
 	rm -rf build $(VENV) .mpi demo.rw tests/build

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 
 def count_text(value: int) -> str:
     """A count: `999`, `1.24 k`, `320 k`, `1.2 M`."""
@@ -35,7 +37,14 @@ def seconds_text(value: float) -> str:
     return f"{_three(value / scale)} {unit}"
 
 
-def interval_text(interval) -> str | None:
+class _Interval(Protocol):
+    @property
+    def low_s(self) -> float: ...
+    @property
+    def high_s(self) -> float: ...
+
+
+def interval_text(interval: _Interval | None) -> str | None:
     """`1.2 s - 1.4 s` of anything with `low_s` and `high_s`; `None` of `None`."""
     return f"{seconds_text(interval.low_s)} - {seconds_text(interval.high_s)}" if interval else None
 

@@ -9,11 +9,11 @@
 
 #include "error.hpp"
 #include "explain/critical_path.hpp"
-#include "schedule/goal/goal.hpp"
+#include "explain/waiting.hpp"
+#include "placement/screen/many_placements.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
-#include "placement/screen/many_placements.hpp"
-#include "explain/waiting.hpp"
+#include "schedule/goal/goal.hpp"
 
 namespace {
 

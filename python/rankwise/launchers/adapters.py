@@ -7,26 +7,37 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers import hydra, openmpi, singleton, slurm
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launch, Launcher, LaunchLine, Segment
-from rankwise.launchers.scan import scan
+from rankwise.launchers.scan import Syntax, scan
 
 if TYPE_CHECKING:
     from rankwise.launchers.placed import Emitted
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import NodeTopology
 
-_ADAPTERS: dict[str, ModuleType] = {
+
+class _Adapter(Protocol):
+    """What a module gives that knows one kind of launcher."""
+
+    SYNTAX: Syntax
+
+    def count_ranks(self, segment: Segment) -> int | None: ...
+
+    def emit_environment(
+        self, line: LaunchLine, variables: Mapping[str, str], inherited: Mapping[str, str]
+    ) -> Launch: ...
+
+
+_ADAPTERS: dict[str, _Adapter] = {
     "hydra": hydra,
     "orterun": openmpi,
     "prterun": openmpi,
     "srun": slurm,
-    "none": singleton,
 }
 
 
@@ -69,7 +80,10 @@ def emit_environment(
         inherited: The environment the launcher will have; ours by default.
     """
     inherited = os.environ if inherited is None else inherited
-    return _ADAPTERS[line.launcher.kind].emit_environment(line, variables, inherited)
+    adapter = _ADAPTERS.get(line.launcher.kind)
+    if adapter is None:
+        return singleton.emit_environment(line, variables, inherited)
+    return adapter.emit_environment(line, variables, inherited)
 
 
 def emit_placement(

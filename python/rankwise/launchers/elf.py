@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import InterpSegment
 
 # Whoever imports one of these may load MPI, or start a program that uses it, without being linked with it.
 STARTERS = frozenset(
@@ -57,7 +60,10 @@ def read_executable(path: str) -> Executable | None:
         file.seek(0)
         try:
             elf = ELFFile(file)
-            interpreter = next((s.get_interp_name() for s in elf.iter_segments("PT_INTERP")), None)
+            interpreter = next(
+                (s.get_interp_name() for s in elf.iter_segments("PT_INTERP") if isinstance(s, InterpSegment)),
+                None,
+            )
             libraries = _libraries(interpreter, path) if interpreter else {}
             mpi = any(_defines_mpi(elf, name) for name in (".symtab", ".dynsym"))
             if interpreter is None and not mpi:
@@ -93,14 +99,15 @@ def _libraries(interpreter: str, path: str) -> dict[str, str | None]:
 
 def _needed(path: str) -> dict[str, str | None]:
     with open(path, "rb") as file:
-        dynamic = next(iter(ELFFile(file).iter_segments("PT_DYNAMIC")), None)
-        tags = dynamic.iter_tags("DT_NEEDED") if dynamic else ()
-        return {tag.needed: None for tag in tags}
+        found = [
+            each for each in ELFFile(file).iter_segments("PT_DYNAMIC") if isinstance(each, DynamicSegment)
+        ]
+        return {str(vars(tag)["needed"]): None for each in found[:1] for tag in each.iter_tags("DT_NEEDED")}
 
 
 def _defines_mpi(elf: ELFFile, table: str) -> bool:
     section = elf.get_section_by_name(table)
-    if section is None:
+    if not isinstance(section, SymbolTableSection):
         return False
     strings = elf.get_section(section["sh_link"]).data()
     # Walking a symbol table in Python takes seconds for big programs, so only where the name occurs at all.

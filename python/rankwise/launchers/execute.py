@@ -74,7 +74,7 @@ def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
     return Ended(status, number, interrupted, start_s, time.time(), max(told, default=None))
 
 
-def _spawn(launch: Launch, mask: set[signal.Signals], untied: Callable[[], None] | None) -> int:
+def _spawn(launch: Launch, mask: set[int | signal.Signals], untied: Callable[[], None] | None) -> int:
     try:
         return start(launch.words, launch.environment_of_first(os.environ), mask, untied)
     except OSError as error:

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from rankwise.errors import RankwiseError
 from rankwise.launchers.placed import Seats
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -204,9 +207,9 @@ def form(name: str, placement: Placement, nodes: Sequence[NodeTopology], stem: P
     return FORMS[name](_Bindings(placement, nodes), str(stem))
 
 
-def _runs(values: Sequence) -> list[tuple]:
+def _runs(values: Sequence[_T]) -> list[tuple[_T, int]]:
     """Values with how often each follows itself."""
-    found: list[tuple] = []
+    found: list[tuple[_T, int]] = []
     for value in values:
         if found and found[-1][0] == value:
             found[-1] = (value, found[-1][1] + 1)

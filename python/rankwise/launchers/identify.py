@@ -44,9 +44,9 @@ def _ask(word: str, path: str, modified_ns: int) -> Launcher | None:
             return Launcher(kind, word, path, match[1], vendor)
     # Without its help files, as in the wheels, prterun cannot even say its version.
     by_name = {"prterun": "prterun", "prun": "prterun", "orterun": "orterun", "srun": "srun"}
-    kind = by_name.get(os.path.basename(os.path.realpath(path)))
-    vendor = "Slurm" if kind == "srun" else "Open MPI"
-    return Launcher(kind, word, path, None, vendor) if kind else None
+    named = by_name.get(os.path.basename(os.path.realpath(path)))
+    vendor = "Slurm" if named == "srun" else "Open MPI"
+    return Launcher(named, word, path, None, vendor) if named else None
 
 
 def _version_text(path: str) -> str:

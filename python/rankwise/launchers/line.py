@@ -78,8 +78,8 @@ class LaunchLine:
     @property
     def ranks(self) -> int | None:
         """Number of ranks, `None` where the line leaves it to the launcher."""
-        counts = [segment.ranks for segment in self.segments]
-        return None if None in counts else sum(counts)
+        counts = [segment.ranks for segment in self.segments if segment.ranks is not None]
+        return sum(counts) if len(counts) == len(self.segments) else None
 
     @property
     def program(self) -> str | None:

@@ -23,7 +23,10 @@ _LONGEST_SEARCH = 200_000  # ranks times orders: a second or so
 
 
 class _Block:
-    """Nodes from `first` on with as many ranks each, or a repeat (`first` is -1, `nodes` how often)."""
+    """Nodes from `first` on with as many ranks each, or a repeat (`first` is -1, `nodes` how often).
+
+    A repeat has `ranks` where it took the place of a block of nodes.
+    """
 
     __slots__ = ("first", "nodes", "ranks", "start", "opens")
 
@@ -122,5 +125,5 @@ def _understood(blocks: list[_Block], ranks: int) -> list[int] | None:
         if block.first < 0:
             nodes += nodes[opened:] * (block.nodes - 1)
         else:
-            nodes += [block.first + at for at in range(block.nodes) for _ in range(block.ranks)]
+            nodes += [block.first + at for at in range(block.nodes) for _ in range(block.ranks or 0)]
     return nodes if len(nodes) == ranks else None

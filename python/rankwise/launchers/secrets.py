@@ -89,13 +89,13 @@ def _unquoted(word: str) -> str:
         return word
 
 
-def _without_password(found: re.Match) -> str:
+def _without_password(found: re.Match[str]) -> str:
     user, colon, password = found[2].partition(":")
     return f"{found[1]}{user}:{MASK}@" if colon and password not in _ALWAYS_SAID else f"{found[1]}{MASK}@"
 
 
-def _without_value(found: re.Match) -> str:
-    name, sign, value = found["name"], found["sign"], found["value"]
+def _without_value(found: re.Match[str]) -> str:
+    name, sign, value = str(found["name"]), str(found["sign"]), str(found["value"])
     if not is_secret(name) or (":" in sign and "/" in name):  # paths stand with colons between them
         return name + sign + _WITH_VALUE.sub(_without_value, value)
     quote = value[0] if value[0] in "\"'" else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _PR_SET_PDEATHSIG = 1
 # Python ignores these two, the program must not.
@@ -31,7 +31,7 @@ def ending_with_us(number: int = signal.SIGTERM) -> Callable[[], None]:
 def start(
     words: Sequence[str],
     environment: Mapping[str, str],
-    mask: set[signal.Signals],
+    mask: set[int | signal.Signals],
     untied: Callable[[], None] | None = None,
 ) -> int:
     """Start a program found by PATH, with this signal mask and the default actions; returns its process number.
@@ -52,7 +52,7 @@ def start(
     except OSError:
         os.close(said)
         os.close(saying)
-        pid = os.posix_spawnp(words[0], words, environment, setsigmask=mask, setsigdef=_DEFAULTS)
+        pid = os.posix_spawnp(words[0], list(words), environment, setsigmask=mask, setsigdef=_DEFAULTS)
         if untied is not None:
             untied()
         return pid
@@ -67,7 +67,13 @@ def start(
     return pid
 
 
-def _become(words, environment, mask, ask, saying) -> None:
+def _become(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    mask: Iterable[int | signal.Signals],
+    ask: Callable[[], None],
+    saying: int,
+) -> None:
     try:
         ask()
         for number in _DEFAULTS:
@@ -75,7 +81,7 @@ def _become(words, environment, mask, ask, saying) -> None:
         if callable(signal.getsignal(signal.SIGINT)):
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.execvpe(words[0], words, environment)
+        os.execvpe(words[0], list(words), environment)
     except OSError as error:
         os.write(saying, str(error.errno).encode())
     finally:

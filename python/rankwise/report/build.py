@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,7 +39,7 @@ def build(
         ranges: Upper ends of the size ranges, powers of two.
     """
     ranks = recording.ranks
-    time_s = float(ranks["time_s"].sum())
+    time_s = _total(ranks["time_s"]) or 0.0
     columns = message_columns(recording.messages)
     ran = recorded_placement(recording)
     parts = core_parts(recording)
@@ -85,13 +86,13 @@ def _program(recording: Recording) -> data.Program:
         hosts=[host["host"] for host in context["hosts"]],
         mpi=version.split(",")[0],
         started_s=run.get("start_s"),
-        elapsed_s=float(recording.ranks["time_s"].max() or 0),
+        elapsed_s=float(recording.ranks.select(pl.max("time_s")).item() or 0),
         exit_status=run.get("exit_status"),
         ending=_ending(context.get("ending")),
     )
 
 
-def _ending(found: dict | None) -> data.Ending | None:
+def _ending(found: dict[str, Any] | None) -> data.Ending | None:
     if found is None:
         return None
     return data.Ending(
@@ -120,7 +121,7 @@ def _summary(recording: Recording, time_s: float, parts: list[CoreParts]) -> dat
         bytes=int(messages["bytes"].sum()),
         collective_messages=int(inside["messages"].sum()),
         collective_bytes=int(inside["bytes"].sum()),
-        calls_per_s=float(rates["count"].max()) if len(rates) else None,
+        calls_per_s=float(rates.max().item()) if len(rates) else None,
         call_cost_s=recording.context["recorder"]["call_cost_s"],
         recording_share=recording.context["recorder"]["share"],
     )
@@ -150,7 +151,7 @@ def _part_share(parts: list[CoreParts], name: str, time_s: float) -> float | Non
 
 def _total(column: pl.Series) -> float | None:
     """Sum; `None` if something is not known."""
-    return None if column.null_count() else float(column.sum())
+    return None if column.null_count() else float(column.to_frame().sum().item())
 
 
 def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float | None) -> list[data.Call]:

@@ -6,13 +6,13 @@ The JSON schema is formats/report.schema.json. Adding keys is compatible, removi
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from rankwise.placement.distribution import MessageDistribution
 
-SCHEMA = "rankwise.report/1"
+SCHEMA: Final = "rankwise.report/1"
 
 
 class CallOfHungRanks(msgspec.Struct, frozen=True):
@@ -415,11 +415,12 @@ class ReportData(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
-def to_dict(report: ReportData) -> dict:
+def to_dict(report: ReportData) -> dict[str, Any]:
     """JSON-able content, `schema` first."""
-    return msgspec.to_builtins(report)
+    content: dict[str, Any] = msgspec.to_builtins(report)
+    return content
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of the report, as kept in formats/report.schema.json."""
     return msgspec.json.schema(ReportData)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
+import polars as pl
 
 from rankwise.lab.usage import Usage
 from rankwise.quantities import seconds_text
@@ -60,7 +61,7 @@ def notes(recording: Recording, waited_share: float | None) -> list[str]:
         )
     elif host:
         found.append(f"There were more ranks than cores ({ranks_on}): times may include waiting for a core.")
-    threads = int(recording.table("ranks")["threads"].max() or 1)
+    threads = int(recording.table("ranks").select(pl.max("threads")).item() or 1)
     if threads > 1 and recording.context["recorder"]["timed"]:
         found.append(
             f"Up to {threads} threads of a rank called MPI: times of functions and of collectives are those of "

@@ -64,17 +64,17 @@ def asked_placements(recording: Recording, asked: Asked) -> list[Placed]:
     """
     found = []
     if asked.placement:
-        found.append(_from_file(recording, asked))
+        found.append(_from_file(recording, asked.placement, asked))
     if asked.nodes or asked.allocations or (asked.node and not asked.placement):
         found += _allocated(recording, asked)
     return found
 
 
-def _from_file(recording: Recording, asked: Asked) -> Placed:
-    placement = placement_file.load(asked.placement)
+def _from_file(recording: Recording, path: str, asked: Asked) -> Placed:
+    placement = placement_file.load(path)
     if placement.ranks != recording.world_size:
         raise RankwiseError(
-            f"`{asked.placement}` places {placement.ranks} ranks, the recording has {recording.world_size}",
+            f"`{path}` places {placement.ranks} ranks, the recording has {recording.world_size}",
             "make one for this recording with `rankwise place`",
         )
     if asked.node:
@@ -82,7 +82,7 @@ def _from_file(recording: Recording, asked: Asked) -> Placed:
     else:
         nodes = _recorded_nodes(recording, placement)
     placement.check(nodes)
-    return Placed(asked.placement, _layout(nodes), None, placement, nodes)
+    return Placed(path, _layout(nodes), None, placement, nodes)
 
 
 def _recorded_nodes(recording: Recording, placement: Placement) -> Topology:
@@ -124,7 +124,7 @@ def _only_kind(recording: Recording) -> NodeTopology:
 def _natural(recording: Recording, node: NodeTopology, asked: Asked) -> tuple[int, int]:
     """Nodes and ranks a node where `--nodes` does not say: full nodes, or those of the run."""
     ranks = recording.world_size
-    if asked.node or recording.placement is None:
+    if asked.node or recording.placement is None or recording.topology is None:
         return -(-ranks // node.cores), min(node.cores, ranks)
     return len(recording.topology.nodes), int(np.bincount(recording.placement.node).max())
 

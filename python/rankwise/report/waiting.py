@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from rankwise.errors import RankwiseError
@@ -47,9 +49,8 @@ def waiting(recording: Recording) -> data.Waiting | None:
     )
 
 
-def _call(row: dict) -> data.WaitingCall:
-    parts = {}
+def _call(row: dict[str, Any]) -> data.WaitingCall:
     for part in _PARTS:
         least_s, most_s = row.pop(f"{part}_least_s"), row.pop(f"{part}_most_s")
-        parts[part] = None if least_s is None else data.Bounds(least_s, most_s)
-    return data.WaitingCall(**row, **parts)
+        row[part] = None if least_s is None else data.Bounds(least_s, most_s)
+    return data.WaitingCall(**row)

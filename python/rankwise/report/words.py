@@ -40,6 +40,12 @@ def bounds_text(least: float, most: float) -> str:
     return f"{low} %" if low == high else f"{low}-{high} %"
 
 
+def complete(column: list[float | None]) -> list[float] | None:
+    """The times of all ranks; `None` if one is not known."""
+    known = [value for value in column if value is not None]
+    return known if len(known) == len(column) else None
+
+
 def waited_for_cores(report: ReportData) -> bool:
     """Whether waiting for a core is at least the one percent that a headline would round to."""
     share = report.summary.runqueue_wait_share
@@ -49,7 +55,7 @@ def waited_for_cores(report: ReportData) -> bool:
 def mpi_on_core(report: ReportData) -> str:
     """Share of the ranks' time inside MPI without waiting for a core: `9-11 %`."""
     summary = report.summary
-    if summary.mpi_on_core_share is None:
+    if summary.mpi_on_core_share is None or summary.unattributed_share is None:
         return "-"
     low = f"{summary.mpi_on_core_share * 100:.0f}"
     high = f"{(summary.mpi_on_core_share + summary.unattributed_share) * 100:.0f}"
@@ -63,7 +69,7 @@ def headline(report: ReportData) -> str:
     """
     program, summary = report.program, report.summary
     inside = ""
-    if waited_for_cores(report):
+    if summary.runqueue_wait_share is not None and waited_for_cores(report):
         inside = f"; {summary.runqueue_wait_share * 100:.0f} % of it waiting for a core"
         inside += "" if summary.mpi_on_core_share is None else f", {mpi_on_core(report)} in MPI"
     elif summary.mpi_share is not None:
@@ -147,7 +153,7 @@ def waiting_shares(waiting: Waiting, call: WaitingCall) -> tuple[str, ...]:
     apart = cores_apart(waiting)
     if not call.time_s:
         return ("-",) * (3 if apart else 2)
-    if not apart or call.core is None:
+    if not apart or call.core is None or call.waiting is None or call.transfer is None:
         share = call.waiting_s / call.time_s
         return percent(share), percent(1 - share), *(["-"] if apart else [])
     parts = (call.waiting, call.transfer, call.core)
@@ -200,10 +206,8 @@ def size_text(size: int) -> str:
 
 def range_text(part: SizeRange) -> str:
     """`0-256 B`, `256 B-4 KiB`, `4-64 KiB`, `over 256 KiB`, `all sizes`."""
-    if part.over_bytes is None and part.up_to_bytes is None:
-        return "all sizes"
     if part.up_to_bytes is None:
-        return f"over {size_text(part.over_bytes)}"
+        return "all sizes" if part.over_bytes is None else f"over {size_text(part.over_bytes)}"
     low, high = size_text(part.over_bytes or 0).split(), size_text(part.up_to_bytes)
     return f"{low[0]}-{high}" if high.endswith(f" {low[1]}") else f"{' '.join(low)}-{high}"
 

@@ -63,7 +63,8 @@ def decompose(communication: Communication, library: str = "mpich") -> Communica
     distinct, row = np.unique(table[:3], axis=1, return_inverse=True)
     messages = np.zeros(distinct.shape[1], dtype=np.int64)
     np.add.at(messages, row.reshape(-1), table[3])
-    return Communication(communication.ranks, *distinct, messages, ())
+    source, destination, size_bytes = distinct
+    return Communication(communication.ranks, source, destination, size_bytes, messages, ())
 
 
 def _sends(collective: Collective, library: str) -> Iterator[tuple[int, int, int, int]]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,9 @@ COLLECTIVE_TAG = 1 << 20  # above all tags of the workloads; each communicator h
 PICOSECONDS = 1e12
 
 
-def schedule(program: Program, operations_per_s: float, library: str = "mpich", computation: float = 1.0):
+def schedule(
+    program: Program, operations_per_s: float, library: str = "mpich", computation: float = 1.0
+) -> _core.replay.Schedule:
     """What each rank does, as operations and what they wait for.
 
     A blocking send holds up what follows it, a posted receive only what follows its wait. Collectives are expanded into
@@ -81,7 +84,13 @@ class _Sequence:
         self.computed = 0.0
 
 
-def _fill(sequence: _Sequence, events: dict[str, np.ndarray], rank: int, members: dict, library: str) -> None:
+def _fill(
+    sequence: _Sequence,
+    events: dict[str, np.ndarray],
+    rank: int,
+    members: dict[int, tuple[int, ...]],
+    library: str,
+) -> None:
     columns = ("kind", "peer", "tag", "group", "request", "type_bytes", "count", "operations")
     rows = zip(*(events[name].tolist() for name in columns), strict=True)
     for kind, peer, tag, group, request, type_bytes, count, operations in rows:
@@ -103,8 +112,11 @@ def _fill(sequence: _Sequence, events: dict[str, np.ndarray], rank: int, members
     sequence.end_computation()
 
 
-def _expand(sequence: _Sequence, all_steps: tuple, members: tuple[int, ...], tag: int) -> None:
-    current, of_round = 0, []
+def _expand(
+    sequence: _Sequence, all_steps: Iterable[tuple[int, int, int, int]], members: tuple[int, ...], tag: int
+) -> None:
+    current = 0
+    of_round: list[int] = []
     for kind, peer, round_, size_bytes in all_steps:
         if round_ != current and of_round:
             sequence.before, of_round = of_round, []

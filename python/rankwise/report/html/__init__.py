@@ -8,6 +8,8 @@ from importlib.resources import files
 
 import jinja2
 from bokeh.embed import components
+from bokeh.model import Model
+from bokeh.plotting import figure
 from bokeh.resources import Resources
 from markupsafe import Markup
 
@@ -22,11 +24,11 @@ _MOST_RANKS_EMBEDDED = 4096
 
 def render(report: ReportData) -> str:
     """The whole page."""
-    charts = {"ranks": ranks.chart(report), "matrix": matrix.chart(report)}
+    charts: dict[str, figure | None] = {"ranks": ranks.chart(report), "matrix": matrix.chart(report)}
     for at, placed in enumerate(report.distributions):
         charts |= {f"{what}{at}": made for what, made in distribution.charts(placed).items()}
-    charts = {name: chart for name, chart in charts.items() if chart is not None}
-    script, divisions = components(charts) if charts else ("", {})
+    drawn: dict[str, Model] = {name: chart for name, chart in charts.items() if chart is not None}
+    script, divisions = components(drawn) if drawn else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals.update(
         words=words, counted=counted, count_text=count_text, bytes_text=bytes_text, seconds_text=seconds_text

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
@@ -43,7 +45,7 @@ def _bars(placed: PlacedDistribution, key: str, what: str) -> figure:
     even = even_shares(distribution)
     parts = [part for part in (distribution.total, *distribution.ranges) if getattr(part, what)]
     names = ["if even", *(range_text(part) for part in parts)]
-    columns: dict[str, list] = {
+    columns: dict[str, Sequence[str | float]] = {
         "name": names,
         "overall": ["", *(percent(getattr(part, key)) for part in parts)],
     }
@@ -51,11 +53,12 @@ def _bars(placed: PlacedDistribution, key: str, what: str) -> figure:
     channels = []
     for share in _narrowest_first(distribution.total.channels):
         channels.append(share.channel)
-        columns[share.channel] = [
+        own = [
             _own(even, distribution.total.channels, share),
             *(_own_share(part, share.channel, key) for part in parts),
         ]
-        columns[f"{share.channel}_text"] = [percent(value) for value in columns[share.channel]]
+        columns[share.channel] = own
+        columns[f"{share.channel}_text"] = [percent(value) for value in own]
     made = plain_figure(
         height=70 + 30 * len(names),
         title=f"share of {what}",

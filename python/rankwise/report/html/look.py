@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from bokeh.models.annotations.labels import Title
 from bokeh.plotting import figure
 
 TEXT = "#7b848d"  # on white and on the dark page alike
@@ -13,16 +16,19 @@ EMPTY = "#7b848d1f"
 BLUE, ORANGE, PINK, SKY, GREEN, GREY = "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"
 
 
-def plain_figure(**options) -> figure:
+def plain_figure(title: str = "", **options: Any) -> figure:
     """A figure without a background of its own."""
-    made = figure(sizing_mode="stretch_width", background_fill_color=None, border_fill_color=None, **options)
+    made = figure(
+        title=Title(text=title, text_color=TEXT, text_font_style="normal", text_font_size="14px"),
+        sizing_mode="stretch_width",
+        background_fill_color=None,
+        border_fill_color=None,
+        **options,
+    )
     made.outline_line_color = None
     made.toolbar.logo = None
     made.toolbar.autohide = True
     made.grid.grid_line_color = LINES
-    made.title.text_color = TEXT
-    made.title.text_font_style = "normal"
-    made.title.text_font_size = "14px"
     for axis in made.axis:
         axis.axis_label_text_color = axis.major_label_text_color = TEXT
         axis.axis_label_text_font_style = "normal"

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 from bokeh.models import (
-    ColorBar,
+    BasicTicker,
     ColumnDataSource,
     CustomJSHover,
     CustomJSTickFormatter,
     FixedTicker,
     HoverTool,
+    Image,
     LogColorMapper,
 )
+from bokeh.models.annotations.legends import ColorBar
 from bokeh.palettes import Viridis256
 from bokeh.plotting import figure
 
@@ -65,7 +67,8 @@ def chart(report: ReportData) -> figure | None:
     )
     source = ColumnDataSource({"image": [sizes], "messages": [counts]})
     # The origin is at the top: rows grow downwards as the reversed axis does.
-    picture = made.image(image="image", x=-0.5, y=-0.5, dw=last, dh=last, color_mapper=mapper, source=source)
+    glyph = Image(image="image", x=-0.5, y=-0.5, dw=last, dh=last, color_mapper=mapper)
+    picture = made.add_glyph(source, glyph)
     name = CustomJSHover(
         args={"unit": unit, "ranks": report.program.world_size},
         code="""
@@ -101,7 +104,7 @@ def chart(report: ReportData) -> figure | None:
     )
     made.grid.grid_line_color = None
     for axis in made.axis:
-        axis.ticker.min_interval = 1
-        axis.formatter.use_scientific = False
+        axis.ticker = BasicTicker(min_interval=1)
+        axis.formatter.update(use_scientific=False)
     made.match_aspect = True
     return made

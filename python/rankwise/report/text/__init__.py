@@ -39,8 +39,9 @@ def render(report: ReportData, colour: bool = False) -> str:
         report: What to show.
         colour: Whether to add colours, which never carry a meaning of their own.
     """
+    text = io.StringIO()
     console = Console(
-        file=io.StringIO(),
+        file=text,
         width=COLUMNS,
         force_terminal=colour,
         color_system="256" if colour else None,
@@ -56,5 +57,5 @@ def render(report: ReportData, colour: bool = False) -> str:
             console.print()
         for part in parts:
             console.print(part)
-    lines = console.file.getvalue().rstrip("\n").split("\n")
+    lines = text.getvalue().rstrip("\n").split("\n")
     return "\n".join(line.rstrip() for line in lines)

@@ -22,11 +22,11 @@ def view(report: ReportData) -> list[RenderableType]:
     rows = [_row(call, ranks) for call in inside[:_SHOWN]]
     rest = inside[_SHOWN:]
     if rest:
-        total, count = sum(call.time_s for call in rest), sum(call.count for call in rest)
-        share = percent(sum(call.share for call in rest))
+        total, count = sum(call.time_s or 0 for call in rest), sum(call.count for call in rest)
+        share = percent(sum(call.share or 0 for call in rest))
         rows.append((f"  {len(rest)} others", seconds_text(total / ranks), share, count_text(count), "", ""))
     # Starting and ending MPI is no part of the run.
-    rows += [_row(call, ranks) for call in report.calls if call.share is None and call.time_s > 0]
+    rows += [_row(call, ranks) for call in report.calls if call.share is None and call.time_s]
     if not rows:
         return []
     headings = ("Where MPI time goes", "time a rank", "of run", "calls", "bytes", "longest")
@@ -47,9 +47,9 @@ def _counted(calls: list[Call]) -> list[RenderableType]:
 def _row(call: Call, ranks: int) -> tuple[str, ...]:
     return (
         f"  {call.call}",
-        seconds_text(call.time_s / ranks),
+        seconds_text((call.time_s or 0) / ranks),
         percent(call.share),
         count_text(call.count),
         bytes_text(call.bytes) if call.bytes else "-",
-        seconds_text(call.max_s),
+        seconds_text(call.max_s or 0),
     )

@@ -35,7 +35,7 @@ def view(report: ReportData) -> list[RenderableType]:
 
 
 def _labelled(label: str, lines: list[str], warn: bool = False) -> list[RenderableType]:
-    found = []
+    found: list[RenderableType] = []
     for at, line in enumerate(lines):
         wrapped = textwrap.wrap(line, 79 - _LABEL, break_long_words=True) or [""]
         for piece in range(len(wrapped)):

@@ -9,7 +9,7 @@ from rich.text import Text
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
-from rankwise.report.words import bounds_text, percent, waited_for_cores
+from rankwise.report.words import bounds_text, complete, percent, waited_for_cores
 
 _ALL_UP_TO = 16
 _EXTREMES = 4
@@ -21,9 +21,9 @@ def view(report: ReportData) -> list[RenderableType]:
     """A bar for each rank shown, and the mean."""
     ranks = report.ranks
     apart = waited_for_cores(report) and report.summary.mpi_on_core_share is not None
-    if None in ranks.mpi_s or not ranks.rank:
+    parts_s = complete(ranks.runqueue_wait_s if apart else ranks.mpi_s)
+    if not parts_s:
         return []
-    parts_s = ranks.runqueue_wait_s if apart else ranks.mpi_s
     shares = [part / time if time > 0 else 0.0 for part, time in zip(parts_s, ranks.time_s, strict=True)]
     order = sorted(range(len(shares)), key=shares.__getitem__)
     what = "Waiting for a core" if apart else "Time in MPI"
@@ -48,7 +48,7 @@ def _bar(report: ReportData, at: int, share: float) -> Text:
     filled = round(min(share, 1.0) * _BAR)
     text = Text(f"{report.ranks.rank[at]:>7} ")
     text.append("█" * filled, style="blue").append("─" * (_BAR - filled), style="dim")
-    text.append(f" {percent(share):>7}  {seconds_text(report.ranks.mpi_s[at]):>8}")
+    text.append(f" {percent(share):>7}  {seconds_text(report.ranks.mpi_s[at] or 0):>8}")
     return text.append("  partial" if report.ranks.partial[at] else "")
 
 
@@ -64,9 +64,10 @@ def _parts(report: ReportData, at: int, share: float) -> Text:
         ("░", "dim", ranks.unattributed_s[at]),
         ("─", "dim", ranks.compute_on_core_s[at]),
     ):
-        begin, end = end, end + part_s / whole * _BAR_OF_PARTS
+        begin, end = end, end + (part_s or 0) / whole * _BAR_OF_PARTS
         text.append(mark * (round(end) - round(begin)), style=style)
     text.pad_right(_BAR_OF_PARTS + 8 - len(text))
-    least = ranks.mpi_on_core_s[at] / whole
-    text.append(f" {percent(share):>7}  {bounds_text(least, least + ranks.unattributed_s[at] / whole):>8}")
+    least_s = ranks.mpi_on_core_s[at] or 0
+    most_s = least_s + (ranks.unattributed_s[at] or 0)
+    text.append(f" {percent(share):>7}  {bounds_text(least_s / whole, most_s / whole):>8}")
     return text.append(" partial" if ranks.partial[at] else "")
