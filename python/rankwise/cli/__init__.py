@@ -36,7 +36,6 @@ COMMANDS: tuple[str, ...] = (
     "completion",
 )
 
-BUG_STATUS = 70
 INTERRUPTED_STATUS = 130
 BROKEN_PIPE_STATUS = 141
 

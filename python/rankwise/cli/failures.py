@@ -13,11 +13,11 @@ from pathlib import Path
 
 from rankwise.errors import RankwiseError
 
+BUG_STATUS = 70
+
 
 def status_of(error: BaseException, verb: str | None) -> int:
     """Exit status for an exception that ended the command `verb`."""
-    from rankwise.cli import BUG_STATUS
-
     status = error.status if isinstance(error, RankwiseError) else BUG_STATUS
     if verb is not None and status in (1, 2, BUG_STATUS):
         command = importlib.import_module(f"rankwise.cli.{verb}")
