@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Estimate, LinkClass, Machine
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass, Machine
 from rankwise.replay.layout import without_buffers
 from rankwise.replay.predict import INTERFACES, Prediction, Predictor
 from rankwise.replay.switches import Switches

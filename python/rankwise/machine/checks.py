@@ -15,6 +15,7 @@ from rankwise.machine.topology import NodeTopology, Topology
 
 if TYPE_CHECKING:
     from rankwise.machine.file import LinkClass, Machine
+    from rankwise.machine.nodes import Node, OtherNodes
 
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 _TIMES = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
@@ -76,10 +77,9 @@ def _times(link: LinkClass, path: str) -> Iterator[Problem]:
 def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
     """Problems of a machine with the topology of its nodes; `directory` is where its file lies."""
     kinds: list[NodeTopology] = []
-    for path, kind in (
-        ("node", machine.node),
-        *((f"node.others[{at}]", other) for at, other in enumerate(machine.node.others)),
-    ):
+    of: list[tuple[str, Node | OtherNodes]] = [("node", machine.node)]
+    of += [(f"node.others[{at}]", other) for at, other in enumerate(machine.node.others)]
+    for path, kind in of:
         try:
             kinds.append(described(kind, directory))
         except RankwiseError as error:

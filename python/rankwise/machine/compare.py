@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -57,7 +58,7 @@ class Quantity:
         first, other = self.values[0], self.values[at]
         if not isinstance(first, Number) or not isinstance(other, Number):
             return None
-        if first.low is None or other.low is None:
+        if first.low is None or first.high is None or other.low is None or other.high is None:
             return None
         return other.low > first.high or other.high < first.low
 
@@ -130,11 +131,11 @@ def _count(machine: Machine) -> str:
 
 
 def _of_channel(channel: str, links: Sequence[LinkClass | None]) -> Iterator[Quantity]:
-    def each(key: str, unit: str, of) -> Quantity:
+    def each(key: str, unit: str, of: Callable[[LinkClass], Number | str | None]) -> Quantity:
         return Quantity(channel, key, unit, tuple(None if link is None else of(link) for link in links))
 
     for size in SIZES:
-        yield each(f"t({_short(size)})", "s", lambda link, size=size: half_round_trip(link, size))
+        yield each(f"t({_short(size)})", "s", partial(half_round_trip, size=size))
     yield each("o", "s", lambda link: _number(link.segments[0].o_s))
     yield each("o receive", "s", lambda link: _number(link.segments[0].o_receive_s))
     yield each("g", "s", lambda link: _number(link.segments[0].g_s))

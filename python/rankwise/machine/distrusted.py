@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankwise.machine.file import Estimate, Machine
+import msgspec
+
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import Machine
 
 
 def distrusted(machine: Machine) -> list[str]:
@@ -21,7 +24,7 @@ def _names(machine: Machine) -> Iterator[str]:
         yield from (f"{resource.name}.{key}" for key in _disturbed(resource))
 
 
-def _disturbed(part: object) -> Iterator[str]:
+def _disturbed(part: msgspec.Struct) -> Iterator[str]:
     for key in part.__struct_fields__:
         value = getattr(part, key)
         if isinstance(value, Estimate) and value.disturbed:

@@ -55,7 +55,9 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _branches(node: NodeTopology, cores: Sequence[int], levels: list) -> list[str]:
+def _branches(
+    node: NodeTopology, cores: Sequence[int], levels: Sequence[tuple[str, tuple[int, ...]]]
+) -> list[str]:
     if not levels:
         return []
     (kind, ids), *inner = levels

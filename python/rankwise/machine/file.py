@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import tomli_w
@@ -104,7 +104,8 @@ class LinkClass(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         limits = [segment.up_to_bytes for segment in self.segments]
         if limits[-1] is not None or None in limits[:-1]:
             raise ValueError("all segments but the last need `up_to_bytes`, the last has none")
-        if any(b <= a for a, b in zip(limits, limits[1:-1], strict=False)):
+        sizes = [limit for limit in limits if limit is not None]
+        if any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
             raise ValueError("segments must be in ascending order of `up_to_bytes`")
 
 
@@ -336,8 +337,8 @@ def loads(text: str, name: str = "machine file") -> Machine:
         # What is wrong with several keys together names one of them.
         named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
         # What is missing altogether has no line of its own: the first, as with an empty file.
-        line = line_of_path(text, path or (named[1] if named else "")) or 1
-        where = f" line {line}" + (f" key `{path}`" if path else "")
+        at = line_of_path(text, path or (named[1] if named else "")) or 1
+        where = f" line {at}" + (f" key `{path}`" if path else "")
         wrong = re.fullmatch(r"invalid (?:enum )?value '(.*)'", sentence)
         if wrong and (words := allowed_words(Machine, path)):
             sentence = f"`{wrong[1]}` is not " + " or ".join(f"`{word}`" for word in words)
@@ -352,9 +353,9 @@ def loads(text: str, name: str = "machine file") -> Machine:
         said = said.replace("at end of document", f"at the end, line {text.count(chr(10)) + 1}")
         hint = "was it cut off when it was written or copied? copy it again, or measure again"
         if twice := _given_twice(said, text):
-            line, key = twice
+            again, key = twice
             raise RankwiseError(
-                f"`{name}` line {line} key `{key}`: is given twice", "leave out one of them"
+                f"`{name}` line {again} key `{key}`: is given twice", "leave out one of them"
             ) from None
         raise RankwiseError(
             f"`{name}` is not TOML: {said}", hint if cut else "correct the line named"
@@ -439,7 +440,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of what the TOML holds, as kept in formats/machine.schema.json."""
     return msgspec.json.schema(Machine)
 
@@ -449,7 +450,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(regular_files.read_bytes(path, _MOST_BYTES)).hexdigest()
 
 
-def _table(table: dict, first: str | None = None) -> str:
+def _table(table: dict[str, Any], first: str | None = None) -> str:
     keys = sorted(table, key=lambda key: key != first)
     return "".join(
         f"{key} = {_inline(table[key])}\n"
@@ -459,7 +460,7 @@ def _table(table: dict, first: str | None = None) -> str:
     )
 
 
-def _inline(estimate: dict) -> str:
+def _inline(estimate: dict[str, object]) -> str:
     def pair(key: str, value: object) -> str:
         if isinstance(value, list):
             return f"{key} = [{', '.join(map(str, value))}]"

@@ -141,7 +141,7 @@ def _apart(kind: str, text: str, failure: str, hint: str | None) -> bytes:
         raise RankwiseError(failure, hint, causes=(why,)) from None
     if ended.returncode == 0 and ended.stdout:
         return ended.stdout
-    causes = ()
+    causes: tuple[str, ...] = ()
     if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         causes = (f"hwloc came to no end in {hwloc_calls.CPU_S} s of a processor",)
     elif ended.returncode < 0:

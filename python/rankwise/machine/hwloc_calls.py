@@ -18,7 +18,11 @@ CPU_S = 10  # the largest machines take less than one
 
 
 class Failure(Exception):
-    """hwloc refuses (`REFUSED`) or cannot write (`NOT_WRITTEN`); the argument says which."""
+    """hwloc refuses (`REFUSED`) or cannot write (`NOT_WRITTEN`)."""
+
+    def __init__(self, status: int):
+        super().__init__(status)
+        self.status = status
 
 
 def declare(hwloc: ctypes.CDLL) -> None:
@@ -92,7 +96,7 @@ def main(argv: list[str]) -> int:
     try:
         content = xml(hwloc, kind, os.fsencode(text))
     except Failure as failure:
-        return failure.args[0]
+        return failure.status
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
     # Nothing of what was loaded is needed again, and taking it down is what may fail.

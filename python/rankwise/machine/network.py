@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -138,7 +138,7 @@ class Dragonfly(Network, frozen=True, kw_only=True, tag="dragonfly"):
         return ["local", "global"]
 
 
-def plain(network: FatTree | Torus | Dragonfly, ports: list[dict]) -> dict:
+def plain(network: FatTree | Torus | Dragonfly, ports: list[dict[str, float]]) -> dict[str, Any]:
     """What `_core.machine.Network` and the replay take.
 
     Args:

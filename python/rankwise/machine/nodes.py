@@ -67,9 +67,10 @@ def _one_description(of: Node | OtherNodes) -> None:
 
 def described(of: Node | OtherNodes, directory: Path) -> NodeTopology:
     """The topology of one kind of node; `directory` is where the machine file lies."""
-    if of.topology_xml is not None:
-        return from_xml_file(directory / of.topology_xml)
-    return from_synthetic(of.topology)
+    if of.topology is not None:
+        return from_synthetic(of.topology)
+    assert of.topology_xml is not None  # `_one_description`
+    return from_xml_file(directory / of.topology_xml)
 
 
 def topology_of_nodes(node: Node, directory: Path) -> Topology:

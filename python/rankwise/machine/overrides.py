@@ -11,7 +11,8 @@ import msgspec
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Estimate, LinkClass, Machine, Resource, Segment
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass, Machine, Resource, Segment
 from rankwise.machine.quantities import rate, size, time, time_per_byte
 
 _Parse = Callable[[str], float | None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import Locations
@@ -122,9 +123,10 @@ class Placement:
         )
 
     @cached_property
-    def bound(self) -> np.ndarray:
+    def bound(self) -> npt.NDArray[np.bool_]:
         """For each rank, whether it has one core to run on."""
-        return np.diff(self.core_start) == 1
+        bound: npt.NDArray[np.bool_] = np.diff(self.core_start) == 1
+        return bound
 
     @cached_property
     def injective(self) -> bool:

@@ -35,7 +35,7 @@ def complete(description: str) -> str:
         kinds.append("pu")
     numbered = matches[kinds.index("core")] if "core" in kinds and kinds[-1] == "pu" else None
     indexes = _INDEXES.search(numbered["attributes"] or "") if numbered else None
-    if indexes and "indexes=" not in levels[-1]:
+    if numbered and indexes and "indexes=" not in levels[-1]:
         if not levels[-1].startswith("pu:1") or levels[-1][4:5].isdigit():
             raise RankwiseError(
                 f"`{description}` numbers its cores but not its PUs, which is what ranks are bound to",

@@ -14,10 +14,11 @@ import json
 import os
 import tarfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
@@ -85,7 +86,7 @@ class NodeTopology:
         known = self.core_of_pu
         return tuple(sorted({known[pu] for pu in os_pus if pu in known}))
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """JSON-able content, read back by `from_dict`."""
         return {
             "pus": [list(pus) for pus in self.pus],
@@ -97,7 +98,7 @@ class NodeTopology:
         }
 
     @classmethod
-    def from_dict(cls, content: dict) -> NodeTopology:
+    def from_dict(cls, content: dict[str, Any]) -> NodeTopology:
         """The inverse of `to_dict`."""
         return cls(
             pus=tuple(tuple(pus) for pus in content["pus"]),
@@ -205,7 +206,7 @@ def from_xml_text(text: bytes, description: str) -> NodeTopology:
             reader.visit(machine, package=None, caches={})
         except RecursionError:
             raise RankwiseError(f"`{description}` is nested too deeply for a node") from None
-    if not reader.pus:
+    if machine is None or not reader.pus:
         raise RankwiseError(f"`{description}` has no cores")
     return NodeTopology(
         pus=tuple(tuple(sorted(pus)) for pus in reader.pus),
@@ -270,7 +271,7 @@ class _Reader:
         return tuple(levels)
 
 
-def _below(thing: ElementTree.Element, kind: str):
+def _below(thing: ElementTree.Element, kind: str) -> Iterator[ElementTree.Element]:
     return (each for each in thing.iter("object") if each.get("type") == kind)
 
 

@@ -7,7 +7,8 @@ import msgspec
 import polars as pl
 
 from rankwise.machine.channels import NETWORK, SELF
-from rankwise.machine.file import Estimate, Machine
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import Machine
 from rankwise.measure.fit import rest
 from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.peers import FAR, NEAR, first_contact

@@ -10,7 +10,8 @@ import msgspec
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Estimate, LinkClass, Machine, Resource, Segment
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass, Machine, Resource, Segment
 from rankwise.measure.disturbed import disturbed_points
 from rankwise.measure.questions import QUESTIONS
 

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankwise.machine.channels import NETWORK, cache_channels
-from rankwise.machine.file import Estimate, LinkClass, Resource
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass, Resource
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure.fit import measured
 from rankwise.measure.plan import Plan

@@ -11,7 +11,8 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.curve import Curve
-from rankwise.machine.file import Estimate, LinkClass, Resource
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import LinkClass, Resource
 from rankwise.measure import capacity
 from rankwise.measure.capacity import Sweep
 from rankwise.measure.disturbed import taken_from_pairs

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Estimate, Machine, Resource, Segment
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import Machine, Resource, Segment
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 
 if TYPE_CHECKING:
