@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is `predict --set nic.capacity=RATE` right? Three programs in labs of five rates beside predictions from one of them.
+"""Is `predict --set nic.capacity=RATE` right? Programs in labs of several rates beside predictions from one of them.
 
-    python bench/what_if_rate.py DIRECTORY [--until SECONDS] [--mpi mpich]
+    python bench/what_if_rate.py DIRECTORY [--rates 20mbit,50mbit,...] [--until SECONDS] [--mpi mpich]
 
 Measures and records in a lab of 100 mbit, blocked, then runs the programs three times, blocked and cyclic, in labs of
-100, 20, 50, 200, 500 mbit and 1 gbit. What is in the directory already counts, so that it may be called again.
+100 mbit and of each other rate. What is in the directory already counts, so that it may be called again: then the runs
+are made too during which others used more than 5 % of the machine.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from rankwise.lab.own_lab import own_lab, own_name
@@ -27,11 +29,12 @@ from rankwise.lab.validation.measured_run import run_case
 from rankwise.lab.validation.session import find_launcher
 from rankwise.machine.file import load
 
-NODES, CORES, RUNS, LIMIT_S = 4, 4, 3, 60.0
-MEASURED, OTHERS = "100Mbit", ("20Mbit", "50Mbit", "200Mbit", "500Mbit", "1Gbit")
+NODES, CORES, RUNS, LIMIT_S, MOST_OTHERS = 4, 4, 3, 60.0, 0.05
+MEASURED, OTHERS = "100mbit", "20mbit,50mbit,30mbit,10mbit,200mbit,500mbit,1gbit"
 ALLOCATIONS = ("blocked", "cyclic")
-# Steps, and the last arguments where they are others: edges of 32 KiB, all-to-all of 16 KiB a pair, computation.
-STEPS = {"halo": (40, ("64", "64")), "ft": (8, ()), "mg": (6, ())}
+# Steps, for about a second at the measured rate, and the last arguments where they are others: edges of 32 KiB,
+# all-to-all of 16 KiB a pair, computation.
+STEPS = {"halo": (40, ("64", "64")), "ft": (10, ()), "mg": (6, ())}
 
 
 def main() -> None:
@@ -43,13 +46,16 @@ def main() -> None:
     parser.add_argument(
         "--until", type=float, default=float("inf"), help="begin nothing after so many seconds"
     )
+    parser.add_argument(
+        "--rates", type=lambda text: text.split(","), default=OTHERS, help=f"default {OTHERS}"
+    )
     parser.add_argument("--mpi", choices=("mpich", "openmpi"), default="mpich")
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + options.until
-    for rate in (MEASURED, *OTHERS):
+    for rate in (MEASURED, *options.rates):
         _run_all(options, rate, end)
-    _compare(options.directory)
+    _compare(options.directory, options.rates)
 
 
 def _run_all(options: argparse.Namespace, rate: str, end: float) -> None:
@@ -65,7 +71,7 @@ def _run_all(options: argparse.Namespace, rate: str, end: float) -> None:
     with own_lab(plan_lab(own_name("whatif"), NODES, CORES, parse_rate(rate))) as lab:
         if rate == MEASURED and not _machine(directory):
             output = directory / "measured.machine.toml"
-            words = ["measure", "--budget", "40s", "--lab", lab.name, "-o", output, "--", launcher.path]
+            words = ["measure", "--budget", "90s", "--lab", lab.name, "-o", output, "--", launcher.path]
             subprocess.run([sys.executable, "-m", "rankwise", *words], check=False)
         for name, allocation, at in missing:
             if time.monotonic() > end:
@@ -77,6 +83,8 @@ def _run_all(options: argparse.Namespace, rate: str, end: float) -> None:
             traced = rate == MEASURED and allocation == ALLOCATIONS[0]
             recording = directory / (f"{name}.{at}.rw" if traced else "last.rw")
             made = run_case(prepared, dict(case.environment), recording, traced, LIMIT_S)
+            if made.others > MOST_OTHERS:
+                continue
             found = {"time_s": made.time_s, "invalid": made.invalid}
             (directory / f"{name}.{rate}.{allocation}.{at}.json").write_text(json.dumps(found))
 
@@ -86,15 +94,18 @@ def _machine(directory: Path) -> Path | None:
     return next(directory.glob("measured*.machine.toml"), None)
 
 
-def _predicted(directory: Path, name: str, rate: str) -> dict[str, tuple[float, float, float]]:
-    """Of each allocation: time and interval."""
-    words = [
-        f"{directory}/{name}.0.rw",
-        "--machine",
-        str(_machine(directory)),
-        "--no-losses",
-        "--json",
+def _runs(directory: Path, name: str, rate: str, allocation: str) -> list[dict]:
+    return [
+        json.loads(path.read_text()) | {"recording": path.with_name(f"{name}.{path.name.split('.')[-2]}.rw")}
+        for path in sorted(directory.glob(f"{name}.{rate}.{allocation}.?.json"))
     ]
+
+
+def _predicted(directory: Path, name: str, rate: str) -> dict[str, tuple[float, float, float]]:
+    """Of each allocation: time and interval, from the first recorded run that is valid, or else the first."""
+    recorded = _runs(directory, name, MEASURED, ALLOCATIONS[0])
+    recording = min(recorded, key=lambda run: bool(run["invalid"]))["recording"]
+    words = [recording, "--machine", _machine(directory), "--no-losses", "--json"]
     words += [word for allocation in ALLOCATIONS for word in ("--allocation", allocation)]
     if rate != MEASURED:
         # What messages get of an interface, as measured, and not its nominal rate, which has headers too.
@@ -111,43 +122,45 @@ def _predicted(directory: Path, name: str, rate: str) -> dict[str, tuple[float, 
     }
 
 
-def _compare(directory: Path) -> None:
-    """Print each time beside its prediction; * marks medians of runs of which fewer than two are valid."""
-    inside = beside = right = pairs = 0
+def _compare(directory: Path, rates: list[str]) -> None:
+    """Print each time beside its prediction, then sums; * marks medians with fewer than two valid runs, in no sum."""
+    errors, inside, pairs = defaultdict(list), Counter(), defaultdict(list)
     for name in STEPS:
         known = {}
-        for rate in (*OTHERS[:2], MEASURED, *OTHERS[2:]):
-            times = {
-                allocation: [
-                    json.loads(path.read_text())
-                    for path in directory.glob(f"{name}.{rate}.{allocation}.?.json")
-                ]
-                for allocation in ALLOCATIONS
-            }
-            if not all(times.values()) or not (directory / f"{name}.0.rw").exists():
+        for rate in sorted({MEASURED, *rates}, key=parse_rate):
+            if not all(_runs(directory, name, each, a) for each in (rate, MEASURED) for a in ALLOCATIONS):
                 continue
             for allocation, (value, low, high) in _predicted(directory, name, rate).items():
-                valid = [each["time_s"] for each in times[allocation] if not each["invalid"]]
-                runs = valid if len(valid) > 1 else [each["time_s"] for each in times[allocation]]
-                median = statistics.median(runs)
-                known[rate, allocation] = (value, min(runs), max(runs), len(valid) > 1)
-                if rate != MEASURED:
-                    beside += 1
-                    inside += low <= median <= high
+                runs = _runs(directory, name, rate, allocation)
+                valid = [each for each in runs if not each["invalid"]]
+                counts = len(valid) > 1
+                times = [each["time_s"] for each in (valid if counts else runs)]
+                median = statistics.median(times)
+                is_inside = low <= median <= high
+                if counts:
+                    known[rate, allocation] = value, min(times), max(times)
+                    errors[rate, name].append(value / median - 1)
+                    inside[rate, name] += is_inside
                 print(
                     f"{name:5} {rate:>8} {allocation:8} predicted {value:7.3f} ({low:.3f} to {high:.3f}), run "
-                    f"{median:7.3f} ({min(runs):.3f} to {max(runs):.3f}){' ' if len(valid) > 1 else '*'} "
-                    f"{value / median - 1:+6.1%} {'' if low <= median <= high else 'outside'}"
+                    f"{median:7.3f} ({min(times):.3f} to {max(times):.3f}){' ' if counts else '*'} "
+                    f"{value / median - 1:+6.1%} {'' if is_inside else 'outside'}"
                 )
         for one, other in itertools.combinations(known, 2):
-            (a, a_low, a_high, _), (b, b_low, b_high, _) = known[one], known[other]
+            (a, a_low, a_high), (b, b_low, b_high) = known[one], known[other]
             if (one[0] == other[0] or one[1] == other[1]) and (a_high < b_low or b_high < a_low):
-                pairs += 1
-                in_order = (a < b) == (a_high < b_low)
-                right += in_order
-                if not in_order:
+                of = one[0] if one[0] == other[0] else "of rates"
+                pairs[of].append((a < b) == (a_high < b_low))
+                if not pairs[of][-1]:
                     print(f"{name}: wrong order of {' '.join(one)} and {' '.join(other)}")
-    print(f"{right} of {pairs} pairs in order, {inside} of {beside} times at other rates in the interval")
+    for rate, name in errors:
+        found = errors[rate, name]
+        print(
+            f"{rate:>8} {name:5} {inside[rate, name]} of {len(found)} inside,",
+            *(f"{each:+.1%}" for each in found),
+        )
+    for of, found in pairs.items():
+        print(f"pairs {of}: {sum(found)} of {len(found)} in order")
 
 
 if __name__ == "__main__":
