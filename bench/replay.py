@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise import _core
-from rankwise.placement.decision import decide, kendall
+from rankwise.placement.decision import kendall
 
 SEND, RECEIVE, CALC = 1, 2, 3
 SIZE = 8192
@@ -259,16 +259,21 @@ def measure_placements(schedule, arguments: dict, count: int) -> dict:
     def replay(some: list[dict]) -> np.ndarray:
         return schedule.makespans_s(**model, layouts=some, threads=1)
 
+    def decide() -> int:
+        """The best of a tenth of the placements, those of the least screened times, and of the first."""
+        chosen = np.union1d([0], np.argsort(screen(layouts), kind="stable")[: -(-count // 10)])
+        return int(chosen[np.argmin(replay([layouts[k] for k in chosen]))])
+
     first_s, _ = best(1, lambda: screen(layouts))  # and works out the order of the first
     screen_s, screened = best(1, lambda: screen(layouts))
-    decide_s, decision = best(1, lambda: decide(screen, replay, layouts))
+    decide_s, decided = best(1, decide)
     return {
         "placements_per_minute": 60 * count / replay_s,
         "first_screened_per_minute": 60 * count / first_s,
         "screened_per_minute": 60 * count / screen_s,
         "decided_per_minute": 60 * count / decide_s,
-        "decided_is_best": bool(replayed[decision.best] == replayed.min()),
-        "decided_above_best": float(replayed[decision.best] / replayed.min() - 1),
+        "decided_is_best": bool(replayed[decided] == replayed.min()),
+        "decided_above_best": float(replayed[decided] / replayed.min() - 1),
         "gap": float(np.mean(np.abs(screened / replayed - 1))),
         "tau": kendall(screened, replayed),
     }

@@ -16,7 +16,7 @@ from rankwise.measure.statistics import CONFIDENCE, Median, median
 from rankwise.placement.file import load as load_placement
 from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predictor_of import predictor_of
+from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load as load_source
 
 DRAWS = 40
@@ -27,7 +27,7 @@ def main(trace: str, machine_file: str, placement_file: str, directory: str) -> 
     files = {name: sorted(Path(directory).glob(f"{name}-*.rw")) for name in ("before", "blocked", "placed")}
     runs = {name: np.array([time_of(path) for path in paths]) for name, paths in files.items()}
     source, machine = load_source(trace), load_machine(machine_file)
-    predictor = predictor_of(source, machine, topology_of(machine, Path(machine_file).parent), draws=DRAWS)
+    predictor = Predictor.of(source, machine, topology_of(machine, Path(machine_file).parent), draws=DRAWS)
     placements = {
         "before": source.recorded,
         "blocked": Recording.open(files["blocked"][0]).placement,

@@ -25,15 +25,12 @@ PYTHON_UPWARDS = {
     ("measure", "lab"),
     ("record", "lab"),
     ("replay", "explain"),
-    ("replay", "placement"),
     ("report", "lab"),
-    ("schedule", "replay"),
 }
 PYTHON_CIRCLES = [
     {"cli.lab_validate", "cli.lab_validate_program"},
     {"machine.checks", "machine.file"},
-    {"explain.unexplained", "replay.computation", "replay.counts", "replay.predict", "replay.recorded_run"}
-    | {"replay.uncertainty", "schedule.simgrid", "schedule.simgrid_collectives", "schedule.source"},
+    {"schedule.simgrid", "schedule.simgrid_collectives", "schedule.source"},
 ]
 CORE_UPWARDS = {("replay", "explain"), ("replay", "placement"), ("schedule", "replay")}
 CORE_CIRCLES = [

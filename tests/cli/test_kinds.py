@@ -65,9 +65,13 @@ def test_place_says_as_predict_does_that_the_machine_is_far_from_the_recorded_ru
 ):
     # GIVEN a run that took a third of what this machine is predicted to need for it
     run = RecordedRun(1.0, 3.0, np.array([1.0, 1.0]), np.array([3.0, 3.0]))
-    monkeypatch.setattr("rankwise.replay.predictor_of.recorded_run", lambda *_: run)
+    monkeypatch.setattr("rankwise.replay.predictor.Predictor._replay_run", lambda *_: run)
+    monkeypatch.setattr("rankwise.explain.unexplained.FAR", 10.0)  # it is no run of this recording
     said = []
-    for words in (["predict", recording, "--no-losses"], ["place", recording, "--budget", "0.1s"]):
+    for words in (
+        ["predict", recording, "--plain", "--no-losses"],
+        ["place", recording, "--plain", "--budget", "0.1s"],
+    ):
         assert main([*words, "-m", MACHINE]) == 0
         said += [line for line in capsys.readouterr().err.splitlines() if "[model-error]" in line]
     # THEN both say so, in the same words

@@ -143,7 +143,7 @@ def test_what_cannot_be_written_is_refused_before_the_search(place, capsys, opti
 
 
 def test_ctrl_c_while_intervals_are_drawn_keeps_the_placement(place, capsys, monkeypatch):
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.predictor import Predictor
 
     def interrupted(predictor, placement):
         raise KeyboardInterrupt

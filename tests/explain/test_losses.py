@@ -9,8 +9,9 @@ from rankwise.explain.losses import count, losses
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 ONE_MESSAGE = "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"
@@ -20,7 +21,7 @@ def found(text, where, *, each=1, nodes=2, allocation="blocked", switches=None):
     schedule = _core.replay.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = allocate(schedule.ranks, nodes, each, topology.nodes[0], allocation)[0]
-    predictor = Predictor(schedule, where, topology, switches=switches)
+    predictor = Predictor.of(Source(schedule), where, topology, switches=switches)
     prediction = predictor.predict(placement)
     every = losses(predictor, prediction)
     assert len(every) == count(predictor, prediction)
@@ -74,7 +75,7 @@ def test_ranks_on_one_core_lose_what_the_other_computes():
     where = machine(nodes=1)
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(0, [0]), (0, [0])])
-    predictor = Predictor(schedule, where, topology)
+    predictor = Predictor.of(Source(schedule), where, topology)
     (loss,) = losses(predictor, predictor.predict(placement))
     assert (loss.kind, loss.name, loss.part) == ("resource", "core", "all")
     assert loss.lost_s == pytest.approx(1e-3)
@@ -84,7 +85,7 @@ def test_largest_comes_first():
     schedule = _core.replay.Schedule.read_goal(ONE_MESSAGE, "x.goal")
     where = machine(NETWORK, nic_bytes_per_s=0.5e9)
     topology = topology_of(where, ".")
-    predictor = Predictor(schedule, where, topology)
+    predictor = Predictor.of(Source(schedule), where, topology)
     every = losses(predictor, predictor.predict(allocate(2, 2, 1, topology.nodes[0], "blocked")[0]))
     times = [loss.lost_s for loss in every]
     assert times == sorted(times, reverse=True)

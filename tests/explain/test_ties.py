@@ -14,11 +14,13 @@ from schedules import schedules
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain.critical_path import critical_path
+from rankwise.explain.explanation import explain
 from rankwise.explain.ties import canonical_position, tie_spread
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 
 # Two ranks of a node send to two others at one time; the second one's receiver has much to do yet.
 ANOMALY = (
@@ -30,7 +32,7 @@ SEATS = [(0, 0), (0, 1), (1, 0), (2, 0)]
 
 def predictor_of(text, where):
     schedule = _core.replay.Schedule.read_goal(text, "x.goal")
-    return Predictor(schedule, where, topology_of(where, "."))
+    return Predictor.of(Source(schedule), where, topology_of(where, "."))
 
 
 def placed(predictor, seats):
@@ -172,11 +174,11 @@ def test_in_another_order_ranks_keep_their_results(data):
     predictor = predictor_of(goal(ops), machine(costs, costs))
     placement = allocate(len(ops), 4, 1, predictor.topology.nodes[0], "blocked")[0]
     try:
-        before, replay = predictor.predict(placement), predictor.recorded(placement)
+        before, replay = predictor.predict(placement), explain(predictor, placement)
     except RankwiseError:
         assume(False)
     other = predictor.in_order(np.array(data.draw(st.permutations(range(len(ops)))), dtype=np.uint32))
-    after, again = other.predict(placement), other.recorded(placement)
+    after, again = other.predict(placement), explain(other, placement)
     # THEN every rank has what it had
     assert after.finish_s.tolist() == before.finish_s.tolist()
     for part, times in before.parts_s.items():

@@ -14,11 +14,12 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain import perfetto
 from rankwise.explain.critical_path import critical_path
+from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import Timeline
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
-from rankwise.schedule.source import load
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source, load
 
 NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
@@ -30,9 +31,9 @@ def replayed(text, where, seats):
     schedule = _core.replay.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
-    predictor = Predictor(schedule, where, topology)
+    predictor = Predictor.of(Source(schedule), where, topology)
     prediction = predictor.predict(placement)
-    return prediction, predictor.recorded(placement), placement
+    return prediction, explain(predictor, placement), placement
 
 
 def causes(text, where, seats):
@@ -102,7 +103,7 @@ def test_a_synchronous_send_waits_for_its_receive_however_small(tmp_path):
     where = machine(NETWORK)
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
-    replay = Predictor(schedule, where, topology).recorded(placement)
+    replay = explain(Predictor.of(Source(schedule), where, topology), placement)
     # THEN the sender waits, and the path goes through what the receiver computed
     assert replay.waiting["late_receiver"][0] == pytest.approx(19e-6)
     assert critical_path(replay).cause_s["computation"] == pytest.approx(20e-6)
@@ -112,8 +113,8 @@ def path_of(text, where, seats):
     schedule = _core.replay.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
-    predictor = Predictor(schedule, where, topology)
-    return critical_path(predictor.recorded(placement))
+    predictor = Predictor.of(Source(schedule), where, topology)
+    return critical_path(explain(predictor, placement))
 
 
 def test_the_critical_path_of_one_message():

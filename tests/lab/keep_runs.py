@@ -22,8 +22,8 @@ from rankwise.lab.validation.state import State
 from rankwise.machine.file import Machine, load
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Prediction
-from rankwise.replay.predictor_of import predictor_of
+from rankwise.replay.prediction import Prediction
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 from rankwise.schedule.source import Source
 from rankwise.schedule.source import load as load_source
@@ -65,7 +65,7 @@ def predictions(
     """What is predicted of each placement, for the machine as it was measured or another."""
     measured = machine_of(name)
     topology = topology_of(measured, KEPT)
-    predictor = predictor_of(
+    predictor = Predictor.of(
         source, machine or measured, topology, draws=DRAWS, switches=switches, measured=measured
     )
     found = {}

@@ -12,7 +12,8 @@ from rankwise.machine.file import Curve, Estimate, load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 SHIPPED = sorted(MACHINES.glob("*.machine.toml"))
@@ -49,7 +50,7 @@ def ping_pong(size: int) -> str:
 def one_way(machine, size: int, where: list[tuple[int, int]]) -> float:
     schedule = _core.replay.Schedule.read_goal(ping_pong(size), "ping-pong")
     nodes = topology_of(machine, MACHINES).nodes[:2]
-    judge = Predictor(schedule, machine, Topology(nodes))
+    judge = Predictor.of(Source(schedule), machine, Topology(nodes))
     places = [(node, (core,)) for node, core in where]
     result = judge.predict(Placement.explicit(judge.topology, places))
     assert (np.array(result.finish_s) >= 0).all()

@@ -15,15 +15,17 @@ from saved_topology import save_topology
 
 from rankwise import _core
 from rankwise.cli import main
+from rankwise.explain.explanation import explain
 from rankwise.explain.losses import losses
 from rankwise.explain.timeline import Timeline
+from rankwise.explain.unexplained import unexplained
 from rankwise.machine.file import Estimate
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.recording.span import Span
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predictor_of import predictor_of
-from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun, is_of
+from rankwise.replay.predictor import Predictor
+from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import anchored_interval
 from rankwise.schedule.source import Source, load
@@ -55,7 +57,7 @@ def recorded(seconds, where=APART, **keywords):
 
 def predictor(source, given=None, **keywords):
     given = given or machine(NETWORK, NODE, nic_bytes_per_s=RATE)
-    return predictor_of(source, given, topology_of(given, "."), **({"draws": 0} | keywords))
+    return Predictor.of(source, given, topology_of(given, "."), **keywords)
 
 
 def test_what_a_replay_missed_of_a_run_is_taken_to_be_missed_everywhere_by_its_size():
@@ -97,9 +99,9 @@ def test_a_run_that_took_three_times_its_replay_makes_all_times_three_times_as_l
         {each.name: each.lost_s for each in losses(this, this.predict(APART))} for this in (plain, anchored)
     )
     assert one and other == pytest.approx({name: by * time for name, time in one.items()})
-    ends = [float(Timeline.of(each.recorded(APART)).end.max()) * 1e-12 for each in (plain, anchored)]
+    ends = [float(Timeline.of(explain(each, APART)).end.max()) * 1e-12 for each in (plain, anchored)]
     assert ends == pytest.approx([before.makespan_s, after.makespan_s])
-    waits = [each.recorded(APART).waiting["transfer"] for each in (plain, anchored)]
+    waits = [explain(each, APART).waiting["transfer"] for each in (plain, anchored)]
     assert waits[1] == pytest.approx(by * waits[0])
 
 
@@ -114,7 +116,7 @@ def test_a_run_of_another_machine_anchors_nothing():
     ):
         # THEN times are as replayed
         found = predictor(source)
-        assert (found.run, found.anchored) == (None, False)
+        assert (found.run, found.anchor) == (None, None)
         assert found.makespan_s(APART) == pytest.approx(4e-3, rel=1e-5)
 
 
@@ -122,10 +124,10 @@ def test_a_lab_is_the_one_that_was_measured_if_its_rate_is():
     real = machine()
     lab = msgspec.structs.replace(real, node=msgspec.structs.replace(real.node, host_cores=[[0, 1]] * 4))
     slow = msgspec.structs.replace(lab, context={"lab_rate_bytes_per_s": 2.5e6})
-    assert is_of(None, real) and not is_of(None, lab) and not is_of(2.5e6, real)
-    assert is_of(2.5e6, slow) and not is_of(5e6, slow)
+    assert real.is_of_lab(None) and not lab.is_of_lab(None) and not real.is_of_lab(2.5e6)
+    assert slow.is_of_lab(2.5e6) and not slow.is_of_lab(5e6)
     # A file of before does not say it.
-    assert is_of(2.5e6, lab)
+    assert lab.is_of_lab(2.5e6)
 
 
 def test_what_is_changed_by_hand_is_told_beside_the_run_as_it_was():
@@ -228,14 +230,16 @@ def test_what_the_replay_does_not_explain_is_said_by_call_channel_and_rank(tmp_p
     (tmp_path / "m.machine.toml").write_text(text({"L_s": 0.3}, {}))
     words = ["predict", str(trace), "--machine", str(tmp_path / "m.machine.toml"), "--no-losses"]
     given = machine({"L_s": 0.3}, {})
-    run = predictor(load(trace), given).run
+    source = load(trace)
+    known = predictor(source, given)
+    run, found = known.run, unexplained(known, source)
     assert (run.recorded_s, run.predicted_s) == pytest.approx((1.0, 0.4))
     # THEN pieces of a rank add up to its time, in the run and in the replay
     for rank in (0, 1):
-        own = [each for each in run.unexplained if each.rank == rank]
+        own = [each for each in found if each.rank == rank]
         assert sum(each.recorded_s for each in own) == pytest.approx(run.rank_recorded_s[rank])
         assert sum(each.replayed_s for each in own) == pytest.approx(run.rank_predicted_s[rank])
-    by_rank = {(each.rank, each.call, each.channel): each for each in run.unexplained}
+    by_rank = {(each.rank, each.call, each.channel): each for each in found}
     receives = by_rank[1, "MPI_Recv", "network"]
     assert (receives.recorded_s, receives.replayed_s) == pytest.approx((1.0, 0.4))
     # AND it is said in a line, anchored or not, and in JSON

@@ -16,7 +16,9 @@ from rankwise.explain.losses import losses
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor, Switches
+from rankwise.replay.predictor import Predictor
+from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 L, O_SEND, O_RECEIVE, BUFFER, SIZE = 3000, 100, 200, 4000, 10000
 TCP = Link(
@@ -251,7 +253,9 @@ def test_pairing_ranks_on_equal_cores_more_than_halves_the_time_in_communication
 def predictor(settings=(), **arguments):
     network = {"L_s": 3e-6, "o_s": 1e-7, "G_s_per_byte": 2e-9, "progress": "in-call"}
     where = apply(machine(network), settings)
-    return Predictor(schedule_of(to_a_rank_that_computes()), where, topology_of(where, "."), **arguments)
+    return Predictor.of(
+        Source(schedule_of(to_a_rank_that_computes())), where, topology_of(where, "."), **arguments
+    )
 
 
 SETTINGS = ("network.socket_buffer=4000B", "network.send_buffer=0B")

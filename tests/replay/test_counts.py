@@ -9,9 +9,11 @@ from machines import machine
 from rankwise.explain.losses import losses
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
-from rankwise.replay.counts import Counts, CountsPredictor
 from rankwise.replay.layout import topology_of
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
+from rankwise.schedule.counts import Counts
+from rankwise.schedule.source import Source
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 
@@ -31,7 +33,7 @@ def counts(rows, compute=(1e-3, 2e-3), waited=(0.0, 0.0), time=(1.0, 1.0)):
 
 def predict(what, where, nodes=2, each=1, **switches):
     topology = topology_of(where, ".")
-    predictor = CountsPredictor(what, where, topology, switches=Switches(**switches))
+    predictor = Predictor.of(Source(what, "counts"), where, topology, switches=Switches(**switches))
     return predictor, predictor.predict(allocate(what.ranks, nodes, each, topology.nodes[0], "blocked")[0])
 
 
@@ -73,8 +75,9 @@ def test_ranks_on_one_core_share_it():
     what, where = counts([]), machine(nodes=1)
     topology = topology_of(where, ".")
     both = Placement.explicit(topology, [(0, [0]), (0, [0])])
-    assert CountsPredictor(what, where, topology).predict(both).finish_s == pytest.approx([2e-3, 4e-3])
-    alone = CountsPredictor(what, where, topology, switches=Switches(core_sharing=False))
+    source = Source(what, "counts")
+    assert Predictor.of(source, where, topology).predict(both).finish_s == pytest.approx([2e-3, 4e-3])
+    alone = Predictor.of(source, where, topology, switches=Switches(core_sharing=False))
     assert alone.makespan_s(both) == pytest.approx(2e-3)
 
 

@@ -11,13 +11,15 @@ from sharing_machines import link, machine, resource
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.explain.explanation import explain
 from rankwise.explain.losses import losses
 from rankwise.machine.file import load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 
@@ -46,7 +48,7 @@ def stream(count: int, size: int = 1) -> list[list[Op]]:
 def test_messages_are_there_when_the_interrupt_core_is_done_with_them(count):
     # GIVEN 10 us a message and 1 GB/s, for messages of 5000 bytes that come at once after 100 us
     the_machine = tcp(per_message_s=1e-5, capacity_bytes_per_s=1e9)
-    judge = Predictor(schedule_of(stream(count, 5000)), the_machine)
+    judge = Predictor.of(Source(schedule_of(stream(count, 5000))), the_machine)
     where = placed(judge, (0, 0), (0, 1), (1, 0))
     result = judge.predict(where)
     # THEN they are dealt with one after the other
@@ -60,7 +62,7 @@ def test_messages_are_there_when_the_interrupt_core_is_done_with_them(count):
     elsewhere = judge.predict(placed(judge, (0, 2), (0, 1), (1, 0)))
     assert elsewhere.finish_s == pytest.approx([1e-3, 1e-4 + work, 0])
     # THEN that is on the critical path
-    path = judge.recorded(where).critical_path
+    path = explain(judge, where).critical_path
     lengths = zip(
         [_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True
     )
@@ -76,7 +78,7 @@ def test_a_rank_that_waits_on_the_interrupt_core_loses_nothing():
         [Op("recv", 1, 2) for _ in range(3)],
         [*(Op("send", 1, 1) for _ in range(3)), Op("calc", 500_000), Op("send", 1, 0, tag=1, requires=[3])],
     ]
-    judge = Predictor(schedule_of(late), tcp(per_message_s=1e-5))
+    judge = Predictor.of(Source(schedule_of(late)), tcp(per_message_s=1e-5))
     result = judge.predict(placed(judge, (0, 0), (0, 1), (1, 0)))
     # THEN it has that as soon as the core is done with it
     assert result.finish_s == pytest.approx([6.1e-4, 1.3e-4, 5e-4])
@@ -87,7 +89,9 @@ def test_a_receiver_that_is_far_from_the_data_takes_longer():
     # GIVEN a receiver's part of 1 us and 1 ns a byte, on a core of the other package one and a half times that
     costs = resource("irq", "interrupt_core", "node", core=0, far_factor=1.5)
     tcp_ip = link("network", "host-processed", overlap=True, o_s=1e-6, O_s_per_byte=1e-9)
-    judge = Predictor(schedule_of([[Op("send", 1001, 1)], [Op("recv", 1001, 0)]]), machine(costs, tcp_ip))
+    judge = Predictor.of(
+        Source(schedule_of([[Op("send", 1001, 1)], [Op("recv", 1001, 0)]])), machine(costs, tcp_ip)
+    )
     near = judge.makespan_s(placed(judge, (0, 1), (1, 1)))
     far = judge.makespan_s(placed(judge, (0, 1), (1, 2)))
     # THEN the difference is half of both
@@ -104,14 +108,14 @@ def test_without_interrupts_nobody_is_held_up(off):
     else:
         links = [msgspec.structs.replace(each, protocol="offloaded") for each in the_machine.link_classes]
         the_machine = msgspec.structs.replace(the_machine, link_classes=links)
-    judge = Predictor(schedule_of(stream(3)), the_machine, switches=switches)
+    judge = Predictor.of(Source(schedule_of(stream(3))), the_machine, switches=switches)
     result = judge.predict(placed(judge, (0, 0), (0, 1), (1, 0)))
     assert result.finish_s == pytest.approx([1e-3, 1e-4, 0])
     assert result.shared == ()
 
 
 def test_a_core_that_the_nodes_do_not_have_is_an_error():
-    judge = Predictor(schedule_of(stream(1)), tcp(core=4))
+    judge = Predictor.of(Source(schedule_of(stream(1))), tcp(core=4))
     with pytest.raises(RankwiseError, match="`core` of `irq` is 4, the nodes have cores 0 to 3"):
         judge.predict(placed(judge, (0, 0), (0, 1), (1, 0)))
 
@@ -124,7 +128,7 @@ def paper(setup: str, program, **how) -> tuple[Predictor, list[int]]:
     if how.get("offloaded"):
         links = [msgspec.structs.replace(each, protocol="offloaded") for each in the_machine.link_classes]
         the_machine = msgspec.structs.replace(the_machine, link_classes=links)
-    judge = Predictor(schedule_of(program), the_machine, topology_of(the_machine, MACHINES))
+    judge = Predictor.of(Source(schedule_of(program)), the_machine, topology_of(the_machine, MACHINES))
     pus = judge.topology.nodes[0].pus
     return judge, [pus.index((os,)) for os in range(4)]
 

@@ -12,8 +12,8 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
-from rankwise.schedule.source import load
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source, load
 
 
 def network_alone() -> Machine:
@@ -32,7 +32,7 @@ def predicted_s(path, nodes):
     described = network_alone()
     topology = topology_of(described, ".")
     placement = Placement.explicit(topology, [(node, [rank]) for rank, node in enumerate(nodes)])
-    return Predictor(source.schedule, described, topology).predict(placement).makespan_s
+    return Predictor.of(Source(source.schedule), described, topology).predict(placement).makespan_s
 
 
 def test_ranks_on_nodes_of_their_own_need_no_link_class_inside_nodes(tmp_path):

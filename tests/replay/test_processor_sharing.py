@@ -9,7 +9,8 @@ from rankwise.machine.file import load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 from rankwise.workloads.program import program
 from rankwise.workloads.schedule import schedule
 
@@ -21,7 +22,9 @@ def times(request):
     """Predicted times of 16 ranks, dealt to the nodes in turn, on the cores of each node that the paper names."""
     machine = load(MACHINES / "opteron-myri-10g-2008.machine.toml")
     topology = topology_of(machine, MACHINES)
-    judge = Predictor(schedule(program(request.param, "A", 16, 1), operations_per_s=0.6e9), machine, topology)
+    judge = Predictor.of(
+        Source(schedule(program(request.param, "A", 16, 1), operations_per_s=0.6e9)), machine, topology
+    )
 
     def time(nodes: int, cores: list[int]) -> float:
         where = [(rank % nodes, (cores[rank // nodes],)) for rank in range(16)]

@@ -14,8 +14,7 @@ from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.recording.span import Span
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
-from rankwise.replay.recorded_run import recorded_run
+from rankwise.replay.predictor import Predictor
 from rankwise.schedule import source as sources
 
 # Rank 0 computes 1 ms, rank 1 half of it.
@@ -34,7 +33,7 @@ def test_what_was_recorded_is_predicted_where_it_ran():
     where = machine()
     topology = topology_of(where, ".")
     read = recording(topology)
-    run = recorded_run(read, Predictor(read.schedule, where, topology))
+    run = Predictor.of(read, where, topology).run
     assert (run.recorded_s, run.predicted_s) == pytest.approx((0.8e-3, 1e-3))
     assert run.error == pytest.approx(0.25)
     assert run.rank_errors == pytest.approx([0.25, -0.2])
@@ -44,13 +43,12 @@ def test_a_run_of_which_part_is_not_known_says_nothing():
     where = machine()
     topology = topology_of(where, ".")
     read = recording(topology)
-    predictor = Predictor(read.schedule, where, topology)
-    assert recorded_run(replace(read, span=None), predictor) is None
-    assert recorded_run(replace(read, recorded=None), predictor) is None
+    assert Predictor.of(replace(read, span=None), where, topology).run is None
+    assert Predictor.of(replace(read, recorded=None), where, topology).run is None
     # AND so does one on nodes of another kind, or on more of them
     other = Topology.of(from_synthetic("package:2 core:2 pu:1"), 4)
-    assert recorded_run(recording(other), predictor) is None
-    assert recorded_run(recording(topology), Predictor(read.schedule, machine(nodes=1))) is None
+    assert Predictor.of(recording(other), where, topology).run is None
+    assert Predictor.of(recording(topology), machine(nodes=1)).run is None
 
 
 def test_predict_says_both_parts_of_the_interval(tmp_path, monkeypatch, capsys):

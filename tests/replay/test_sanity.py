@@ -15,7 +15,8 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 
 COSTS = ("L_s", "o_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 NS = 1e-9
@@ -47,7 +48,7 @@ def predicted(ops, where, seats):
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     try:
-        return Predictor(schedule, where, topology).predict(placement)
+        return Predictor.of(Source(schedule), where, topology).predict(placement)
     except RankwiseError as error:
         assume(not error.message.startswith("deadlock"))  # a blocking program may be one
         raise
@@ -95,7 +96,7 @@ def test_where_messages_queue_a_higher_cost_can_save_time():
 
     def time(wait):
         schedule = _core.replay.Schedule.read_goal(program.replace("{wait}", str(wait)), "x.goal")
-        return Predictor(schedule, where, topology).makespan_s(placement)
+        return Predictor.of(Source(schedule), where, topology).makespan_s(placement)
 
     # THEN the first rank's message holds up the other, unless its computation is slower
     assert time(0) == pytest.approx(10e-6 + 10e-6 + 50e-6)
@@ -159,7 +160,9 @@ def test_one_rank_takes_the_sum_of_its_computations(times):
     schedule = _core.replay.Schedule.read_goal(text, "x.goal")
     where = machine(nic_bytes_per_s=1e9)
     topology = topology_of(where, ".")
-    prediction = Predictor(schedule, where, topology).predict(Placement.explicit(topology, [(0, [0])]))
+    prediction = Predictor.of(Source(schedule), where, topology).predict(
+        Placement.explicit(topology, [(0, [0])])
+    )
     assert prediction.makespan_s == pytest.approx(sum(times) * NS, rel=1e-12)
     assert prediction.parts_s["computation"][0] == prediction.finish_s[0]
 

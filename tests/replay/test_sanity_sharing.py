@@ -13,11 +13,12 @@ from sharing_machines import link, machine, resource
 
 from rankwise.errors import RankwiseError
 from rankwise.explain.critical_path import critical_path
+from rankwise.explain.explanation import explain
 from rankwise.explain.ties import canonical_position
 from rankwise.machine.file import loads
 from rankwise.machine.placement import Placement
-from rankwise.replay.computation import Computation
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 
 SOME = settings(max_examples=40, deadline=None)
 COSTS = {"L_s": 5e-9, "o_s": 2e-9, "G_s_per_byte": 1e-9}
@@ -37,8 +38,7 @@ def nodes_that_share(capacity=1e9, per_message=10e-9):
 
 
 def predictor(ops, where, bound):
-    computation = Computation(memory_bound=np.full(len(ops), bound))
-    return Predictor(schedule_of(ops), where, computation=computation)
+    return Predictor.of(Source(schedule_of(ops)), where, memory_bound=np.full(len(ops), bound))
 
 
 def placed(judge, seats):
@@ -52,7 +52,7 @@ def seats(data, ranks):
 
 def replayed(judge, where):
     try:
-        return judge.predict(where), judge.recorded(where)
+        return judge.predict(where), explain(judge, where)
     except RankwiseError as error:
         assume(not error.message.startswith("deadlock"))
         raise
@@ -140,6 +140,6 @@ def test_no_rank_ends_earlier_with_slower_switches_where_two_ranks_have_them_for
     slower = (data.draw(st.sampled_from([1e9, 0.5e9])), data.draw(st.sampled_from([1e-9, 9e-9])))
     finish = []
     for rate, hop in ((1e9, 1e-9), slower):
-        judge = Predictor(schedule_of(ops), switched(rate, hop))
+        judge = Predictor.of(Source(schedule_of(ops)), switched(rate, hop))
         finish.append(replayed(judge, placed(judge, [(0, 0), (2, 0)]))[0].finish_s)
     assert (finish[1] >= finish[0] - 1e-12).all()

@@ -8,12 +8,13 @@ from replaying import schedule_of
 from sharing_machines import link, machine, resource
 
 from rankwise import _core
+from rankwise.explain.explanation import explain
 from rankwise.explain.losses import losses
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.replay.computation import Computation
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 NODE = from_synthetic("package:2 l2:1 core:2 pu:1")
 MB = 10**6
@@ -25,10 +26,10 @@ def placed(*cores: tuple[int, int]) -> Placement:
     return Placement.explicit(Topology.of(NODE, nodes), [(node, (core,)) for node, core in cores])
 
 
-def predictor(ranks, the_machine, bound=None, switches=None, **how):
+def predictor(ranks, the_machine, bound=None, switches=None, recorded=None, measured=None):
     part = None if bound is None else np.broadcast_to(np.asarray(bound, dtype=float), (len(ranks),)).copy()
-    computation = Computation(memory_bound=part, **how)
-    return Predictor(schedule_of(ranks), the_machine, switches=switches, computation=computation)
+    source = Source(schedule_of(ranks), recorded=recorded)
+    return Predictor.of(source, the_machine, switches=switches, memory_bound=part, measured=measured)
 
 
 def copies(pairs: int, size: int, start_ns=0):
@@ -144,7 +145,7 @@ def test_what_the_memory_costs_is_said():
     (loss,) = losses(judge, result)
     assert (loss.kind, loss.name, loss.lost_s) == ("resource", "memory", pytest.approx(0.5e-3))
     # THEN that is on the critical path
-    path = judge.recorded(placed((0, 2), (0, 3))).critical_path
+    path = explain(judge, placed((0, 2), (0, 3))).critical_path
     causes = dict(
         zip([_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True)
     )
@@ -218,11 +219,10 @@ def test_replayed_where_it_was_recorded_a_program_takes_as_long_as_it_took():
     alone = predictor(halo(20), the_machine, 0.9)
     took = alone.predict(RECORDED)
     assert took.parts_s["memory"].min() > 1e-4
-    times = alone.recorded(RECORDED).timeline
+    times = explain(alone, RECORDED).timeline
     recorded = in_picoseconds(halo(20), times["end"] - times["begin"])
     # WHEN that recording is replayed there
-    bound = np.full(4, 0.9)
-    again = Predictor(recorded, the_machine, computation=Computation(bound, RECORDED))
+    again = Predictor.of(Source(recorded, recorded=RECORDED), the_machine, memory_bound=np.full(4, 0.9))
     # THEN every rank ends when it did
     assert again.predict(RECORDED).finish_s == pytest.approx(took.finish_s, rel=1e-9)
     # THEN elsewhere, where nobody slows them, the ranks are as fast as they are alone
@@ -248,7 +248,7 @@ def test_what_is_changed_by_hand_does_not_change_what_was_recorded():
     where = placed((0, 0), (0, 1))
     recorded = [[Op("calc", 2_000_000)], [Op("calc", 2_000_000)]]
     # WHEN its memory gets twice as fast
-    judge = predictor(recorded, twice, 1.0, recorded=where, machine=measured)
+    judge = predictor(recorded, twice, 1.0, recorded=where, measured=measured)
     # THEN the program takes what it would have taken alone
     assert judge.makespan_s(where) == pytest.approx(1e-3, rel=1e-9)
     assert judge.variant(measured, Switches()).makespan_s(where) == pytest.approx(2e-3, rel=1e-9)

@@ -16,7 +16,9 @@ from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
 from rankwise.replay.layout import topology_of
 from rankwise.replay.ports import hops
-from rankwise.replay.predict import Predictor, Switches
+from rankwise.replay.predictor import Predictor
+from rankwise.replay.switches import Switches
+from rankwise.schedule.source import Source
 
 L, O_SEND, O_RECEIVE, SIZE = 3000, 100, 200, 1000
 NETWORK = Link(L=L, o=O_SEND, o_receive=O_RECEIVE, network=True)
@@ -179,7 +181,9 @@ hop_s = {{ value = 1e-7, obtained = "assumed", source = "test" }}
 
 def predictor(rate=1e9, **arguments):
     where = loads(text({"L_s": 3e-6}) + PORT.format(rate=rate))
-    return Predictor(schedule_of(messages((0, 2), (1, 3))), where, topology_of(where, "."), **arguments)
+    return Predictor.of(
+        Source(schedule_of(messages((0, 2), (1, 3)))), where, topology_of(where, "."), **arguments
+    )
 
 
 def spread(of):
@@ -207,7 +211,7 @@ def test_a_prediction_names_its_busiest_ports_and_what_they_cost():
 def test_without_switches_a_machine_is_as_if_it_had_none():
     of = predictor(switches=Switches(switches=False))
     bare = loads(text({"L_s": 3e-6}))
-    plain = Predictor(of.schedule, bare, of.topology)
+    plain = Predictor.of(Source(of.schedule), bare, of.topology)
     there = spread(of)
     assert of.predict(there).finish_s.tolist() == plain.predict(there).finish_s.tolist()
     assert of.predict(there).ports is None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Intervals of predictions: what is drawn, and what comes of it in a case with a known answer."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from rankwise import _core
 from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Resource, Segment
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.simple import allocate
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.uncertainty import RUN_TO_RUN, interval_of, resampled
+from rankwise.schedule.source import Source
 
 NOTHING = Estimate(0.0, "assumed", source="none")
 
@@ -71,7 +74,7 @@ PING = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
 
 def predictor(given, **keywords):
     schedule = _core.replay.Schedule.read_goal(PING, "ping")
-    return Predictor(schedule, given, **keywords)
+    return Predictor.of(Source(schedule), given, **keywords)
 
 
 def test_the_interval_of_one_message_is_that_of_its_latency():
@@ -99,7 +102,7 @@ def test_the_error_of_the_recorded_run_widens_the_interval_on_both_sides_and_mov
     placement, _ = allocate(2, 2, 1, from_synthetic("package:1 core:1"))
     known = predictor(machine(Estimate(10e-3, "measured", 9e-3, 14e-3)), draws=20)
     without = known.predict_with_interval(placement)
-    known.run = run
+    known = replace(known, run=run)
     widened = known.predict_with_interval(placement)
     # THEN the interval of the numbers is still told, and the whole is 1.25 times further out, and what runs differ by
     assert widened.makespan_s == without.makespan_s
@@ -116,12 +119,10 @@ def test_a_machine_without_intervals_has_that_of_the_recorded_run():
     given = msgspec.structs.replace(machine(published), resources=[])
     placement, _ = allocate(2, 2, 1, from_synthetic("package:1 core:1"))
     for draws, count in ((20, 0), (0, None)):
-        known = predictor(given, draws=draws)
-        known.run = recorded(8e-3, 10e-3)
+        known = replace(predictor(given, draws=draws), run=recorded(8e-3, 10e-3))
         interval = known.predict_with_interval(placement).interval
         assert (interval and interval.replays) == count
-    known = predictor(given, draws=20)
-    known.run = recorded(8e-3, 10e-3)
+    known = replace(predictor(given, draws=20), run=recorded(8e-3, 10e-3))
     prediction = known.predict_with_interval(placement)
     assert prediction.interval.low_s == pytest.approx(prediction.makespan_s / 1.25 / RUN_TO_RUN)
 

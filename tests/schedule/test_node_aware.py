@@ -11,9 +11,9 @@ from traced import ranks_of
 
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
-from rankwise.schedule.expansions import partition
-from rankwise.schedule.source import load
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.schedules import partition
+from rankwise.schedule.source import Source, load
 
 MACHINE = machine({"L_s": 1e-5, "o_s": 1e-6}, {"L_s": 1e-6, "o_s": 1e-7}, nodes=4)
 TOPOLOGY = topology_of(MACHINE, ".")
@@ -39,7 +39,7 @@ def crossing(source, node):
     for each in node:
         taken[each] = taken.get(each, -1) + 1
         ranks.append((each, [taken[each] % 2]))
-    predictor = Predictor(source.schedule, MACHINE, TOPOLOGY, expand=source.expand)
+    predictor = Predictor.of(source, MACHINE, TOPOLOGY)
     prediction = predictor.predict(Placement.explicit(TOPOLOGY, ranks))
     return int(prediction.interfaces["tx"]["messages"].sum())
 
@@ -89,21 +89,22 @@ def test_in_windows_and_many_at_once_it_is_the_same(source_of):
         Placement.explicit(TOPOLOGY, [(n, [node[:r].count(n)]) for r, n in enumerate(node)])
         for node in (BLOCKED, CYCLIC, MIXED, BLOCKED)
     ]
-    one, other = (
-        Predictor(each.schedule, MACHINE, TOPOLOGY, expand=each.expand) for each in (whole, windows)
-    )
+    one, other = (Predictor.of(each, MACHINE, TOPOLOGY) for each in (whole, windows))
     expected = [one.predict(placement).makespan_s for placement in placements]
     assert [other.predict(placement).makespan_s for placement in placements] == expected
     assert one.makespans_s(placements).tolist() == expected
     assert other.makespans_s(placements).tolist() == expected
     # AND not what it would be without looking at nodes
-    assert Predictor(whole.schedule, MACHINE, TOPOLOGY).predict(placements[1]).makespan_s != expected[1]
+    assert (
+        Predictor.of(Source(whole.schedule), MACHINE, TOPOLOGY).predict(placements[1]).makespan_s
+        != expected[1]
+    )
 
 
 def test_ties_in_another_order_are_those_of_the_expanded_schedule(source_of):
     source = source_of(["MPI_Allreduce"] * 3)
     placement = Placement.explicit(TOPOLOGY, [(n, [CYCLIC[:r].count(n)]) for r, n in enumerate(CYCLIC)])
-    predictor = Predictor(source.schedule, MACHINE, TOPOLOGY, expand=source.expand)
+    predictor = Predictor.of(source, MACHINE, TOPOLOGY)
     turned = predictor.in_order(np.arange(8, dtype=np.uint32)[::-1].copy())
     assert turned.predict(placement).interfaces["tx"]["messages"].sum() == 3 * 8
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankwise.placement.constraints import Constraints
     from rankwise.placement.decision import ScreenError
     from rankwise.placement.search import Candidate, PlacementSearch
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.predictor import Predictor
     from rankwise.schedule.source import Source
 
 HELP = "find the best placement of a traced program on a machine"
@@ -219,10 +219,10 @@ def _run(args: argparse.Namespace) -> int:
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
         paths = (args.input, args.machine, str(output))
-        why, gaps = compared(candidates, topology, machine, doubtful), source.missing
-        terminal.json(document(paths, candidates, topology, machine, why, screening, words, gaps, predictor))
+        why = compared(candidates, topology, machine, doubtful)
+        terminal.json(document(paths, source, predictor, candidates, topology, why, screening, words))
     else:
-        show(terminal, candidates, topology, predictor, doubtful)
+        show(terminal, candidates, topology, predictor, source, doubtful)
         show_screening(terminal, screening)
         if words:
             terminal.result(f"\n{words}")
@@ -319,9 +319,9 @@ def _usable(args: argparse.Namespace, source: Source, topology: Topology) -> tup
     from dataclasses import replace
 
     from rankwise.launchers.hosts import distinct
+    from rankwise.machine.placement import fits
     from rankwise.placement.constraints import Constraints
     from rankwise.placement.usable import NodesWanted, usable_nodes
-    from rankwise.replay.recorded_run import fits
 
     ranks = source.schedule.ranks
     _check_room(args.machine, ranks, topology)
@@ -362,10 +362,12 @@ def _predictor(
 ) -> Predictor:
     """The predictor, and a warning where it is far from the recorded run."""
     from rankwise.cli.predict_checks import say_used_no_more, warn_of_disturbed, warn_of_model_error
-    from rankwise.replay.predictor_of import predictor_of
+    from rankwise.replay.memory_bound import memory_bound
+    from rankwise.replay.predictor import Predictor
 
-    predictor = predictor_of(
-        source, machine, topology, draws=args.replays, plain=args.plain, memory_bound=args.memory_bound
+    bound = memory_bound(args.memory_bound, source.schedule.ranks) if args.memory_bound else None
+    predictor = Predictor.of(
+        source, machine, topology, draws=args.replays, plain=args.plain, memory_bound=bound
     )
     say_used_no_more(terminal, args.machine)
     warn_of_disturbed(terminal, machine)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.decision import ScreenError
     from rankwise.placement.search import Candidate
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.predictor import Predictor
+    from rankwise.schedule.source import Source
 
 _NODES_SHOWN = 16
 BEST = "optimised"
@@ -50,6 +51,7 @@ def show(
     candidates: list[Candidate],
     topology: Topology,
     predictor: Predictor,
+    source: Source,
     doubtful: bool = False,
 ) -> None:
     """The best placement beside the others, and why it is best."""
@@ -79,7 +81,7 @@ def show(
     terminal.result(f"\nthe best against {reference}:")
     for sentence in sentences:
         terminal.result(f"  {sentence}")
-    show_run(terminal, predictor)
+    show_run(terminal, predictor, source)
 
 
 def compared(

@@ -191,7 +191,9 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         plot(args.plot, *swept, [label(each, cases) for each in outcomes])
         terminal.wrote(args.plot)
     if terminal.as_json:
-        machines = [used(case, path, args.set) for case, path in zip(cases, args.machine, strict=True)]
+        machines = [
+            used(case, source, path, args.set) for case, path in zip(cases, args.machine, strict=True)
+        ]
         terminal.json(document(args.input, source, machines, switches, outcomes, swept))
         return
     if swept:
@@ -210,7 +212,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
 
 def _say_notes(terminal: Terminal, source: Source, cases: list[Case]) -> None:
     """What the reader should know of the machines, after the results."""
-    from rankwise.replay.recorded_run import fits
+    from rankwise.machine.placement import fits
 
     for case in cases:
         for name, placement in case.placements.items():
@@ -249,10 +251,9 @@ def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Place
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
     from rankwise.explain.ties import ORDERS, canonical_position, tie_spread
     from rankwise.replay.document import Outcome
-    from rankwise.replay.predict import Predictor
 
     predictor, spread = case.predictor, None
-    whole = isinstance(predictor, Predictor) and not predictor.in_windows
+    whole = not predictor.is_coarse and not predictor.in_windows
     if whole:
         predictor.check(placement)
         predictor = predictor.in_order(canonical_position(predictor.schedule, placement))
@@ -269,19 +270,20 @@ def _explained(args: argparse.Namespace, terminal: Terminal, outcome: Outcome) -
 
     from rankwise.explain import perfetto
     from rankwise.explain.critical_path import critical_path
+    from rankwise.explain.explanation import explain
     from rankwise.explain.timeline import Timeline
     from rankwise.quantities import count_text, seconds_text
 
     placement = outcome.prediction.placement
-    replay = outcome.predictor.recorded(placement)
+    explanation = explain(outcome.predictor, placement)
     if args.perfetto:
-        written = perfetto.write(Path(args.perfetto), Timeline.of(replay), placement)
+        written = perfetto.write(Path(args.perfetto), Timeline.of(explanation), placement)
         terminal.wrote(args.perfetto)
         if written.left_out:
             terminal.note(
                 f"{count_text(written.left_out)} slices shorter than {seconds_text(written.shortest_s)} are not in it"
             )
-    return replace(outcome, waiting=replay.waiting, path=critical_path(replay))
+    return replace(outcome, waiting=explanation.waiting, path=critical_path(explanation))
 
 
 def _swept(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankwise.machine.topology import Topology
     from rankwise.placement.usable import NodesWanted
     from rankwise.replay.document import MachineUsed, Outcome
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.predictor import Predictor
     from rankwise.replay.switches import Switches
     from rankwise.schedule.source import Source
 
@@ -47,27 +47,24 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
 
     from rankwise.machine.file import load
     from rankwise.machine.overrides import apply
-    from rankwise.replay.counts import CountsPredictor
+    from rankwise.machine.placement import misfit
     from rankwise.replay.layout import topology_of
-    from rankwise.replay.predictor_of import predictor_of
-    from rankwise.replay.recorded_run import misfit
+    from rankwise.replay.memory_bound import memory_bound
+    from rankwise.replay.predictor import Predictor
 
     measured = load(path)
     machine = apply(measured, args.set)
     topology = topology_of(machine, Path(path).parent)
-    if source.kind == "counts":
-        predictor = CountsPredictor(source.schedule, machine, topology, switches=switches)
-    else:
-        predictor = predictor_of(
-            source,
-            machine,
-            topology,
-            draws=0 if args.sweep else args.replays,
-            plain=args.plain or args.library is not None or len(args.machine) > 1,
-            memory_bound=args.memory_bound,
-            switches=switches,
-            measured=measured if args.set else None,
-        )
+    predictor = Predictor.of(
+        source,
+        machine,
+        topology,
+        switches=switches,
+        memory_bound=memory_bound(args.memory_bound, source.schedule.ranks) if args.memory_bound else None,
+        measured=measured if args.set else None,
+        plain=args.plain or args.library is not None or len(args.machine) > 1,
+        draws=0 if args.sweep else args.replays,
+    )
     asked = args.placement or args.nodes or args.allocation
     # Schedules alone say nothing of where their ranks ran.
     of_run = source.kind in ("recording", "counts")
@@ -75,13 +72,14 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
     return Case(name, machine, topology, predictor, _placements(args, source, path, topology), why)
 
 
-def used(case: Case, path: str, settings: list[str]) -> MachineUsed:
+def used(case: Case, source: Source, path: str, settings: list[str]) -> MachineUsed:
     """What the document says of a machine."""
+    from rankwise.explain.unexplained import unexplained
     from rankwise.machine.file import fingerprint
     from rankwise.replay.document import MachineUsed, run_entry
 
     not_modelled = list(case.predictor.not_modelled)
-    run = run_entry(case.predictor)
+    run = run_entry(case.predictor, unexplained(case.predictor, source))
     return MachineUsed(
         case.name, path, fingerprint(path), list(settings), not_modelled, run, case.not_as_recorded
     )
@@ -97,11 +95,11 @@ def _placements(
 ) -> dict[str, Placement]:
     """The placements to compare, by name: files, allocations, or where the recorded ranks ran."""
     from rankwise.machine.file import unfit
+    from rankwise.machine.placement import fits
     from rankwise.placement.file import load
     from rankwise.placement.simple import allocate, allocate_unlike
     from rankwise.placement.usable import NodesWanted, usable_nodes
     from rankwise.quantities import counted
-    from rankwise.replay.recorded_run import fits
 
     if args.placement:
         return {path: load(path) for path in args.placement}

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from rankwise.explain.critical_path import CriticalPath
     from rankwise.explain.losses import Loss
     from rankwise.explain.ties import TieSpread
-    from rankwise.replay.counts import CountsPredictor
+    from rankwise.explain.unexplained import Unexplained
     from rankwise.replay.document import Outcome
     from rankwise.replay.plain import PlainPrediction
     from rankwise.replay.ports import PortLoads
-    from rankwise.replay.predict import Prediction, Predictor
+    from rankwise.replay.prediction import Prediction
+    from rankwise.replay.predictor import Predictor
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.replay.sweep import Sweep
     from rankwise.schedule.source import Source
@@ -32,23 +33,23 @@ def show(
     terminal: Terminal,
     source: Source,
     outcomes: Sequence[Outcome],
-    predictors: Mapping[str, Predictor | CountsPredictor],
+    predictors: Mapping[str, Predictor],
 ) -> None:
     """One prediction in full, or several in a table, fastest first; `predictors` by machine know the recorded run."""
     machines = list(dict.fromkeys(outcome.machine for outcome in outcomes))
     _head(terminal, source, f" on {machines[0]}" if len(machines) == 1 else "")
     if len(outcomes) == 1:
-        _one(terminal, outcomes[0])
+        _one(terminal, outcomes[0], _run(predictors[machines[0]], source))
         return
     _compare(terminal, outcomes, len(machines) > 1)
     for machine, predictor in predictors.items():
-        show_run(terminal, predictor, f" on {machine}" if len(machines) > 1 else "")
+        show_run(terminal, predictor, source, f" on {machine}" if len(machines) > 1 else "")
 
 
-def show_run(terminal: Terminal, predictor: Predictor | CountsPredictor, where: str = "") -> None:
+def show_run(terminal: Terminal, predictor: Predictor, source: Source, where: str = "") -> None:
     """The recorded run beside its replay, after a table, where it is known."""
-    if predictor.run:
-        terminal.result("\n" + "\n".join(_run(predictor, where)))
+    if lines := _run(predictor, source, where):
+        terminal.result("\n" + "\n".join(lines))
 
 
 def show_plain(
@@ -114,13 +115,13 @@ def _head(terminal: Terminal, source: Source, where: str) -> None:
     )
 
 
-def _one(terminal: Terminal, outcome: Outcome) -> None:
+def _one(terminal: Terminal, outcome: Outcome, run: Sequence[str]) -> None:
     from rankwise.quantities import bytes_text, count_text, interval_text, seconds_text
 
     prediction = outcome.prediction
     interval = f", {interval_text(prediction.interval)}" if prediction.interval else ""
     terminal.result(f"{outcome.name}: {seconds_text(prediction.makespan_s)}{interval}\n")
-    _how_sure(terminal, outcome)
+    _how_sure(terminal, outcome, run)
     _over_ranks(terminal, "a rank's time", prediction.parts_s)
     if outcome.waiting and prediction.waiting_s.any():
         terminal.result("")
@@ -144,8 +145,8 @@ def _one(terminal: Terminal, outcome: Outcome) -> None:
     _shared(terminal, prediction)
 
 
-def _how_sure(terminal: Terminal, outcome: Outcome) -> None:
-    """What time and interval are made of."""
+def _how_sure(terminal: Terminal, outcome: Outcome, run: Sequence[str]) -> None:
+    """What time and interval are made of; `run` is said of the recorded run."""
     from rankwise.quantities import interval_text, seconds_text
 
     lines = []
@@ -153,8 +154,7 @@ def _how_sure(terminal: Terminal, outcome: Outcome) -> None:
     if found and found.replays:
         ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
         lines.append(f"machine's numbers: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)")
-    if outcome.predictor.run:
-        lines += _run(outcome.predictor)
+    lines += run
     if plain := outcome.prediction.plain:
         interval = f", {interval_text(plain.interval)}" if plain.interval else ""
         lines.append(f"replayed, not anchored: {seconds_text(plain.makespan_s)}{interval}")
@@ -176,33 +176,36 @@ def _ties(ties: TieSpread, makespan_s: float) -> str:
     return f"{_percent(low)} to {_percent(high)} in {others}"
 
 
-def _run(predictor: Predictor | CountsPredictor, where: str = "") -> list[str]:
+def _run(predictor: Predictor, source: Source, where: str = "") -> list[str]:
+    from rankwise.explain.unexplained import unexplained
     from rankwise.quantities import seconds_text
 
     run = predictor.run
+    if run is None:
+        return []
     lines = [
         f"recorded run{where}: {seconds_text(run.recorded_s)}, replayed {seconds_text(run.predicted_s)}, "
         f"{_percent(run.error)} (ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
     ]
-    if predictor.anchored:
+    if predictor.anchor:
         lines.append(
             f"anchored at it: replayed times x {predictor.scale:.3f}; `--plain` shows them as they are"
         )
-    if run.unexplained:
-        lines.append(f"not explained by the replay: {_not_explained(run)}")
+    if found := unexplained(predictor, source):
+        lines.append(f"not explained by the replay: {_not_explained(run, found)}")
     return lines
 
 
-def _not_explained(run: RecordedRun) -> str:
+def _not_explained(run: RecordedRun, unexplained: Sequence[Unexplained]) -> str:
     """Where most of the difference is: the function and channel, and of these the rank."""
     from rankwise.quantities import seconds_text
 
     parts: dict[tuple[str, str], float] = {}
-    for each in run.unexplained:
+    for each in unexplained:
         key = (each.call, each.channel)
         parts[key] = parts.get(key, 0.0) + (each.recorded_s - each.replayed_s) / len(run.rank_recorded_s)
     call, channel = max(parts, key=lambda key: abs(parts[key]))
-    worst = next(each for each in run.unexplained if (each.call, each.channel) == (call, channel))
+    worst = next(each for each in unexplained if (each.call, each.channel) == (call, channel))
 
     def signed(seconds: float) -> str:
         return ("-" if seconds < 0 else "+") + seconds_text(abs(seconds))

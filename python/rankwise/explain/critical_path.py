@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise import _core
-from rankwise.explain.replay import Replay
+from rankwise.explain.explanation import Explanation
 
 ON_PROCESSOR = ("computation", "overhead", "core_sharing", "memory", "interrupts")
 ON_THE_WAY = ("latency", "bytes")
@@ -29,9 +29,9 @@ class CriticalPath:
     messages: int
 
 
-def critical_path(replay: Replay) -> CriticalPath:
-    """Sum up the path of what `Predictor.recorded` gives."""
-    path = replay.critical_path
+def critical_path(explanation: Explanation) -> CriticalPath:
+    """Sum up the path of an explanation."""
+    path = explanation.critical_path
     causes = _core.replay.CAUSES
     lasts = path["to_s"] - path["from_s"]
     by_cause = np.bincount(path["cause"], lasts, len(causes))

@@ -14,7 +14,9 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import LinkClass, Machine
 from rankwise.replay.layout import without_buffers
-from rankwise.replay.predict import INTERFACES, Prediction, Predictor
+from rankwise.replay.model import INTERFACES
+from rankwise.replay.prediction import Prediction
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 
 _FREE = Estimate(0.0, "assumed", source="what if it were free")

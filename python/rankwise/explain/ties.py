@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise import _core
 from rankwise.machine.placement import Placement
-
-if TYPE_CHECKING:
-    from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 
 ORDERS = 5
 _ROUNDS = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.explain.replay import Replay
+from rankwise.explain.explanation import Explanation
 
 NONE = 0xFFFFFFFF
 SEND, RECEIVE, CALC = 1, 2, 3
@@ -44,6 +44,6 @@ class Timeline:
     gap_to: np.ndarray
 
     @classmethod
-    def of(cls, replay: Replay) -> Timeline:
-        """Of what `Predictor.recorded` gives."""
-        return cls(**replay.timeline)
+    def of(cls, explanation: Explanation) -> Timeline:
+        """Of an explanation."""
+        return cls(**explanation.timeline)

@@ -4,22 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankwise import _core
+from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import CALC, NONE, Timeline
+from rankwise.machine.placement import Placement
+from rankwise.recording.call_times import CallTimes
 from rankwise.replay.layout import layout
-
-if TYPE_CHECKING:
-    from rankwise.machine.placement import Placement
-    from rankwise.recording.call_times import CallTimes
-    from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
+from rankwise.schedule.source import Source
 
 MOST_OPERATIONS = 5_000_000
 """Of a replay whose timeline is made: it takes about 150 bytes an operation."""
+
+FAR = 1.15
+"""A run and its replay that differ by more are compared part by part."""
 
 _PICOSECOND = 1e-12
 
@@ -43,8 +45,24 @@ class Unexplained:
     replayed_s: float
 
 
-def unexplained(predictor: Predictor, placement: Placement, calls: Sequence[CallTimes]) -> list[Unexplained]:
-    """Where a recorded run and its replay differ, the largest difference first.
+def unexplained(predictor: Predictor, source: Source) -> list[Unexplained]:
+    """Where the recorded run and its replay differ, the largest difference first; nothing where that is little.
+
+    Args:
+        predictor: Of the program on its machine.
+        source: What was recorded.
+    """
+    run = predictor.run
+    if run is None or run.factor <= FAR or source.in_windows or not source.calls:
+        return []
+    if source.schedule.operations > MOST_OPERATIONS:
+        return []
+    plain = predictor.measured or replace(predictor, anchor=None)
+    return compared(plain, source.recorded, source.calls())
+
+
+def compared(predictor: Predictor, placement: Placement, calls: Sequence[CallTimes]) -> list[Unexplained]:
+    """A recorded run and its replay, the largest difference first.
 
     Each rank's time is cut where a computation begins, in the run and in the replay: a piece is a computation with the
     calls after it. Pieces of one function and channel are added up; over all of a rank's, they are its time.
@@ -54,8 +72,8 @@ def unexplained(predictor: Predictor, placement: Placement, calls: Sequence[Call
         placement: Where the run was recorded.
         calls: The recorded calls of each rank.
     """
-    timeline = Timeline.of(predictor.recorded(placement))
-    origin = predictor.expanded(placement).origin.astype(np.int64)
+    timeline = Timeline.of(explain(predictor, placement))
+    origin = predictor.program.on(placement).origin.astype(np.int64)
     channel = _channels(predictor, placement, timeline)
     names = [link.channel for link in predictor.machine.link_classes] + [""]
     functions = [call[0] for call in _core.trace.calls()]
@@ -83,7 +101,7 @@ def unexplained(predictor: Predictor, placement: Placement, calls: Sequence[Call
 
 def _channels(predictor: Predictor, placement: Placement, timeline: Timeline) -> np.ndarray:
     """The link class of each message's operation, -1 for what is none."""
-    found = layout(predictor.machine, predictor.topology_of(placement), placement)
+    found = layout(predictor.machine, predictor.model.topology_of(placement), placement)
     rank = timeline.rank.astype(np.int64)
     other = rank[np.where(timeline.partner != NONE, timeline.partner, 0)]
     place = found["place"].astype(np.int64)

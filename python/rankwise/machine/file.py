@@ -255,6 +255,16 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         """The link class of a channel, `None` if the file has none."""
         return next((link for link in self.link_classes if link.channel == channel), None)
 
+    def is_of_lab(self, rate_bytes_per_s: float | None) -> bool:
+        """Whether it is that of a lab whose interfaces have this rate; without a rate, whether it is no lab.
+
+        Labs of one topology have interfaces of different rates; files of earlier versions do not say theirs.
+        """
+        if rate_bytes_per_s is None:
+            return self.node.host_cores is None
+        rate = self.context.get("lab_rate_bytes_per_s", rate_bytes_per_s)
+        return self.node.host_cores is not None and rate == rate_bytes_per_s
+
 
 _MOST_BYTES = 64 << 20
 _MOST_PARTS = 100

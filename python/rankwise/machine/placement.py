@@ -183,3 +183,21 @@ class Placement:
 def default_names(nodes: int) -> tuple[str, ...]:
     """Names of nodes that have none yet."""
     return tuple(f"node{index}" for index in range(nodes))
+
+
+def misfit(recorded: Placement | None, topology: Topology) -> str | None:
+    """Why the ranks cannot be put where they were recorded; None if they ran on nodes like these."""
+    if recorded is None:
+        return "it is not known where its ranks ran"
+    ran_on, there = len(recorded.node_names), len(topology.nodes)
+    if ran_on > there:
+        return f"its ranks ran on {counted(ran_on, 'node')}, the machine has {there}"
+    wanted, found = recorded.topology_sha256, [node.sha256 for node in topology.nodes[:ran_on]]
+    if list(wanted) == found:
+        return None
+    return "its ranks ran on nodes with another topology than the machine's"
+
+
+def fits(recorded: Placement | None, topology: Topology) -> bool:
+    """Whether the ranks ran on nodes like these."""
+    return misfit(recorded, topology) is None

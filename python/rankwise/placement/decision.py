@@ -1,64 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many placements: all are screened, the best of them replayed, and how far the one is from the other is told."""
+"""How far screened times of placements are from replayed ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-
-Each = TypeVar("Each")
-Judge = Callable[[Sequence[Each]], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Which of many placements is the best, and how it was found.
-
-    Attributes:
-        best: Index of the placement with the least replayed time.
-        screened_s: About the time of each placement.
-        replayed: Indices of those that were replayed, best screened ones first.
-        replayed_s: Their predicted times.
-        gap: Mean of how far screened times are from replayed ones, as a part of these.
-        tau: Kendall's tau-b of both orders; NaN if fewer than two were replayed or all are equal.
-    """
-
-    best: int
-    screened_s: np.ndarray
-    replayed: np.ndarray
-    replayed_s: np.ndarray
-    gap: float
-    tau: float
-
-
-def decide(screen: Judge, replay: Judge, placements: Sequence[Each], part: float = 0.1) -> Decision:
-    """Screen all placements, and let replays decide between the best of them.
-
-    The first placement is replayed, too: the screen has its order from there.
-
-    Args:
-        screen: About the times of placements, as `Predictor.screen_s`.
-        replay: Their times, as `Predictor.makespans_s`.
-        placements: At least one.
-        part: How many of the placements are replayed, at least one.
-    """
-    screened = screen(placements)
-    count = max(1, math.ceil(part * len(placements)))
-    first = np.argsort(screened, kind="stable")[:count]
-    chosen = first if 0 in first else np.append(first, 0)
-    times = replay([placements[k] for k in chosen])
-    return Decision(
-        best=int(chosen[np.argmin(times)]),
-        screened_s=screened,
-        replayed=chosen,
-        replayed_s=times,
-        gap=_gap(screened[chosen], times),
-        tau=kendall(screened[chosen], times),
-    )
 
 
 @dataclass(frozen=True)

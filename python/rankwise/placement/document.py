@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rankwise.machine.file import Machine
+from rankwise.explain.unexplained import unexplained
 from rankwise.machine.topology import Topology
 from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
@@ -26,8 +26,8 @@ from rankwise.replay.document import (
 
 if TYPE_CHECKING:
     from rankwise.placement.decision import ScreenError
-    from rankwise.recording.completeness import Gap
-    from rankwise.replay.predict import Predictor
+    from rankwise.replay.predictor import Predictor
+    from rankwise.schedule.source import Source
 
 SCHEMA = "rankwise.place/1"
 
@@ -106,27 +106,25 @@ class Document(msgspec.Struct):
 
 def document(
     paths: tuple[str, str, str],
+    source: Source,
+    predictor: Predictor,
     candidates: Sequence[Candidate],
     topology: Topology,
-    machine: Machine,
     compared: tuple[str, list[str]],
     screening: ScreenError | None,
     launch: str | None,
-    missing: Sequence[Gap] = (),
-    predictor: Predictor | None = None,
 ) -> dict:
     """The JSON-able result of `rankwise place`.
 
     Args:
         paths: Of the input, of the machine file, and of the placement file that was written.
+        source: What was recorded.
+        predictor: What made the predictions.
         candidates: With predictions; the chosen one is last.
-        topology: Of the machine's nodes.
-        machine: The machine.
+        topology: The nodes that were used.
         compared: What the best is compared with, and sentences on what it saves and costs.
         screening: How far the search's times are from replayed ones, if that was found out.
         launch: What the launcher wants to be told, if it was asked for.
-        missing: What of the run was not recorded.
-        predictor: What made the predictions.
     """
     reference, sentences = compared
     return {
@@ -142,7 +140,7 @@ def document(
                 "network_bytes": network_bytes(each.prediction),
                 "network_share": network_share(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
-                "sharing": asdict(sharing(each.placement, topology, machine)),
+                "sharing": asdict(sharing(each.placement, topology, predictor.machine)),
                 "search_objective_s": each.surrogate_s,
                 "placement": to_dict(each.placement),
                 "sends_let_go": each.prediction.let_go,
@@ -154,8 +152,8 @@ def document(
         "reasons": sentences,
         "screening": asdict(screening) if screening else None,
         "launch": launch,
-        "missing": [{"what": gap.what, "why": gap.why} for gap in missing],
-        "recorded_run": msgspec.to_builtins(run_entry(predictor)) if predictor else None,
+        "missing": [{"what": gap.what, "why": gap.why} for gap in source.missing],
+        "recorded_run": msgspec.to_builtins(run_entry(predictor, unexplained(predictor, source))),
     }
 
 

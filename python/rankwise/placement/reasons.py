@@ -14,7 +14,7 @@ from rankwise.quantities import seconds_text
 if TYPE_CHECKING:
     from rankwise.machine.file import Machine
     from rankwise.machine.topology import Topology
-    from rankwise.replay.predict import Prediction
+    from rankwise.replay.prediction import Prediction
 
 # Shares of the compared placement's makespan below this are not worth a sentence.
 _WORTH_SAYING = 0.01

@@ -13,9 +13,10 @@ import numpy as np
 from rankwise.explain.critical_path import CriticalPath
 from rankwise.explain.losses import Loss
 from rankwise.explain.ties import TieSpread
-from rankwise.replay.counts import CountsPredictor
+from rankwise.explain.unexplained import Unexplained
 from rankwise.replay.plain import PlainPrediction
-from rankwise.replay.predict import PlainReplay, Prediction, Predictor
+from rankwise.replay.prediction import PlainReplay, Prediction
+from rankwise.replay.predictor import Predictor
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval
@@ -284,7 +285,7 @@ class Outcome:
     name: str
     machine: str
     prediction: Prediction
-    predictor: Predictor | CountsPredictor
+    predictor: Predictor
     losses: list[Loss] | None = None
     waiting: Mapping[str, np.ndarray] | None = None
     path: CriticalPath | None = None
@@ -379,8 +380,8 @@ def _path(path: CriticalPath) -> PathEntry:
     return PathEntry(path.cause_s, {str(rank): time for rank, time in path.rank_s.items()}, path.messages)
 
 
-def run_entry(predictor: Predictor | CountsPredictor) -> RunEntry | None:
-    """The recorded run as JSON has it."""
+def run_entry(predictor: Predictor, unexplained: Sequence[Unexplained]) -> RunEntry | None:
+    """The recorded run as JSON has it, with what its replay does not explain."""
     run = predictor.run
     if run is None:
         return None
@@ -390,9 +391,9 @@ def run_entry(predictor: Predictor | CountsPredictor) -> RunEntry | None:
         run.error,
         run.rank_recorded_s.tolist(),
         run.rank_predicted_s.tolist(),
-        predictor.anchored,
+        predictor.anchor is not None,
         predictor.scale,
-        [UnexplainedEntry(**asdict(each)) for each in run.unexplained[:_PARTS]],
+        [UnexplainedEntry(**asdict(each)) for each in unexplained[:_PARTS]],
     )
 
 

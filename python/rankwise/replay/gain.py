@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.machine.placement import Placement
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 
 # Predictions of several placements of a program, all scaled so that the recorded one is exact, were off by 8 % in the
 # median in earlier labs; of placements predicted to save less than this as many took longer as took less time.

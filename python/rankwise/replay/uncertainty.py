@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -15,9 +15,7 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import Machine, Resource, Segment
 from rankwise.machine.network import Dragonfly, FatTree, Torus
-
-if TYPE_CHECKING:
-    from rankwise.replay.recorded_run import RecordedRun
+from rankwise.replay.recorded_run import RecordedRun
 
 _Numbers = TypeVar("_Numbers", Segment, Resource, FatTree | Torus | Dragonfly)
 SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankwise.recording.call_times import CallTimes
     from rankwise.recording.completeness import Gap
     from rankwise.recording.span import Span
-    from rankwise.replay.counts import Counts
+    from rankwise.schedule.counts import Counts
 
 BYTES_AN_OPERATION = 110
 """Of a schedule and its replay."""
@@ -71,7 +71,7 @@ class Source:
     """
 
     schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
-    kind: str
+    kind: str = "goal"
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
@@ -143,7 +143,7 @@ def load(
         return Source(schedule, "otf2", omitted, library)
     if path.is_dir():
         if counts_suffice and not _has_trace(path):
-            from rankwise.replay.counts import of_recording
+            from rankwise.schedule.counts import of_recording
 
             counts, recorded, omitted, missing = of_recording(path)
             return Source(counts, "counts", omitted, recorded=recorded, missing=missing)

@@ -12,7 +12,7 @@ from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import Machine, Resource, load
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
+from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load as load_source
 
 COMPUTES_S = 0.05
@@ -57,7 +57,7 @@ def predict(path: Path, cost: Cost, size: int) -> dict[str, float]:
     found = {}
     for core, name in enumerate(CONFIGURATIONS):
         of = with_interrupt_core(machine, cost, core)
-        prediction = Predictor(source.schedule, of, topology, expand=source.expand).predict(placement)
+        prediction = Predictor.of(source, of, topology).predict(placement)
         found[name] = COMPUTES_S / float(prediction.finish_s[1])
     return found
 

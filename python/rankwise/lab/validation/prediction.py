@@ -19,8 +19,7 @@ from rankwise.placement.search import PlacementSearch
 from rankwise.placement.simple import allocate
 from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
-from rankwise.replay.predict import Predictor
-from rankwise.replay.predictor_of import predictor_of
+from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load as load_source
 
 DRAWS = 20
@@ -48,7 +47,7 @@ def predict_case(
     machine = load(frozen)
     topology = topology_of(machine, state.directory)
     source = load_source(path)
-    predictor = predictor_of(source, machine, topology, draws=DRAWS, seed=options.seed)
+    predictor = Predictor.of(source, machine, topology, draws=DRAWS, seed=options.seed)
     search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
     chosen = choose(
         search,

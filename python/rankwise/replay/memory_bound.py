@@ -1,59 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of how a program's ranks compute: how much of it waits for memory, and where it was recorded."""
+"""How much of a program's computation waits for memory, as people write it."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import Machine
-from rankwise.machine.placement import Placement
-from rankwise.replay.recorded_run import fits
-
-if TYPE_CHECKING:
-    from rankwise.machine.topology import Topology
-    from rankwise.schedule.source import Source
-
-
-@dataclass(frozen=True)
-class Computation:
-    """How a program's ranks compute.
-
-    Attributes:
-        memory_bound: Of each rank, the part of its computation alone that waits for memory; `None`: as the machine
-            file's measured `slowdown` says, where it has one, else nothing.
-        recorded: Where the ranks were when the computation was timed; `None`: alone on their memories, or unknown.
-        machine: Where that was; `None`: the machine that is predicted.
-    """
-
-    memory_bound: np.ndarray | None = None
-    recorded: Placement | None = None
-    machine: Machine | None = None
-
-
-def recorded_computation(
-    source: Source, topology: Topology, measured: Machine, bound: str | None = None
-) -> Computation:
-    """How a program that was recorded computes.
-
-    Args:
-        source: What was recorded.
-        topology: Nodes of the machine.
-        measured: The machine as it was measured, with nothing changed by hand.
-        bound: As of `memory_bound`, for all machines that are predicted.
-
-    Raises:
-        RankwiseError: As `memory_bound`; the machine has no memory that computation could wait for.
-    """
-    part = None
-    if bound is not None:
-        check_memory(measured)
-        part = memory_bound(bound, source.schedule.ranks)
-    return Computation(part, source.recorded if fits(source.recorded, topology) else None, measured)
 
 
 def check_memory(machine: Machine) -> None:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A replay of which is kept what happened when."""
+"""What a prediction's time consists of: waiting by cause, critical path, timeline, from one replay that keeps them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rankwise import _core
+from rankwise.machine.placement import Placement
+from rankwise.replay.predictor import Predictor
 
 _TIMES = ("ready", "begin", "end", "arrives", "gap_from", "gap_to")
 
 
-class Replay:
+class Explanation:
     """Waiting by cause, critical path and timeline of one replay, each made when it is asked for.
 
     Args:
@@ -53,3 +55,13 @@ class Replay:
         if self._position is None:
             return columns
         return columns | {"rank": np.argsort(self._position).astype(np.uint32)[columns["rank"]]}
+
+
+def explain(predictor: Predictor, placement: Placement) -> Explanation:
+    """Replay with the ranks placed, and keep what happened when.
+
+    Raises:
+        RankwiseError: As `Predictor.predict`.
+    """
+    kept = predictor.replay(placement, "replay_recorded")
+    return Explanation(kept, predictor.position, predictor.scale)
