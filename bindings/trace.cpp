@@ -16,63 +16,23 @@ using namespace nb::literals;
 
 namespace {
 
-// Tables cross as their bytes; rankwise.recording.raw knows their numpy types.
+// Structs of formats/recording.h cross as their bytes; rankwise.recording.layouts has their numpy types.
 template <class T> nb::bytes to_bytes(const std::vector<T> &values) {
     return nb::bytes(values.data(), values.size() * sizeof(T));
+}
+
+template <class T> nb::bytes to_bytes(const T &value) {
+    return nb::bytes(&value, sizeof value);
 }
 
 nb::object decoded(const std::string &bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
-nb::dict rank_fields(const trace::ThreadRecord &thread) {
-    const rw_rank &rank = thread.rank;
-    nb::dict fields;
-    fields["world_rank"] = rank.world_rank;
-    fields["world_size"] = rank.world_size;
-    fields["pid"] = rank.pid;
-    fields["thread"] = rank.thread;
-    fields["flavour"] = rank.flavour;
-    fields["flags"] = rank.flags;
-    fields["thread_level"] = rank.thread_level;
-    fields["cpu_at_start"] = rank.cpu_at_start;
-    fields["first_ticks"] = rank.first_ticks;
-    fields["first_monotonic_ns"] = rank.first_monotonic_ns;
-    fields["first_realtime_ns"] = rank.first_realtime_ns;
-    fields["last_ticks"] = rank.last_ticks;
-    fields["last_monotonic_ns"] = rank.last_monotonic_ns;
-    fields["last_realtime_ns"] = rank.last_realtime_ns;
-    fields["init_ticks"] = rank.init_ticks;
-    fields["finalize_ticks"] = rank.finalize_ticks;
-    fields["mpi_ticks"] = rank.mpi_ticks;
-    fields["runqueue_wait_ns"] = rank.runqueue_wait_ns;
-    fields["cpu_ns"] = rank.cpu_ns;
-    fields["schedstat_samples"] = rank.schedstat_samples;
-    fields["unrecorded_messages"] = rank.unrecorded_messages;
-    fields["trace_coding"] = rank.trace_coding;
-    fields["trace_unit_shift"] = rank.trace_unit_shift;
-    fields["call_cost_ticks_1024"] = rank.call_cost_ticks_1024;
-    fields["recorder_ticks"] = rank.recorder_ticks;
-    fields["affinity"] = nb::bytes(rank.affinity, sizeof rank.affinity);
-    const auto text = [](const auto &field) { return decoded(trace::ThreadRecord::text(field)); };
-    fields["job"] = text(rank.job);
-    fields["host"] = text(rank.host);
-    fields["mpi_library"] = text(rank.mpi_library);
-    fields["mpi_version"] = text(rank.mpi_version);
-    fields["executable"] = text(rank.executable);
-    fields["note"] = text(rank.note);
-    fields["sealed_ticks"] = rank.sealed_ticks;
-    fields["seconds_per_tick"] = thread.seconds_per_tick;
-    fields["in_call"] = static_cast<std::int64_t>(thread.progress.call) - 1;
-    fields["in_call_begin_ticks"] = thread.progress.begin_ticks;
-    return fields;
-}
-
 nb::list communicators(const trace::ThreadRecord &thread) {
     nb::list list;
     for (const auto &comm : thread.communicators) {
-        list.append(nb::make_tuple(nb::bytes(&comm.definition, sizeof comm.definition), to_bytes(comm.runs),
-                                   to_bytes(comm.remote_runs)));
+        list.append(nb::make_tuple(to_bytes(comm.definition), to_bytes(comm.runs), to_bytes(comm.remote_runs)));
     }
     return list;
 }
@@ -144,7 +104,9 @@ void bind_trace(nb::module_ &module) {
              "calls that "
              "make communicators say what of (RW_TRACED_PARENTS).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
-        .def_prop_ro("rank", &rank_fields)
+        .def_prop_ro("rank", [](const trace::ThreadRecord &thread) { return to_bytes(thread.rank); })
+        .def_prop_ro("progress", [](const trace::ThreadRecord &thread) { return to_bytes(thread.progress); })
+        .def_ro("seconds_per_tick", &trace::ThreadRecord::seconds_per_tick)
         .def_prop_ro("calls", [](const trace::ThreadRecord &thread) { return to_bytes(thread.calls); })
         .def_prop_ro("peers", [](const trace::ThreadRecord &thread) { return to_bytes(thread.peers); })
         .def_prop_ro("collectives",

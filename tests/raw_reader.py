@@ -1,29 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A slow and plain reader of raw recordings (formats/recording.h), written apart from the one the package uses."""
 
-import struct
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from rankwise.recording import layouts
+
 TOP = Path(__file__).resolve().parent.parent
 CALLS = [line.split("\t")[0] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines()]
 CLASSES = dict(line.split("\t")[:2] for line in (TOP / "formats" / "mpi_calls.txt").read_text().splitlines())
-FLAGS = {"finalized": 1, "aborted": 2, "full": 4, "traced": 8, "binned": 16, "lazy": 32, "unclassified": 64,
-         "untimed": 128, "cut": 256, "parents": 512, "gone": 1024}  # fmt: skip
-RANK = struct.Struct("<8I6Q7Q128Q64s64s256s512s256s256s2I3Q")
-TOTAL = struct.Struct("<5Q")
-# fmt: off
-RANK_FIELDS = [
-    "world_rank", "world_size", "pid", "thread", "flavour", "flags", "thread_level", "cpu_at_start",
-    "first_ticks", "first_monotonic_ns", "first_realtime_ns", "last_ticks", "last_monotonic_ns", "last_realtime_ns",
-    "init_ticks", "finalize_ticks", "mpi_ticks", "runqueue_wait_ns", "cpu_ns", "schedstat_samples",
-    "unrecorded_messages",
-]
-# fmt: on
-TEXT_FIELDS = ["job", "host", "mpi_library", "mpi_version", "executable", "note"]
-LATER_FIELDS = ["trace_coding", "trace_unit_shift", "call_cost_ticks_1024", "recorder_ticks", "sealed_ticks"]
-UNKNOWN = 0xFFFFFFFE
+FLAGS = {
+    "finalized": layouts.FINALIZED,
+    "aborted": layouts.ABORTED,
+    "full": layouts.STORAGE_FULL,
+    "traced": layouts.TRACED,
+    "binned": layouts.APPROXIMATE_COLLECTIVES,
+    "lazy": layouts.LAZY_COMMS,
+    "unclassified": layouts.UNCLASSIFIED,
+    "untimed": layouts.UNTIMED,
+    "cut": layouts.TRACE_CUT,
+    "parents": layouts.TRACED_PARENTS,
+    "gone": layouts.FILE_GONE,
+}
+UNKNOWN = layouts.PEER_UNKNOWN
+
+
+def fields(layout: np.dtype, data: bytes, at: int) -> dict:
+    """A struct's fields as numbers and texts."""
+    values = dict(zip(layout.names, np.frombuffer(data, layout, 1, at)[0].item(), strict=True))
+    return {
+        name: value.split(b"\0")[0].decode() if isinstance(value, bytes) else value
+        for name, value in values.items()
+    }
 
 
 def size_bin(size: int) -> int:
@@ -66,34 +77,41 @@ class Thread:
 def read_node(path: Path) -> list[Thread]:
     """All threads of one node's file, in the order in which they were stored."""
     data = path.read_bytes()
-    magic, version, chunk_bytes, calls = struct.unpack_from("<4I", data)
-    assert (magic, version, chunk_bytes, calls) == (0x314E574E, 3, 65536, len(CALLS))
+    file = fields(layouts.FILE_HEADER, data, 0)
+    assert (file["magic"], file["version"]) == (layouts.FILE_MAGIC, layouts.FORMAT_VERSION)
+    assert (file["chunk_bytes"], file["calls"]) == (layouts.CHUNK_BYTES, len(CALLS))
     runs = []
-    number = 0
-    while 4096 + (number + 1) * chunk_bytes <= len(data):
-        offset = 4096 + number * chunk_bytes
-        magic, kind, chunks, owner, sequence, used = struct.unpack_from("<4I2Q", data, offset)
-        if magic != 0x4B484352:
-            number += 1
+    offset = layouts.FILE_HEADER_BYTES
+    while offset + layouts.CHUNK_BYTES <= len(data):
+        run = fields(layouts.CHUNK_HEADER, data, offset)
+        if run["magic"] != layouts.CHUNK_MAGIC:
+            offset += layouts.CHUNK_BYTES
             continue
-        check_seal(data, offset)
-        runs.append((kind, owner, sequence, used, offset + 64, number))
-        number += chunks
-    threads = {owner: read_rank(data, at) for kind, owner, _, _, at, _ in runs if kind == 1}
+        check_seal(data, offset, run, file)
+        runs.append(run | {"at": offset + layouts.CHUNK_HEADER.itemsize})
+        offset += run["chunks"] * layouts.CHUNK_BYTES
+    threads = {
+        run["rank_chunk"]: read_rank(data, run["at"]) for run in runs if run["kind"] == layouts.CHUNK_RANK
+    }
     newest = {}
-    for kind, owner, _, used, at, _ in sorted(runs, key=lambda run: run[2]):
-        if kind in (2, 3, 8):
-            newest[kind, owner] = (used, at)
-        elif kind == 4:
-            threads[owner].comms |= read_comms(data[at : at + used])
-        elif kind == 5:
-            threads[owner].trace.append(data[at : at + used])
-        elif kind == 7:
-            threads[owner].histograms |= read_histograms(data[at : at + used])
-        elif kind == 9:
-            threads[owner].modules += read_modules(data[at : at + used])
-    for (kind, owner), (used, at) in newest.items():
-        {2: read_peers, 3: read_collectives, 8: read_sites}[kind](threads[owner], data, at, used)
+    for run in sorted(runs, key=lambda run: run["sequence"]):
+        thread, log = threads[run["rank_chunk"]], data[run["at"] : run["at"] + run["used"]]
+        if run["kind"] in TABLES:
+            newest[run["kind"], run["rank_chunk"]] = run
+        elif run["kind"] == layouts.CHUNK_COMMS:
+            thread.comms |= read_comms(log)
+        elif run["kind"] == layouts.CHUNK_TRACE:
+            thread.trace.append(log)
+        elif run["kind"] == layouts.CHUNK_HISTOGRAMS:
+            thread.histograms |= read_histograms(log)
+        elif run["kind"] == layouts.CHUNK_MODULES:
+            thread.modules += read_modules(log)
+    for (kind, owner), run in newest.items():
+        layout, read_table = TABLES[kind]
+        used = np.frombuffer(data, layout, run["used"], run["at"])
+        read_table(
+            threads[owner], [fields(layout, used, i * layout.itemsize) for i in np.flatnonzero(used["count"])]
+        )
     return list(threads.values())
 
 
@@ -114,75 +132,76 @@ def remainder(byte: int) -> int:
 CRC_TABLE = [remainder(byte) for byte in range(256)]
 
 
-def check_seal(data: bytes, offset: int) -> None:
+def check_seal(data: bytes, offset: int, run: dict, file: dict) -> None:
     """The checksum of a run that is closed, or of what does not change any more of an open one."""
-    _, kind, chunks, owner, sequence, used, seal, first, *run = struct.unpack_from("<4I2Q2Q2Q", data, offset)
-    assert (first * 65536 + 4096, run) == (offset, list(struct.unpack_from("<2Q", data, 32)))
-    checked, closed = seal & 0x7FFFFFFF, seal >> 31 & 1
-    entry = {2: 24, 3: 48, 8: 32}.get(kind, 1)
-    if not closed and kind not in (4, 5, 9):
+    assert run["first_chunk"] * layouts.CHUNK_BYTES + layouts.FILE_HEADER_BYTES == offset
+    assert run["run"].tolist() == file["run"].tolist()
+    checked, closed = run["seal"] & layouts.SEAL_BYTES, run["seal"] & layouts.SEAL_CLOSED
+    is_table = run["kind"] in TABLES
+    entry = TABLES[run["kind"]][0].itemsize if is_table else 1
+    if not closed and run["kind"] not in (layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_MODULES):
         return
-    assert not closed or kind == 6 or checked == used * entry
-    slots = used if entry > 1 else 0
-    sealed = struct.pack("<4I3Q2Q", kind, chunks, owner, seal & 0xFFFFFFFF, sequence, slots, first, *run)
-    assert crc32c(data[offset + 64 : offset + 64 + checked] + sealed) == seal >> 32, (kind, offset)
+    assert not closed or run["kind"] == layouts.CHUNK_DEAD or checked == run["used"] * entry
+    sealed = np.zeros((), layouts.SEALED)
+    for name in ("kind", "chunks", "rank_chunk", "sequence", "first_chunk", "run"):
+        sealed[name] = run[name]
+    sealed["checked"], sealed["slots"] = run["seal"] & 0xFFFFFFFF, run["used"] if is_table else 0
+    at = offset + layouts.CHUNK_HEADER.itemsize
+    assert crc32c(data[at : at + checked] + sealed.tobytes()) == run["seal"] >> 32, (run["kind"], offset)
 
 
 def read_rank(data: bytes, at: int) -> Thread:
-    values = RANK.unpack_from(data, at)
-    info = dict(zip(RANK_FIELDS, values, strict=False))
-    info["affinity"] = [i for i in range(128 * 64) if values[21 + i // 64] >> (i % 64) & 1]
-    info |= {
-        name: text.split(b"\0")[0].decode() for name, text in zip(TEXT_FIELDS, values[-11:-5], strict=True)
-    }
-    info |= zip(LATER_FIELDS, values[-5:], strict=True)
-    totals = {name: TOTAL.unpack_from(data, at + RANK.size + TOTAL.size * i) for i, name in enumerate(CALLS)}
-    begin, in_call, _ = struct.unpack_from("<QII", data, at + RANK.size + TOTAL.size * len(CALLS))
-    info |= {"in_call": CALLS[in_call - 1] if in_call else None, "in_call_begin_ticks": begin}
-    return Thread(info, totals)
+    info = fields(layouts.RANK, data, at)
+    at += layouts.RANK.itemsize
+    info["affinity"] = [i for i in range(128 * 64) if int(info["affinity"][i // 64]) >> (i % 64) & 1]
+    totals = np.frombuffer(data, layouts.CALL_TOTAL, len(CALLS), at)
+    progress = fields(layouts.PROGRESS, data, at + totals.nbytes)
+    in_call = CALLS[progress["call"] - 1] if progress["call"] else None
+    info |= {"in_call": in_call, "in_call_begin_ticks": progress["begin_ticks"]}
+    return Thread(info, dict(zip(CALLS, totals.tolist(), strict=True)))
 
 
-def read_peers(thread: Thread, data: bytes, at: int, slots: int) -> None:
-    for slot in range(slots):
-        peer, call, size, count, total = struct.unpack_from("<IHHQQ", data, at + 24 * slot)
-        if count == 0:
-            continue
-        name = CALLS[call & 0x7FFF]
+def read_peers(thread: Thread, entries: list[dict]) -> None:
+    for entry in entries:
+        name, count, total = CALLS[entry["call"] & 0x7FFF], entry["count"], entry["bytes"]
         messages, sizes = (
-            (thread.received, thread.received_bytes) if call & 0x8000 else (thread.sent, thread.sent_bytes)
+            (thread.received, thread.received_bytes)
+            if entry["call"] & layouts.DIRECTION_RECEIVE
+            else (thread.sent, thread.sent_bytes)
         )
-        messages[peer, name] += count
-        sizes[peer, name] += total
-        assert size_bin(-(-total // count)) >= size >= size_bin(total // count)
+        messages[entry["peer"], name] += count
+        sizes[entry["peer"], name] += total
+        assert size_bin(-(-total // count)) >= entry["bin"] >= size_bin(total // count)
 
 
-def read_collectives(thread: Thread, data: bytes, at: int, slots: int) -> None:
-    names = ("call", "flags", "comm", "root", "datatype_bytes", "bytes", "bytes2", "count", "ticks")
-    for slot in range(slots):
-        entry = dict(zip(names, struct.unpack_from("<HHIiIQQQQ", data, at + 48 * slot), strict=True))
-        if entry["count"]:
-            thread.collectives.append(entry | {"call": CALLS[entry["call"]]})
+def read_collectives(thread: Thread, entries: list[dict]) -> None:
+    thread.collectives += [entry | {"call": CALLS[entry["call"]]} for entry in entries]
 
 
-def read_sites(thread: Thread, data: bytes, at: int, slots: int) -> None:
-    names = ("module", "call", "reserved", "offset", "count", "ticks")
-    for slot in range(slots):
-        entry = dict(zip(names, struct.unpack_from("<IHHQQQ", data, at + 32 * slot), strict=True))
-        if entry["count"]:
-            thread.sites.append(entry | {"call": CALLS[entry["call"]]})
+def read_sites(thread: Thread, entries: list[dict]) -> None:
+    thread.sites += [entry | {"call": CALLS[entry["call"]]} for entry in entries]
+
+
+TABLES = {
+    layouts.CHUNK_PEERS: (layouts.PEER_ENTRY, read_peers),
+    layouts.CHUNK_COLLECTIVES: (layouts.COLLECTIVE_ENTRY, read_collectives),
+    layouts.CHUNK_SITES: (layouts.SITE_ENTRY, read_sites),
+}
 
 
 def read_histograms(data: bytes) -> dict[str, list[int]]:
-    entries = struct.iter_unpack("<2I48Q", data)
-    return {CALLS[call]: list(bins) for call, _, *bins in entries}
+    return {
+        CALLS[each["call"]]: each["bins"].tolist() for each in np.frombuffer(data, layouts.CALL_HISTOGRAM)
+    }
 
 
 def read_modules(data: bytes) -> list[str]:
     paths, at = [], 0
     while at < len(data):
-        length = struct.unpack_from("<I", data, at)[0]
-        paths.append(data[at + 8 : at + 8 + length].decode())
-        at += 8 + (length // 8 + 1) * 8
+        length = fields(layouts.MODULE, data, at)["path_bytes"]
+        at += layouts.MODULE.itemsize
+        paths.append(data[at : at + length].decode())
+        at += (length // 8 + 1) * 8
     return paths
 
 
@@ -190,25 +209,22 @@ def read_comms(data: bytes) -> dict[int, dict]:
     comms = {}
     at = 0
     while at < len(data):
-        index, size, rank, runs, group_hash, instance, remote_size, remote_runs, _ = struct.unpack_from(
-            "<4IQ4I", data, at
-        )
-        at += 40
+        comm = fields(layouts.COMM, data, at)
+        at += layouts.COMM.itemsize
         lists = []
-        for count in (runs, remote_runs):
+        for count in (comm["runs"], comm["remote_runs"]):
             members = []
-            for _ in range(count):
-                first, stride, length = struct.unpack_from("<IiI", data, at)
+            for first, stride, length in np.frombuffer(data, layouts.RANK_RUN, count, at).tolist():
                 members += [(first + stride * i) & 0xFFFFFFFF for i in range(length)]
-                at += 12
+            at += count * layouts.RANK_RUN.itemsize
             lists.append(members)
-        comms[index] = {
-            "size": size,
-            "rank": rank,
-            "hash": group_hash,
-            "instance": instance,
+        comms[comm["index"]] = {
+            "size": comm["size"],
+            "rank": comm["rank"],
+            "hash": comm["group_hash"],
+            "instance": comm["instance"],
             "members": lists[0],
-            "remote_size": remote_size,
+            "remote_size": comm["remote_size"],
             "remote": lists[1],
         }
     return comms
@@ -229,7 +245,7 @@ def matrix(threads: list[Thread], what: str = "sent") -> dict[tuple[int, int], i
     return dict(table)
 
 
-POLL, SCHED, LOST = 2048, 2049, 2050
+POLL, SCHED, LOST = layouts.EVENT_POLL, layouts.EVENT_SCHED, layouts.EVENT_LOST
 TAKES_NUMBER = {"isend", "irecv", "isendrecv", "send_init", "recv_init", "icollective", "collective_init"}
 
 

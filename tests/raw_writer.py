@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
-import struct
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from rankwise.recording import layouts
+
 CALLS_TEXT = (Path(__file__).resolve().parent.parent / "formats" / "mpi_calls.txt").read_bytes()
 CALL_NUMBERS = {line.split("\t")[0]: number for number, line in enumerate(CALLS_TEXT.decode().splitlines())}
-FILE_MAGIC, CHUNK_MAGIC, CHUNK_BYTES, HEADER_BYTES = 0x314E574E, 0x4B484352, 65536, 4096
-RANK, PEERS, COLLECTIVES, COMMS, TRACE, DEAD, HISTOGRAMS, SITES, MODULES = range(1, 10)
-FINALIZED, ABORTED, STORAGE_FULL, TRACED, APPROXIMATE, LAZY, UNCLASSIFIED, UNTIMED, CUT, PARENTS = (
-    1 << bit for bit in range(10)
-)
-RECEIVE = 0x8000
-POLL, SCHED, LOST = 2048, 2049, 2050
-CLOSED = 1 << 31  # of a run's seal
+FILE_MAGIC, CHUNK_MAGIC = layouts.FILE_MAGIC, layouts.CHUNK_MAGIC
+CHUNK_BYTES, HEADER_BYTES = layouts.CHUNK_BYTES, layouts.FILE_HEADER_BYTES
+RANK, PEERS, COLLECTIVES = layouts.CHUNK_RANK, layouts.CHUNK_PEERS, layouts.CHUNK_COLLECTIVES
+COMMS, TRACE, DEAD = layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_DEAD
+HISTOGRAMS, SITES, MODULES = layouts.CHUNK_HISTOGRAMS, layouts.CHUNK_SITES, layouts.CHUNK_MODULES
+FINALIZED, ABORTED, STORAGE_FULL = layouts.FINALIZED, layouts.ABORTED, layouts.STORAGE_FULL
+TRACED, UNCLASSIFIED, UNTIMED = layouts.TRACED, layouts.UNCLASSIFIED, layouts.UNTIMED
+CUT, PARENTS = layouts.TRACE_CUT, layouts.TRACED_PARENTS
+RECEIVE = layouts.DIRECTION_RECEIVE
+POLL, SCHED, LOST = layouts.EVENT_POLL, layouts.EVENT_SCHED, layouts.EVENT_LOST
+CLOSED = layouts.SEAL_CLOSED
 TICK_S = 1e-9  # one tick a nanosecond: ticks and clocks are easy to compare
 
 # recording.json of two ranks that ended well.
@@ -41,10 +47,18 @@ MANIFEST = {
 }
 
 
+def pack(layout: np.dtype, **fields) -> bytes:
+    """A struct; what is not named is 0."""
+    struct = np.zeros((), layout)
+    for name, value in fields.items():
+        struct[name] = value
+    return struct.tobytes()
+
+
 def fnv1a(members: list[int]) -> int:
     """The group hash of rw_comm."""
     value = 0xCBF29CE484222325
-    for byte in struct.pack(f"<{len(members)}I", *members):
+    for byte in np.array(members, "<u4").tobytes():
         value = ((value ^ byte) * 0x100000001B3) % 2**64
     return value
 
@@ -145,7 +159,7 @@ class Rank:
     modules: list[str] = field(default_factory=list)
     totals: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     peers: dict[tuple[int, str, int, int], list[int]] = field(default_factory=dict)
-    collectives: list[tuple] = field(default_factory=list)
+    collectives: list[bytes] = field(default_factory=list)
     comms: list[bytes] = field(default_factory=list)
     trace: list[bytes] = field(default_factory=list)
 
@@ -185,8 +199,20 @@ class Rank:
         self._message(peer, size, call, times, 0)
 
     def collective(self, call, size, *, comm=0, root=-1, flags=0, element=1, size2=0, times=1, ns=1000):
-        entry = (CALL_NUMBERS[call], flags, comm, root, element, size, size2, times, ns * times)
-        self.collectives.append(entry)
+        self.collectives.append(
+            pack(
+                layouts.COLLECTIVE_ENTRY,
+                call=CALL_NUMBERS[call],
+                flags=flags,
+                comm=comm,
+                root=root,
+                datatype_bytes=element,
+                bytes=size,
+                bytes2=size2,
+                count=times,
+                ticks=ns * times,
+            )
+        )
         self.count(call, ns, 0, times)
 
     def comm(
@@ -197,19 +223,18 @@ class Rank:
         if listed and members == list(range(members[0], members[0] + len(members))):
             runs = [(members[0], 1, len(members))]
         remote_runs = [(first, 1, 1) for first in remote]
-        head = struct.pack(
-            "<4IQ4I",
-            index,
-            len(members),
-            me,
-            len(runs),
-            fnv1a(members),
-            instance,
-            len(remote),
-            len(remote_runs),
-            0,
+        head = pack(
+            layouts.COMM,
+            index=index,
+            size=len(members),
+            rank=me,
+            runs=len(runs),
+            group_hash=fnv1a(members),
+            instance=instance,
+            remote_size=len(remote),
+            remote_runs=len(remote_runs),
         )
-        self.comms.append(head + b"".join(struct.pack("<IiI", *run) for run in [*runs, *remote_runs]))
+        self.comms.append(head + np.array([*runs, *remote_runs], layouts.RANK_RUN).tobytes())
 
     def event(self, call: str | int, gap: int, duration: int, payload: bytes = b"") -> None:
         number = CALL_NUMBERS[call] if isinstance(call, str) else call
@@ -226,62 +251,85 @@ class Rank:
         for pu in self.affinity:
             mask[pu // 64] |= 1 << pu % 64
         finalize = start + self.run_ns if self.flags & FINALIZED else 0
-        text = [
-            (self.job, 64),
-            (self.host, 64),
-            (self.library, 256),
-            (self.version, 512),
-            ("/bin/app", 256),
-            (self.note, 256),
-        ]
-        who = (self.world_rank, self.world_size, self.pid, self.thread, self.flavour, self.flags, 0, self.cpu)
-        ran = self.run_ns - self.runqueue_wait_ns - self.still_ns
-        waited = (self.runqueue_wait_ns, ran, self.schedstat_samples)
-        numbers = struct.pack("<8I6Q3Q4Q128Q", *who, start, start, real, *last, start + self.shift_ns, finalize,
-                              self.mpi_ns, *waited, self.unrecorded, *mask)  # fmt: skip
-        since_2 = struct.pack("<2I2Q", *self.coding, self.call_cost_ns * 1024, self.recorder_ns)
-        texts = b"".join(value.encode()[: size - 1].ljust(size, b"\0") for value, size in text)
-        return numbers + texts + since_2 + (struct.pack("<Q", self.sealed_ns) if version > 2 else b"")
+        texts = {
+            "job": self.job,
+            "host": self.host,
+            "mpi_library": self.library,
+            "mpi_version": self.version,
+            "executable": "/bin/app",
+            "note": self.note,
+        }
+        clocks = ("last_ticks", "last_monotonic_ns", "last_realtime_ns")
+        whole = pack(
+            layouts.RANK,
+            world_rank=self.world_rank,
+            world_size=self.world_size,
+            pid=self.pid,
+            thread=self.thread,
+            flavour=self.flavour,
+            flags=self.flags,
+            cpu_at_start=self.cpu,
+            first_ticks=start,
+            first_monotonic_ns=start,
+            first_realtime_ns=real,
+            **dict(zip(clocks, last, strict=True)),
+            init_ticks=start + self.shift_ns,
+            finalize_ticks=finalize,
+            mpi_ticks=self.mpi_ns,
+            runqueue_wait_ns=self.runqueue_wait_ns,
+            cpu_ns=self.run_ns - self.runqueue_wait_ns - self.still_ns,
+            schedstat_samples=self.schedstat_samples,
+            unrecorded_messages=self.unrecorded,
+            affinity=mask,
+            **{name: value.encode()[: layouts.RANK[name].itemsize - 1] for name, value in texts.items()},
+            trace_coding=self.coding[0],
+            trace_unit_shift=self.coding[1],
+            call_cost_ticks_1024=self.call_cost_ns * 1024,
+            recorder_ticks=self.recorder_ns,
+            sealed_ticks=self.sealed_ns,
+        )
+        return whole if version > 2 else whole[: layouts.RANK.fields["sealed_ticks"][1]]
 
     def totals_bytes(self) -> bytes:
         call, begin_ns = self.in_call or (None, 0)
-        progress = struct.pack("<QII", 10_000 + begin_ns, CALL_NUMBERS[call] + 1 if call else 0, 0)
-        totals = [
-            struct.pack("<5Q", *self.totals.get(name, (0, 0, 0, 0)), self.least.get(name, 0))
-            for name in CALL_NUMBERS
-        ]
-        return b"".join([*totals, progress])
+        now = CALL_NUMBERS[call] + 1 if call else 0
+        progress = pack(layouts.PROGRESS, begin_ticks=10_000 + begin_ns, call=now)
+        totals = [(*self.totals.get(name, (0, 0, 0, 0)), self.least.get(name, 0)) for name in CALL_NUMBERS]
+        return np.array(totals, layouts.CALL_TOTAL).tobytes() + progress
 
     def peers_bytes(self) -> tuple[bytes, int]:
         """A table twice as large as needed, its used slots spread."""
-        slots = [struct.pack("<IHHQQ", 0xFFFFFFFF, 0xFFFF, 0, 0, 0)] * (2 * len(self.peers) + 2)
+        slots = np.zeros(2 * len(self.peers) + 2, layouts.PEER_ENTRY)
+        slots["peer"], slots["call"] = layouts.PEER_EMPTY, 0xFFFF
         for index, ((peer, call, direction, bin_), (count, size)) in enumerate(self.peers.items()):
-            slots[2 * index + 1] = struct.pack(
-                "<IHHQQ", peer, CALL_NUMBERS[call] | direction, bin_, count, size
-            )
-        return b"".join(slots), len(slots)
+            slots[2 * index + 1] = (peer, CALL_NUMBERS[call] | direction, bin_, count, size)
+        return slots.tobytes(), len(slots)
 
     def collectives_bytes(self) -> tuple[bytes, int]:
-        slots = [bytes(48)] * (2 * len(self.collectives) + 2)
-        for index, entry in enumerate(self.collectives):
-            slots[2 * index] = struct.pack("<HHIiIQQQQ", *entry)
-        return b"".join(slots), len(slots)
+        free = bytes(layouts.COLLECTIVE_ENTRY.itemsize)
+        return b"".join(entry + free for entry in [*self.collectives, free]), 2 * len(self.collectives) + 2
 
     def histograms_bytes(self) -> bytes:
         return b"".join(
-            struct.pack("<2I48Q", CALL_NUMBERS[call], 0, *(bins[k] for k in range(48)))
+            pack(
+                layouts.CALL_HISTOGRAM,
+                call=CALL_NUMBERS[call],
+                bins=[bins[k] for k in range(layouts.TICK_BINS)],
+            )
             for call, bins in self.bins.items()
         )
 
     def sites_bytes(self) -> tuple[bytes, int]:
-        slots = [bytes(32)] * (2 * len(self.sites) + 2)
+        slots = np.zeros(2 * len(self.sites) + 2, layouts.SITE_ENTRY)
         for index, (module, call, offset, count, ns) in enumerate(self.sites):
-            slots[2 * index] = struct.pack("<IHHQQQ", module, CALL_NUMBERS[call], 0, offset, count, ns)
-        return b"".join(slots), len(slots)
+            slots[2 * index] = (module, CALL_NUMBERS[call], 0, offset, count, ns)
+        return slots.tobytes(), len(slots)
 
     def modules_bytes(self) -> bytes:
         padded = [(path.encode(), (len(path.encode()) // 8 + 1) * 8) for path in self.modules]
-        return b"".join(struct.pack("<2I", len(path), 0) + path.ljust(room, b"\0") for path, room in padded)
+        return b"".join(
+            pack(layouts.MODULE, path_bytes=len(path)) + path.ljust(room, b"\0") for path, room in padded
+        )
 
 
 @dataclass
@@ -305,16 +353,21 @@ class RawFile:
     ) -> int:
         """Add a run, closed; with `checked` bytes it is open, and the rest was written after its checksum."""
         first = len(self.body) // CHUNK_BYTES
-        chunks = -(-(64 + len(payload)) // CHUNK_BYTES)
+        chunks = -(-(layouts.CHUNK_HEADER.itemsize + len(payload)) // CHUNK_BYTES)
         owner = first if owner is None else owner
-        header = struct.pack("<4I2Q", CHUNK_MAGIC, kind, chunks, owner, sequence, used)
+        both = {"kind": kind, "chunks": chunks, "rank_chunk": owner, "sequence": sequence}
+        where = {"first_chunk": first, "run": self.run}
+        header = {"magic": CHUNK_MAGIC, "used": used}
         if self.version > 2:
             length = 0 if kind == DEAD else len(payload) if checked is None else checked
             state = length | (CLOSED if checked is None else 0)
             slots = used if kind in (PEERS, COLLECTIVES, SITES) else 0
-            sealed = struct.pack("<4I3Q2Q", kind, chunks, owner, state, sequence, slots, first, *self.run)
-            header += struct.pack("<4Q", crc32c(payload[:length] + sealed) << 32 | state, first, *self.run)
-        self.body += (header + payload).ljust(chunks * CHUNK_BYTES, b"\0")
+            sealed = pack(layouts.SEALED, checked=state, slots=slots, **both, **where)
+            header |= {"seal": crc32c(payload[:length] + sealed) << 32 | state, **where}
+        packed = pack(layouts.CHUNK_HEADER, **both, **header)
+        if self.version == 2:
+            packed = packed[: layouts.CHUNK_HEADER_BYTES_2]
+        self.body += (packed + payload).ljust(chunks * CHUNK_BYTES, b"\0")
         return first
 
     def add_unused(self, chunks: int = 1) -> None:
@@ -340,12 +393,19 @@ class RawFile:
 
     def bytes(self) -> bytes:
         chunks = len(self.body) // CHUNK_BYTES
-        start = struct.pack("<4IQ", FILE_MAGIC, self.version, CHUNK_BYTES, self.calls, self.crc)
-        run = struct.pack("<2Q", *self.run)
-        header = start + struct.pack("<Q", chunks) + run
+        header = {
+            "magic": FILE_MAGIC,
+            "version": self.version,
+            "chunk_bytes": CHUNK_BYTES,
+            "calls": self.calls,
+            "calls_crc": self.crc,
+            "run": self.run,
+        }
         if self.version > 2:
-            header += struct.pack("<2I", crc32c(start + bytes(8) + run), 0)
-        return header.ljust(HEADER_BYTES, b"\0") + bytes(self.body)
+            before = layouts.FILE_HEADER.fields["crc"][1]
+            header["crc"] = crc32c(pack(layouts.FILE_HEADER, **header)[:before])
+        packed = pack(layouts.FILE_HEADER, next_chunk=chunks, **header)
+        return packed.ljust(HEADER_BYTES, b"\0") + bytes(self.body)
 
     def write(self, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)

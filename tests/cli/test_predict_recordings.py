@@ -8,7 +8,7 @@ import pytest
 from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
-from rankwise.recording.raw import UNTIMED
+from rankwise.recording.layouts import UNTIMED
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 

@@ -9,18 +9,19 @@ import io
 import json
 import lzma
 import re
-import struct
 import sys
 import tarfile
 from pathlib import Path
 
 import msgspec
-from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c
+import numpy as np
+from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c, pack
 
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.lab.validation.state import State
 from rankwise.machine.file import Machine, load
 from rankwise.machine.placement import Placement
+from rankwise.recording import layouts
 from rankwise.replay.layout import topology_of
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
@@ -28,7 +29,6 @@ from rankwise.replay.switches import Switches
 from rankwise.schedule.source import Source
 from rankwise.schedule.source import load as load_source
 
-CHUNK_HEADER_BYTES = 64
 KEPT = Path(__file__).with_name("validated")
 
 
@@ -84,18 +84,20 @@ def sealed_anew(raw: bytes) -> bytes:
     """A raw file with no directories in its ranks' records, and checksums that fit (formats/recording.h)."""
     found, at = bytearray(raw), HEADER_BYTES
     while at < len(found):
-        magic, kind, chunks, owner, sequence, _, seal, *where = struct.unpack_from("<4I6Q", found, at)
-        if magic == CHUNK_MAGIC and kind == RANK:
-            state, begin = seal & 0xFFFFFFFF, at + CHUNK_HEADER_BYTES
-            end = begin + (state & 0x7FFFFFFF)
+        header = np.frombuffer(found, layouts.CHUNK_HEADER, 1, at)[0].copy()
+        if header["magic"] == CHUNK_MAGIC and header["kind"] == RANK:
+            state, begin = int(header["seal"]) & 0xFFFFFFFF, at + header.nbytes
+            end = begin + (state & layouts.SEAL_BYTES)
             found[begin:end] = hidden(bytes(found[begin:end]))
-            sealed = struct.pack("<4I5Q", kind, chunks, owner, state, sequence, 0, *where)
-            struct.pack_into("<Q", found, at + 32, crc32c(found[begin:end] + sealed) << 32 | state)
-        at += CHUNK_BYTES * (chunks if magic == CHUNK_MAGIC else 1)
+            same = ("kind", "chunks", "rank_chunk", "sequence", "first_chunk", "run")
+            sealed = pack(layouts.SEALED, checked=state, **{name: header[name] for name in same})
+            header["seal"] = crc32c(found[begin:end] + sealed) << 32 | state
+            found[at:begin] = header.tobytes()
+        at += CHUNK_BYTES * (int(header["chunks"]) if header["magic"] == CHUNK_MAGIC else 1)
     return bytes(found)
 
 
-def pack(files: dict[str, bytes]) -> bytes:
+def archive(files: dict[str, bytes]) -> bytes:
     """An archive of files."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -117,7 +119,7 @@ def keep(state: State, name: str) -> None:
     # Topologies of a lab's nodes are in it.
     about = json.loads((recording / "recording.json").read_text()) | {"command": [called], "directory": "/"}
     files["recording.json"] = hidden(json.dumps(about).encode())
-    (KEPT / f"{called}.rw.tar.xz").write_bytes(pack(files))
+    (KEPT / f"{called}.rw.tar.xz").write_bytes(archive(files))
     frozen = state.machine_path(case.setting.rate_bytes_per_s)
     (KEPT / f"{called}.machine.toml").write_bytes(frozen.read_bytes())
     runs = [

@@ -3,6 +3,7 @@
 
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,8 +11,8 @@ from rankwise._core import trace
 from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, u, z
 
 from rankwise.errors import RankwiseError
-
-PEER = struct.Struct("<IHHQQ")
+from rankwise.recording import layouts
+from rankwise.recording.raw import rank_fields
 
 
 def two_ranks(version: int = 3) -> RawFile:
@@ -28,8 +29,12 @@ def two_ranks(version: int = 3) -> RawFile:
     return file
 
 
+def peer_entry(*values: int) -> bytes:
+    return np.array(values, layouts.PEER_ENTRY).tobytes()
+
+
 def peers(thread):
-    return sorted(PEER.iter_unpack(thread.peers))
+    return np.sort(np.frombuffer(thread.peers, layouts.PEER_ENTRY)).tolist()
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -37,12 +42,14 @@ def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path, version):
     file = trace.NodeFile(str(two_ranks(version).write(tmp_path / "n0.rwn")))
     assert {cover for _, _, cover in file.runs} == {"uncovered" if version == 2 else "whole"}
     assert file.problems == []
-    assert [thread.rank["world_rank"] for thread in file.threads] == [0, 1]
+    assert [rank_fields(thread)["world_rank"] for thread in file.threads] == [0, 1]
     first = file.threads[0]
     assert first.problems == []
-    assert first.rank["host"] == "n0" and first.rank["seconds_per_tick"] == pytest.approx(1e-9)
+    assert rank_fields(first)["host"] == "n0" and rank_fields(first)["seconds_per_tick"] == pytest.approx(
+        1e-9
+    )
     assert [entry[0] for entry in peers(first)] == [1] and peers(first)[0][3:] == (23, 2300)
-    assert len(first.collectives) == 48
+    assert len(first.collectives) == layouts.COLLECTIVE_ENTRY.itemsize
     assert len(first.communicators) == 2
     assert list(first.events()["gap_ticks"]) == list(range(10))
 
@@ -68,7 +75,7 @@ def test_the_version_before_is_read_with_all_that_it_has(tmp_path):
     for before, after in zip(old.threads, new.threads, strict=True):
         assert before.problems == after.problems == []
         assert (before.uncovered, after.uncovered) == (True, False)
-        assert before.rank | {"sealed_ticks": 20_000} == after.rank
+        assert rank_fields(before) | {"sealed_ticks": 20_000} == rank_fields(after)
         for what in ("peers", "calls", "histograms", "communicators", "collectives"):
             assert getattr(before, what) == getattr(after, what)
         assert {key: list(value) for key, value in before.events().items()} == {
@@ -88,7 +95,7 @@ def test_a_bit_that_is_not_as_it_was_written_is_found_wherever_a_run_has_it(tmp_
     rank.event("MPI_Send", 7, 5, u(0) + z(0) + z(0) + u(100))
     file = RawFile(run=(1, 2))
     owner = file.add(rank)
-    file.add_run(DEAD, PEER.pack(1, 5, 3, 10, 40), 1, owner=owner)
+    file.add_run(DEAD, peer_entry(1, 5, 3, 10, 40), 1, owner=owner)
     good = file.bytes()
     path = tmp_path / "n0.rwn"
     path.write_bytes(good)
@@ -117,7 +124,7 @@ def test_what_was_written_after_the_last_checksum_is_not_taken_for_damage(tmp_pa
     file = RawFile()
     payload = rank.record() + rank.totals_bytes()
     owner = file.add_run(1, payload, len(payload), checked=0)
-    file.add_run(PEERS, PEER.pack(0, 5, 3, 12, 48), 1, owner=owner, checked=0)
+    file.add_run(PEERS, peer_entry(0, 5, 3, 12, 48), 1, owner=owner, checked=0)
     event = u(0) + u(1) + u(1)
     file.add_run(TRACE, 3 * event, 3 * len(event), owner=owner, checked=2 * len(event))
     file.add_unused()
@@ -126,7 +133,11 @@ def test_what_was_written_after_the_last_checksum_is_not_taken_for_damage(tmp_pa
     assert node.problems == [] and [cover for _, _, cover in node.runs] == ["uncovered"] * 3
     assert node.notes == ["1 of 4 chunks hold nothing, the first at byte 200704"]
     (thread,) = node.threads
-    assert thread.uncovered and len(thread.events()["kind"]) == 3 and thread.rank["sealed_ticks"] == 5_000
+    assert (
+        thread.uncovered
+        and len(thread.events()["kind"]) == 3
+        and rank_fields(thread)["sealed_ticks"] == 5_000
+    )
     # AND what does not change any more is damaged if it did
     at = node.runs[2][1] + 64
     content = bytearray(file.bytes())
@@ -166,7 +177,7 @@ def test_spawned_processes_have_no_world_rank_and_hide_no_later_communicator(tmp
     # WHEN read
     (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
     # THEN only the impossible one is missing
-    assert [struct.unpack_from("<I", comm[0])[0] for comm in thread.communicators] == [0, 1, 2, 4]
+    assert [np.frombuffer(comm[0], layouts.COMM)["index"][0] for comm in thread.communicators] == [0, 1, 2, 4]
     assert thread.problems == ["communicator 3 is damaged and was left out"]
 
 
@@ -208,9 +219,9 @@ def test_an_outgrown_table_is_not_counted_twice(tmp_path):
     file = RawFile()
     rank = Rank(0, 2)
     owner = file.add(rank)
-    old = PEER.pack(1, 5, 3, 10, 40)
+    old = peer_entry(1, 5, 3, 10, 40)
     file.add_run(DEAD, old, 1, owner=owner)
-    file.add_run(PEERS, PEER.pack(1, 5, 3, 12, 48), 1, owner=owner, sequence=1)
+    file.add_run(PEERS, peer_entry(1, 5, 3, 12, 48), 1, owner=owner, sequence=1)
     (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
     assert peers(thread) == [(1, 5, 3, 12, 48)]
 
@@ -218,7 +229,7 @@ def test_an_outgrown_table_is_not_counted_twice(tmp_path):
 def test_of_a_table_that_was_being_copied_when_the_process_died_the_complete_one_is_read(tmp_path):
     file = RawFile()
     owner = file.add_run(1, Rank(0, 4).record() + bytes(40 * 652), 2600 + 40 * 652)
-    full = b"".join(PEER.pack(peer, 5, 3, 10, 40) for peer in range(4))
+    full = b"".join(peer_entry(peer, 5, 3, 10, 40) for peer in range(4))
     file.add_run(PEERS, full, 4, owner=owner)
     file.add_run(PEERS, full[:48].ljust(192, b"\0"), 8, owner=owner, sequence=1)
     (thread,) = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
@@ -230,7 +241,7 @@ def test_a_rank_killed_before_its_second_clock_reading_takes_the_rate_of_the_nod
     file.add(Rank(0, 2, clocks=1))
     file.add(Rank(1, 2))
     first, second = trace.NodeFile(str(file.write(tmp_path / "n0.rwn"))).threads
-    assert first.rank["seconds_per_tick"] == second.rank["seconds_per_tick"] == pytest.approx(1e-9)
+    assert first.seconds_per_tick == second.seconds_per_tick == pytest.approx(1e-9)
 
 
 def test_a_missing_part_of_a_trace_ends_it_there(tmp_path):
@@ -260,10 +271,10 @@ def test_a_file_cut_short_keeps_what_is_there(tmp_path, keep):
 
 def read_everything(path):
     for thread in trace.NodeFile(str(path)).threads:
-        for entry in PEER.iter_unpack(thread.peers):
-            assert entry[3] > 0
-        assert thread.rank["world_rank"] < thread.rank["world_size"]
-        assert len(thread.calls) == 40 * len(trace.calls()) and len(thread.collectives) % 48 == 0
+        assert (np.frombuffer(thread.peers, layouts.PEER_ENTRY)["count"] > 0).all()
+        assert rank_fields(thread)["world_rank"] < rank_fields(thread)["world_size"]
+        assert len(thread.calls) == layouts.CALL_TOTAL.itemsize * len(trace.calls())
+        assert len(thread.collectives) % layouts.COLLECTIVE_ENTRY.itemsize == 0
         thread.events()
         thread.communicators  # noqa: B018 - read for its side effects
 

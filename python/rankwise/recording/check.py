@@ -12,7 +12,7 @@ from rankwise._core import trace
 from rankwise.errors import RankwiseError
 from rankwise.recording import collection
 from rankwise.recording.completeness import ranks_text
-from rankwise.recording.raw import OTHER_RUN, raw_files, read
+from rankwise.recording.raw import OTHER_RUN, rank_fields, raw_files, read
 
 State = Literal["whole", "not covered", "damaged"]
 _MADE_AGAIN = "the next command makes it again"
@@ -61,7 +61,7 @@ def _raw(file: Path) -> Checked:
         return Checked(name, "damaged", (error.message,))
     problems = [*node.problems]
     for thread in node.threads:
-        problems += [f"rank {thread.rank['world_rank']}: {each}" for each in thread.problems]
+        problems += [f"rank {rank_fields(thread)['world_rank']}: {each}" for each in thread.problems]
     parts = Counter(cover for _, _, cover in node.runs)
     notes = list(node.notes)
     if not node.version:
@@ -69,7 +69,7 @@ def _raw(file: Path) -> Checked:
     elif node.version <= _LAST_VERSION_WITHOUT:
         notes.append(f"format version {node.version} has no checksums")
     elif parts["uncovered"]:
-        ranks = sorted({t.rank["world_rank"] for t in node.threads if t.uncovered})
+        ranks = sorted({rank_fields(t)["world_rank"] for t in node.threads if t.uncovered})
         notes.append(
             f"{parts['uncovered']} of {parts.total()} parts were written to after their last checksum"
             + (f", by {ranks_text(ranks)}" if ranks else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rankwise.recording.job import Job
-from rankwise.recording.raw import COMM, RANK_RUN
+from rankwise.recording.layouts import COMM, RANK_RUN
 
 
 @dataclass

@@ -18,22 +18,18 @@ from rankwise.recording.emulated import emulated_bindings, emulated_hosts, place
 from rankwise.recording.ending import ending
 from rankwise.recording.expansion import Expansion, library_of
 from rankwise.recording.job import Job
-from rankwise.recording.raw import (
+from rankwise.recording.layouts import (
     ABORTED,
     APPROXIMATE_COLLECTIVES,
-    CALL_CLASSES,
-    CALL_NAMES,
     FILE_GONE,
     FINALIZED,
-    FLAVOURS,
     LAZY_COMMS,
     STORAGE_FULL,
     TRACE_CUT,
     TRACED,
     UNCLASSIFIED,
-    RawRecording,
-    Thread,
 )
+from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES, FLAVOURS, RawRecording, Thread
 
 SCHEMA = "rankwise.context/1"
 STOPPED = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.recording.raw import SCHED_EVENT
+from rankwise.recording.layouts import EVENT_SCHED
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CoreWaits:
             time_s: From MPI_Init to MPI_Finalize.
             wait_s: How much of that the rank waited for a core. What samples do not have is put behind the last.
         """
-        sample = columns["kind"] == SCHED_EVENT
+        sample = columns["kind"] == EVENT_SCHED
         interval = np.cumsum(sample) - sample
         count = int(sample.sum()) + 1
         ticks = columns["gap_ticks"] + columns["duration_ticks"]

@@ -7,7 +7,8 @@ import signal
 
 from rankwise.quantities import seconds_text
 from rankwise.recording.job import Job
-from rankwise.recording.raw import ABORTED, FINALIZED, Thread
+from rankwise.recording.layouts import ABORTED, FINALIZED
+from rankwise.recording.raw import Thread
 
 _MOST_NAMED = 4
 # What `timeout` says, and what launchers say that were told to end.

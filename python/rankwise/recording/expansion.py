@@ -12,14 +12,13 @@ import polars as pl
 from rankwise._core import collectives as core
 from rankwise.recording.communicators import Communicators
 from rankwise.recording.job import Job
-from rankwise.recording.raw import CALL_COLLECTIVES, COLLECTIVE_ENTRY
-
-INTERCOMM = 8  # rw_collective_flag
+from rankwise.recording.layouts import COLL_INTERCOMM, COLLECTIVE_ENTRY, MPI_OPENMPI
+from rankwise.recording.raw import CALL_COLLECTIVES
 
 
 def library_of(rank: dict) -> str:
     """Whose library a process used: `mpich` (and what derives from it) or `openmpi`."""
-    return "openmpi" if rank["flavour"] == 2 or "Open MPI" in rank["mpi_version"] else "mpich"
+    return "openmpi" if rank["flavour"] == MPI_OPENMPI or "Open MPI" in rank["mpi_version"] else "mpich"
 
 
 def algorithms_of(rank: dict) -> str:
@@ -82,7 +81,7 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
         "group": np.where(usable, number, 0).astype(np.uint32),
         "call": entries["call"],
         # Without its members a communicator is like one whose messages are not expanded.
-        "flags": np.where(usable, entries["flags"], entries["flags"] | INTERCOMM).astype(np.uint16),
+        "flags": np.where(usable, entries["flags"], entries["flags"] | COLL_INTERCOMM).astype(np.uint16),
         "root": entries["root"],
         "datatype_bytes": entries["datatype_bytes"],
         "bytes": entries["bytes"],
@@ -119,7 +118,7 @@ def recorded_directly(call: np.ndarray) -> np.ndarray:
 
 def _missing(entries, usable, rows) -> dict[str, int]:
     missing = (rows["chosen"] < 0) & ~recorded_directly(entries["call"])
-    inter = (entries["flags"] & INTERCOMM) != 0
+    inter = (entries["flags"] & COLL_INTERCOMM) != 0
     counts = entries["count"].astype(np.int64)
     reasons = {
         "collectives between two groups are not expanded": int(counts[missing & inter].sum()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Raw recording files as numpy arrays. The structs are those of formats/recording.h."""
+"""Raw recording files as numpy arrays."""
 
 from __future__ import annotations
 
@@ -15,68 +15,21 @@ from rankwise import regular_files
 from rankwise._core import trace
 from rankwise.errors import RankwiseError
 from rankwise.record.directory import in_use
-
-CALL_TOTAL = np.dtype([(name, "<u8") for name in ("count", "ticks", "max_ticks", "bytes", "min_ticks")])
-TICK_BINS = 48
-CALL_HISTOGRAM = np.dtype([("call", "<u4"), ("reserved", "<u4"), ("bins", "<u8", TICK_BINS)])
-SITE_ENTRY = np.dtype(
-    [
-        ("module", "<u4"),
-        ("call", "<u2"),
-        ("reserved", "<u2"),
-        ("offset", "<u8"),
-        ("count", "<u8"),
-        ("ticks", "<u8"),
-    ]
-)
-PEER_ENTRY = np.dtype([("peer", "<u4"), ("call", "<u2"), ("bin", "<u2"), ("count", "<u8"), ("bytes", "<u8")])
-COLLECTIVE_ENTRY = np.dtype(
-    [
-        ("call", "<u2"),
-        ("flags", "<u2"),
-        ("comm", "<u4"),
-        ("root", "<i4"),
-        ("datatype_bytes", "<u4"),
-        ("bytes", "<u8"),
-        ("bytes2", "<u8"),
-        ("count", "<u8"),
-        ("ticks", "<u8"),
-    ]
-)
-COMM = np.dtype(
-    [
-        ("index", "<u4"),
-        ("size", "<u4"),
-        ("rank", "<u4"),
-        ("runs", "<u4"),
-        ("group_hash", "<u8"),
-        ("instance", "<u4"),
-        ("remote_size", "<u4"),
-        ("remote_runs", "<u4"),
-        ("reserved", "<u4"),
-    ]
-)
-RANK_RUN = np.dtype([("first", "<u4"), ("stride", "<i4"), ("count", "<u4")])
-
-PEER_UNKNOWN = 0xFFFFFFFE
-DIRECTION_RECEIVE = 0x8000
-SCHED_EVENT = 2049
-
-# rw_rank.flags
-(
-    FINALIZED,
-    ABORTED,
-    STORAGE_FULL,
-    TRACED,
-    APPROXIMATE_COLLECTIVES,
-    LAZY_COMMS,
-    UNCLASSIFIED,
+from rankwise.recording.layouts import (
+    CALL_HISTOGRAM,
+    CALL_TOTAL,
+    COLLECTIVE_ENTRY,
+    MPI_MPICH,
+    MPI_OPENMPI,
+    MPI_STANDARD_ABI,
+    PEER_ENTRY,
+    PROGRESS,
+    RANK,
+    SITE_ENTRY,
     UNTIMED,
-    TRACE_CUT,
-    TRACED_PARENTS,
-    FILE_GONE,
-) = (1 << bit for bit in range(11))
-FLAVOURS = {1: "mpich", 2: "openmpi", 3: "standard_abi"}
+)
+
+FLAVOURS = {MPI_MPICH: "mpich", MPI_OPENMPI: "openmpi", MPI_STANDARD_ABI: "standard_abi"}
 
 OTHER_RUN = "`recording.json` names another run than the raw files; the one that started last is taken"
 
@@ -91,8 +44,8 @@ class Thread:
     """One thread of one MPI process.
 
     Attributes:
-        rank: The fields of rw_rank, `affinity` as bytes, `seconds_per_tick` (0 if it is not known), and
-            `node_file`, the name of its node's file without its ending, and `format`, the version of it.
+        rank: What `rank_fields` gives, `node_file`, the name of its node's file without its ending, and `format`,
+            the version of it.
         record: The reader's record; gives the trace's events.
     """
 
@@ -193,6 +146,25 @@ class RawRecording:
     notes: list[str]
 
 
+def rank_fields(record: trace.ThreadRecord) -> dict:
+    """The fields of a thread's rw_rank, texts decoded and `affinity` as bytes.
+
+    Beside them `seconds_per_tick` (0 if it is not known), and of its rw_progress `in_call`, a number of the call table
+    (-1: it was in none of these calls), and `in_call_begin_ticks`.
+    """
+    fields = dict(zip(RANK.names, np.frombuffer(record.rank, RANK)[0].item(), strict=True))
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            fields[name] = value.split(b"\0")[0].decode(errors="replace")
+    progress = np.frombuffer(record.progress, PROGRESS)[0]
+    return fields | {
+        "affinity": fields["affinity"].tobytes(),
+        "seconds_per_tick": record.seconds_per_tick,
+        "in_call": int(progress["call"]) - 1,
+        "in_call_begin_ticks": int(progress["begin_ticks"]),
+    }
+
+
 def raw_files(directory: Path) -> list[Path]:
     """The nodes' files of a recording directory.
 
@@ -228,7 +200,7 @@ def read(directory: Path) -> RawRecording:
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
         raw.notes += [f"{path.name}: {note}" for note in node.notes]
         by_run.setdefault(node.run, []).extend(
-            Thread(record.rank | {"node_file": path.stem, "format": node.version}, record)
+            Thread(rank_fields(record) | {"node_file": path.stem, "format": node.version}, record)
             for record in node.threads
         )
     run = _run_named(directory)

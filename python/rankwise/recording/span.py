@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.recording.raw import FINALIZED, Thread
+from rankwise.recording.layouts import FINALIZED
+from rankwise.recording.raw import Thread
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,9 @@ import polars as pl
 from rankwise.recording.communicators import Communicators
 from rankwise.recording.expansion import Expansion, recorded_directly
 from rankwise.recording.job import Job
+from rankwise.recording.layouts import DIRECTION_RECEIVE, FINALIZED, PEER_UNKNOWN, TICK_BINS
 from rankwise.recording.places import resolve
-from rankwise.recording.raw import (
-    CALL_CLASSES,
-    CALL_COLLECTIVES,
-    CALL_NAMES,
-    DIRECTION_RECEIVE,
-    FINALIZED,
-    PEER_UNKNOWN,
-    TICK_BINS,
-    Thread,
-)
+from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES, Thread
 
 MESSAGE_KEY = ["source", "destination", "call", "collective", "algorithm", "bytes_over", "bytes_up_to"]
 RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]

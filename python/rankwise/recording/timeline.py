@@ -10,8 +10,16 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.recording.core_waits import CoreWaits
 from rankwise.recording.job import Job, Thread
-from rankwise.recording.raw import CALL_CLASSES, TRACE_CUT, TRACED
+from rankwise.recording.layouts import (
+    TRACE_CUT,
+    TRACE_QUANTISED,
+    TRACE_QUANTISED_CHANGES,
+    TRACE_QUANTISED_GAPS,
+    TRACED,
+)
+from rankwise.recording.raw import CALL_CLASSES
 
+_ROUNDED = (TRACE_QUANTISED, TRACE_QUANTISED_CHANGES, TRACE_QUANTISED_GAPS)
 _SENDS = ("send", "isend", "sendrecv", "isendrecv")
 
 
@@ -61,7 +69,7 @@ def check_exact(job: Job) -> None:
     threads = job.first_threads
     if job.missing_ranks or not all(thread.has(TRACED) for thread in threads):
         raise RankwiseError("not every rank of this recording has a trace", hint)
-    if any(thread.rank["trace_coding"] in (2, 4, 6) for thread in threads):
+    if any(thread.rank["trace_coding"] in _ROUNDED for thread in threads):
         raise RankwiseError("the times in this recording's trace are rounded", hint)
     if any(thread.has(TRACE_CUT) for thread in threads):
         raise RankwiseError("only a part of this run's calls was traced: when they were is not known", hint)

@@ -245,7 +245,8 @@ def calls_named(source_path: str | os.PathLike[str]):
 def _is_part(path: Path) -> bool:
     """Whether only a part of the calls of a recording was traced."""
     from rankwise.recording.job import choose_job
-    from rankwise.recording.raw import TRACE_CUT, read
+    from rankwise.recording.layouts import TRACE_CUT
+    from rankwise.recording.raw import read
 
     return any(thread.has(TRACE_CUT) for thread in choose_job(read(path)).first_threads)
 
@@ -308,7 +309,8 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     from rankwise.recording.completeness import check_usable
     from rankwise.recording.expansion import algorithms_of
     from rankwise.recording.job import choose_job
-    from rankwise.recording.raw import TRACE_CUT, read
+    from rankwise.recording.layouts import TRACE_CUT
+    from rankwise.recording.raw import read
     from rankwise.recording.recording import Recording
     from rankwise.recording.span import span_of
 

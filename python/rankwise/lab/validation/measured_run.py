@@ -23,7 +23,8 @@ from rankwise.launchers.preload import merge
 from rankwise.record.library import What
 from rankwise.record.session import finish
 from rankwise.recording.job import choose_job
-from rankwise.recording.raw import FINALIZED, read
+from rankwise.recording.layouts import FINALIZED
+from rankwise.recording.raw import read
 from rankwise.recording.span import span_of
 
 
