@@ -7,11 +7,11 @@ Usage: python formats/generate_schemas.py
 import json
 from pathlib import Path
 
+from rankwise.cli.place_document import json_schema as place_schema
+from rankwise.cli.predict_document import json_schema as prediction_schema
 from rankwise.lab.validation.result import json_schema as validation_schema
 from rankwise.machine.file import json_schema as machine_schema
-from rankwise.placement.document import json_schema as place_schema
 from rankwise.placement.file import json_schema as placement_schema
-from rankwise.replay.document import json_schema as prediction_schema
 from rankwise.report.data import json_schema as report_schema
 
 SCHEMAS = {

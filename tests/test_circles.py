@@ -24,13 +24,10 @@ CORE_ORDER = ("", "trace", "collectives", "machine", "schedule", "replay", "expl
 PYTHON_UPWARDS = {
     ("measure", "lab"),
     ("record", "lab"),
-    ("replay", "explain"),
     ("report", "lab"),
 }
 PYTHON_CIRCLES = [
     {"cli.lab_validate", "cli.lab_validate_program"},
-    {"machine.checks", "machine.file"},
-    {"schedule.simgrid", "schedule.simgrid_collectives", "schedule.source"},
 ]
 CORE_UPWARDS = {("replay", "explain"), ("replay", "placement"), ("schedule", "replay")}
 CORE_CIRCLES = [

@@ -13,8 +13,8 @@ import pytest
 from raw_writer import FINALIZED, TRACED, Rank, write_recording
 
 from rankwise.cli import main
+from rankwise.cli.place_document import Document
 from rankwise.machine.file import load as load_machine
-from rankwise.placement.document import Document
 from rankwise.placement.file import PlacementFile, load
 from rankwise.replay.layout import topology_of
 

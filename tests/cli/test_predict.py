@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from rankwise.cli import main
+from rankwise.cli.predict_document import Document
 from rankwise.machine.topology import from_synthetic
 from rankwise.placement.file import save
 from rankwise.placement.simple import allocate
-from rankwise.replay.document import Document
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
 NODE = "package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)"

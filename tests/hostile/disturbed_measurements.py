@@ -28,7 +28,8 @@ import numpy as np
 import polars as pl
 
 from rankwise.machine.distrusted import distrusted
-from rankwise.machine.file import Machine, load
+from rankwise.machine.file import load
+from rankwise.machine.machine import Machine
 from rankwise.measure.disturbed import undisturbed
 from rankwise.measure.outcome import DISTURBED, SUFFIX
 from rankwise.measure.statistics import find_modes

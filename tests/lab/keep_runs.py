@@ -19,7 +19,8 @@ from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c, pac
 
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.lab.validation.state import State
-from rankwise.machine.file import Machine, load
+from rankwise.machine.file import load
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.recording import layouts
 from rankwise.replay.layout import topology_of

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rankwise.lab.validation.statistics import Compared, agreement
-from rankwise.machine.file import Estimate
+from rankwise.machine.estimate import Estimate
 from rankwise.measure.statistics import median
 
 

@@ -9,7 +9,10 @@ import pytest
 
 from rankwise.cli import main
 from rankwise.machine.compare import compare
-from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Segment, save
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import save
+from rankwise.machine.machine import LinkClass, Machine, Segment
+from rankwise.machine.nodes import Node
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 SHIPPED = sorted(map(str, MACHINES.glob("*.machine.toml")))

@@ -10,19 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import (
-    Estimate,
-    LinkClass,
-    Machine,
-    Node,
-    Resource,
-    Segment,
-    dumps,
-    fingerprint,
-    load,
-    loads,
-    save,
-)
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import dumps, fingerprint, load, loads, save
+from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
+from rankwise.machine.nodes import Node
 
 TOP = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((TOP / "machines").glob("*.machine.toml"))

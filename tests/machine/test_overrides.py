@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Estimate, load
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import load
 from rankwise.machine.overrides import apply, changes_interfaces
 
 MACHINE = load(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")

@@ -8,7 +8,9 @@ import pytest
 
 from rankwise import _core
 from rankwise.machine.capabilities import Capabilities
-from rankwise.machine.file import Curve, Estimate, load
+from rankwise.machine.curve import Curve
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.file import load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.layout import topology_of

@@ -10,7 +10,8 @@ import pytest
 from made_samples import Noise, Truth, samples
 
 from rankwise.machine.distrusted import distrusted
-from rankwise.machine.file import Machine, dumps, loads
+from rankwise.machine.file import dumps, loads
+from rankwise.machine.machine import Machine
 from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure import launch as launching

@@ -8,7 +8,8 @@ import pytest
 from made_samples import Noise, Truth, samples
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Node, dumps, loads
+from rankwise.machine.file import dumps, loads
+from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.machine_file import find, machine
 from rankwise.measure.node_text import synthetic_of

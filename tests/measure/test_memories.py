@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankwise.machine.estimate import Estimate as Number
 from rankwise.machine.file import SCHEMA as MACHINE_SCHEMA
-from rankwise.machine.file import Estimate as Number
-from rankwise.machine.file import LinkClass, Machine, Node, Segment, dumps, loads
+from rankwise.machine.file import dumps, loads
+from rankwise.machine.machine import LinkClass, Machine, Segment
+from rankwise.machine.nodes import Node
 from rankwise.measure.memories import caches, memory
 from rankwise.measure.samples import SCHEMA
 

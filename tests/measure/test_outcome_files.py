@@ -16,7 +16,8 @@ from test_questions import plan_of, table
 from rankwise.cli import measure_end, measure_plot
 from rankwise.cli.terminal import Terminal
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Node, dumps, loads
+from rankwise.machine.file import dumps, loads
+from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure import figure, outcome, page
 from rankwise.measure.answer_table import document, entries, text

@@ -5,7 +5,9 @@ import msgspec
 import polars as pl
 import pytest
 
-from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Resource, Segment
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
+from rankwise.machine.nodes import Node
 from rankwise.measure.processor_time import charged
 from rankwise.measure.samples import SCHEMA
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_samples import Noise, Truth, samples
 
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass
+from rankwise.machine.machine import LinkClass
 from rankwise.measure.declared import declared, differs, narrowed
 from rankwise.measure.fit import fit_channel
 from rankwise.measure.points import collect

@@ -4,8 +4,11 @@
 import polars as pl
 import pytest
 
+from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import SCHEMA as MACHINE_SCHEMA
-from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Segment, dumps, loads
+from rankwise.machine.file import dumps, loads
+from rankwise.machine.machine import LinkClass, Machine, Segment
+from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.plan import End, Pair, Plan

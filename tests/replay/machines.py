@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from rankwise.machine.file import Machine, loads
+from rankwise.machine.file import loads
+from rankwise.machine.machine import Machine
 
 _NUMBER = '{{ value = {}, obtained = "assumed", source = "test" }}'
 

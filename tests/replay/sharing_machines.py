@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from machines import _NUMBER as NUMBER
 
-from rankwise.machine.file import Machine, loads
+from rankwise.machine.file import loads
+from rankwise.machine.machine import Machine
 
 OSU_KEYS = ("L_s", "o_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 

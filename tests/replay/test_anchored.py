@@ -19,7 +19,7 @@ from rankwise.explain.explanation import explain
 from rankwise.explain.losses import losses
 from rankwise.explain.timeline import Timeline
 from rankwise.explain.unexplained import unexplained
-from rankwise.machine.file import Estimate
+from rankwise.machine.estimate import Estimate
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.recording.span import Span

@@ -9,7 +9,7 @@ from raw_writer import write_recording
 from traced import ranks_of
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor

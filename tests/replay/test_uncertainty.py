@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from rankwise import _core
-from rankwise.machine.file import Estimate, LinkClass, Machine, Node, Resource, Segment
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
+from rankwise.machine.nodes import Node
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.simple import allocate
 from rankwise.replay.predictor import Predictor

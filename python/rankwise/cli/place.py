@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankwise.cli.terminal import Terminal
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
     from rankwise.placement.constraints import Constraints
@@ -170,11 +170,11 @@ def _check_room(machine: str, ranks: int, topology: Topology) -> None:
 def _run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from rankwise.cli.place_document import document
     from rankwise.cli.place_format import Format
     from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_screening
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
-    from rankwise.placement.document import document
     from rankwise.placement.file import save
     from rankwise.placement.loads import RankTimes
     from rankwise.placement.search import PlacementSearch

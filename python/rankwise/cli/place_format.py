@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankwise.launchers.line import LaunchLine
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
 

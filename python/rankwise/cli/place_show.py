@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
     from rankwise.placement.decision import ScreenError

@@ -22,9 +22,9 @@ from rankwise.cli.predict_checks import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankwise.cli.predict_document import Outcome
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.placement import Placement
-    from rankwise.replay.document import Outcome
     from rankwise.replay.sweep import Sweep
     from rankwise.schedule.source import Source
 
@@ -128,8 +128,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
+    from rankwise.cli.predict_document import document
     from rankwise.cli.predict_show import show_plain
-    from rankwise.replay.document import document
     from rankwise.replay.plain import LogGOPS, gains, predict_plain
     from rankwise.replay.switches import Switches
 
@@ -146,9 +146,9 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
 def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -> None:
     from dataclasses import replace
 
+    from rankwise.cli.predict_document import document
     from rankwise.cli.predict_show import show, show_sweep
     from rankwise.explain.losses import count, losses
-    from rankwise.replay.document import document
     from rankwise.replay.sweep import Sweep
     from rankwise.replay.switches import Switches
 
@@ -249,8 +249,8 @@ def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
 
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
+    from rankwise.cli.predict_document import Outcome
     from rankwise.explain.ties import ORDERS, canonical_position, tie_spread
-    from rankwise.replay.document import Outcome
 
     predictor, spread = case.predictor, None
     whole = not predictor.is_coarse and not predictor.in_windows

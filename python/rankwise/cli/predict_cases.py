@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankwise.machine.file import Machine
+    from rankwise.cli.predict_document import MachineUsed, Outcome
+    from rankwise.machine.machine import Machine
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
     from rankwise.placement.usable import NodesWanted
-    from rankwise.replay.document import MachineUsed, Outcome
     from rankwise.replay.predictor import Predictor
     from rankwise.replay.switches import Switches
     from rankwise.schedule.source import Source
@@ -74,9 +74,9 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
 
 def used(case: Case, source: Source, path: str, settings: list[str]) -> MachineUsed:
     """What the document says of a machine."""
+    from rankwise.cli.predict_document import MachineUsed, run_entry
     from rankwise.explain.unexplained import unexplained
     from rankwise.machine.file import fingerprint
-    from rankwise.replay.document import MachineUsed, run_entry
 
     not_modelled = list(case.predictor.not_modelled)
     run = run_entry(case.predictor, unexplained(case.predictor, source))

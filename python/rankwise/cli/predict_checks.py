@@ -10,7 +10,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
     from rankwise.replay.recorded_run import RecordedRun
     from rankwise.schedule.source import Source
 

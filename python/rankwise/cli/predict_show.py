@@ -10,12 +10,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rankwise.cli.predict_document import Outcome
     from rankwise.cli.terminal import Terminal
     from rankwise.explain.critical_path import CriticalPath
     from rankwise.explain.losses import Loss
     from rankwise.explain.ties import TieSpread
     from rankwise.explain.unexplained import Unexplained
-    from rankwise.replay.document import Outcome
     from rankwise.replay.plain import PlainPrediction
     from rankwise.replay.ports import PortLoads
     from rankwise.replay.prediction import Prediction
@@ -219,8 +219,8 @@ def _not_explained(run: RecordedRun, unexplained: Sequence[Unexplained]) -> str:
 
 def _over_ranks(terminal: Terminal, head: str, times_s: Mapping[str, np.ndarray]) -> None:
     """Least, mean and largest over ranks of what is not 0 for all of them."""
+    from rankwise.cli.predict_document import OverRanks
     from rankwise.quantities import seconds_text
-    from rankwise.replay.document import OverRanks
 
     rows = []
     for name, times in times_s.items():

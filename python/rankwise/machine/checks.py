@@ -6,16 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import UNBOUND, channel_names
-from rankwise.machine.nodes import described
+from rankwise.machine.machine import LinkClass, Machine
+from rankwise.machine.nodes import Node, OtherNodes, described
 from rankwise.machine.topology import NodeTopology, Topology
-
-if TYPE_CHECKING:
-    from rankwise.machine.file import LinkClass, Machine
-    from rankwise.machine.nodes import Node, OtherNodes
 
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 _TIMES = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")

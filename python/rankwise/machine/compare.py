@@ -11,7 +11,7 @@ import msgspec
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, SELF
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Machine, Segment
+from rankwise.machine.machine import LinkClass, Machine, Segment
 
 # Messages whose half round trip is compared.
 SIZES = (1, 1024, 65536, 1048576)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 
 
 def distrusted(machine: Machine) -> list[str]:

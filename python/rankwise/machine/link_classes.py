@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, SELF, UNBOUND
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 
 
 def link_index(machine: Machine, channel: str) -> int:

@@ -12,7 +12,7 @@ import msgspec
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Machine, Resource, Segment
+from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
 from rankwise.machine.quantities import rate, size, time, time_per_byte
 
 _Parse = Callable[[str], float | None]

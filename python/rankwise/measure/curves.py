@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.machine.file import Segment
+from rankwise.machine.machine import Segment
 from rankwise.measure.machine_file import Found
 from rankwise.measure.statistics import Median
 

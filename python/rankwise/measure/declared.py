@@ -9,7 +9,7 @@ import msgspec
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass
+from rankwise.machine.machine import LinkClass
 
 # Control variables that hold a limit in bytes; of transports that may be there without being used they are no evidence.
 _INSIDE = ("btl_vader_eager_limit", "btl_sm_eager_limit")

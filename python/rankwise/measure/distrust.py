@@ -11,7 +11,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Machine, Resource, Segment
+from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
 from rankwise.measure.disturbed import disturbed_points
 from rankwise.measure.questions import QUESTIONS
 

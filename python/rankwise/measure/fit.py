@@ -21,7 +21,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import Segment
+from rankwise.machine.machine import Segment
 from rankwise.measure.points import QUANTITIES, Points
 from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
 from rankwise.measure.statistics import Median

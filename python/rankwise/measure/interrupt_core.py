@@ -11,7 +11,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK, cache_channels
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Resource
+from rankwise.machine.machine import LinkClass, Resource
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure.fit import measured
 from rankwise.measure.plan import Plan

@@ -13,7 +13,8 @@ import polars as pl
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import SCHEMA, LinkClass, Machine, Resource
+from rankwise.machine.file import SCHEMA
+from rankwise.machine.machine import LinkClass, Machine, Resource
 from rankwise.machine.nodes import Node
 from rankwise.measure.capacity import Sweep, sweep
 from rankwise.measure.fit import ChannelFit, fit_channel, measured, rest

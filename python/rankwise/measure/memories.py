@@ -12,7 +12,7 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Resource
+from rankwise.machine.machine import LinkClass, Resource
 from rankwise.measure import capacity
 from rankwise.measure.capacity import Sweep
 from rankwise.measure.disturbed import taken_from_pairs

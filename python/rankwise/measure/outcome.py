@@ -15,7 +15,8 @@ from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import channel_names
 from rankwise.machine.distrusted import distrusted
-from rankwise.machine.file import Machine, save
+from rankwise.machine.file import save
+from rankwise.machine.machine import Machine
 from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Machine, Segment
+from rankwise.machine.machine import LinkClass, Machine, Segment
 from rankwise.measure.fit import measured, rest
 from rankwise.measure.questions.message_cpu import of_both_ends, per_byte, per_message, waiting
 from rankwise.measure.statistics import Median

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, cache_channels
-from rankwise.machine.file import LinkClass, Machine, Resource
 from rankwise.machine.link_classes import link_index
+from rankwise.machine.machine import LinkClass, Machine, Resource
 from rankwise.machine.topology import NodeTopology, Topology
 
 

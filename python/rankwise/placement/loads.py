@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.costs import CoreSlots, interface_time, interfaces
 

@@ -12,7 +12,7 @@ from rankwise.placement.sharing import Sharing, sharing
 from rankwise.quantities import seconds_text
 
 if TYPE_CHECKING:
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
     from rankwise.machine.topology import Topology
     from rankwise.replay.prediction import Prediction
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankwise._core.placement import Search
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement, default_names
 from rankwise.machine.topology import Topology
 from rankwise.placement.climb import Moves, climb

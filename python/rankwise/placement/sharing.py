@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import even_distribution

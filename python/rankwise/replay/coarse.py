@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import LinkClass
 from rankwise.machine.link_classes import link_index
+from rankwise.machine.machine import LinkClass
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import layout
 from rankwise.replay.model import Model

@@ -11,8 +11,8 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import LinkClass, Machine
 from rankwise.machine.link_classes import link_index
+from rankwise.machine.machine import LinkClass, Machine
 from rankwise.machine.nodes import topology_of_nodes
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 
 
 def check_memory(machine: Machine) -> None:

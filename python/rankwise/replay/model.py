@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.layout import has_buffers, layout, links, without_buffers

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise import _core
-from rankwise.machine.file import Machine, Resource
+from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.network import plain
 
 

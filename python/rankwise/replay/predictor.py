@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement, fits
 from rankwise.machine.topology import Topology
 from rankwise.quantities import counted

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
-from rankwise.machine.file import Machine, Resource
+from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.replay.processors import Core

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.machine.overrides import apply, number, scale
 
 POINTS = 11

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import Machine, Resource, Segment
+from rankwise.machine.machine import Machine, Resource, Segment
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.replay.recorded_run import RecordedRun
 

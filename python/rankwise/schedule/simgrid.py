@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.schedule.inputs import read_bytes
 from rankwise.schedule.simgrid_collectives import COLLECTIVES
 from rankwise.schedule.simgrid_values import element_bytes, integer, number, size
 from rankwise.schedule.simgrid_wildcards import ANY_TAG, Wildcards
@@ -364,8 +365,6 @@ _ACTIONS = {
 
 
 def _text(path: Path) -> str:
-    from rankwise.schedule.source import read_bytes
-
     data = read_bytes(path)
     try:
         return data.decode("ascii")

@@ -4,12 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from rankwise import _core
 from rankwise.schedule.simgrid_values import element_bytes, root, size
 
-if TYPE_CHECKING:
-    from rankwise.schedule.simgrid import Reader
+
+class Reader(Protocol):
+    """What an action needs of the trace that it is in.
+
+    Attributes:
+        ranks: How many there are.
+        builder: Takes the calls.
+        default_type: Of each rank, the size of what is counted where no datatype is named.
+    """
+
+    ranks: int
+    builder: _core.replay.ProgramBuilder
+    default_type: list[int]
+
+    def combine(self, rank: int, flops: str) -> None:
+        """Computation of a reduction."""
+
 
 Action = Callable[..., list[int]]  # (reader, rank, arguments, nonblocking) -> requests
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise import _core, regular_files, whole_files
+from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
 from rankwise.schedule import simgrid
+from rankwise.schedule.inputs import named, read_bytes
 from rankwise.schedule.omitted import gathered, not_modelled
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ BYTES_AN_OPERATION = 110
 MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
 
-_LARGEST_BYTES = 1 << 40
-"""Of GOAL and SimGrid's traces: whoever has the memory may read them."""
-
-_RECORD = "record a program: `rankwise record --trace -- mpiexec -n 4 ./app`"
 _WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
 _UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
 _PART = "only a part of the calls was traced, and its messages do not fit together"
@@ -56,7 +53,7 @@ class Source:
     Attributes:
         schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
             trace its `Counts`, of one whose schedule would be too large a `_core.replay.StreamedTrace`.
-        kind: As in `rankwise.replay.document.Input`; `counts` is a recording without trace.
+        kind: As in `rankwise.cli.predict_document.Input`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
@@ -171,40 +168,6 @@ def load(
             schedule, omitted = simgrid.read(files, flops_per_s, library)
             return Source(schedule, "simgrid", omitted, library)
         return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
-
-
-def read_bytes(path: Path, most: int = -1) -> bytes:
-    """A file's content, or its beginning.
-
-    Args:
-        path: The file.
-        most: How much to read at most; -1: all.
-
-    Raises:
-        RankwiseError: It cannot be read.
-    """
-    try:
-        return (
-            regular_files.read_bytes(path, _LARGEST_BYTES)
-            if most < 0
-            else regular_files.read_beginning(path, most)
-        )
-    except OSError as error:
-        raise RankwiseError(
-            f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
-            _RECORD,
-        ) from None
-
-
-@contextmanager
-def named(path: Path):
-    """Errors on what a file holds as a whole (messages that do not match, a circle) get its name, too."""
-    try:
-        yield
-    except RankwiseError as error:
-        if str(path) in str(error):
-            raise
-        raise RankwiseError(f"`{path}`: {error}", error.hint, status=error.status) from None
 
 
 @contextmanager

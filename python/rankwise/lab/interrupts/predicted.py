@@ -9,7 +9,8 @@ import msgspec
 
 from rankwise.lab.interrupts.result import CONFIGURATIONS, Cost
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.file import Machine, Resource, load
+from rankwise.machine.file import load
+from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor

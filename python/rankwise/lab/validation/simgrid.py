@@ -23,7 +23,7 @@ from rankwise.scratch import scratch
 
 if TYPE_CHECKING:
     from rankwise import _core
-    from rankwise.machine.file import LinkClass, Machine
+    from rankwise.machine.machine import LinkClass, Machine
     from rankwise.machine.placement import Placement
 
 HOW_TO_INSTALL = "on Debian `apt-get install libsimgrid-dev`"

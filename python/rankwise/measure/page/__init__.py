@@ -13,7 +13,7 @@ from bokeh.models import ColumnDataSource, HoverTool, Whisker
 from bokeh.resources import Resources
 from markupsafe import Markup
 
-from rankwise.machine.file import Machine
+from rankwise.machine.machine import Machine
 from rankwise.measure.answer_table import text
 from rankwise.measure.curves import Curve
 from rankwise.measure.questions.answer import Answer

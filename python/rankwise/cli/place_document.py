@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rankwise.explain.unexplained import unexplained
-from rankwise.machine.topology import Topology
-from rankwise.placement.file import PlacementFile, to_dict
-from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
-from rankwise.placement.search import Candidate
-from rankwise.placement.sharing import sharing
-from rankwise.replay.document import (
+from rankwise.cli.predict_document import (
     IntervalEntry,
     Missing,
     PlainReplayEntry,
@@ -23,6 +17,12 @@ from rankwise.replay.document import (
     plain_replay_entry,
     run_entry,
 )
+from rankwise.explain.unexplained import unexplained
+from rankwise.machine.topology import Topology
+from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
+from rankwise.placement.search import Candidate
+from rankwise.placement.sharing import sharing
 
 if TYPE_CHECKING:
     from rankwise.placement.decision import ScreenError
