@@ -35,9 +35,13 @@ def steps(
         a round are posted together, when those of the round before have completed.
     """
     operation = call.removeprefix("MPI_").lower()
-    arguments = {"size": size, "bytes": size_bytes, "element_bytes": max(datatype_bytes, 1)}
-    algorithm = _core.collectives.select(library, operation, **arguments)
-    found = _core.collectives.steps(operation, algorithm, rank=rank, root=max(root, 0), **arguments)
+    element = max(datatype_bytes, 1)
+    algorithm = _core.collectives.select(
+        library, operation, size=size, bytes=size_bytes, element_bytes=element
+    )
+    found = _core.collectives.steps(
+        operation, algorithm, rank=rank, size=size, root=max(root, 0), bytes=size_bytes, element_bytes=element
+    )
     return tuple(step[:4] for step in found)
 
 
