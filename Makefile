@@ -63,7 +63,7 @@ bench-place: $(VENV)/.installed
 accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash tests/install_mpis.sh $(BIN)
 	@bash tests/install_hpl.sh .mpi/mpich-5.0.2 .mpi/openmpi-5.0.11
-	@bash docs/write_accuracy.sh $(BIN) $(COMMIT)
+	@bash bench/accuracy/write_page.sh $(BIN) $(COMMIT)
 
 $(VENV)/.lint: $(VENV)/.installed constraints.txt
 	$(PIP) install --quiet -c constraints.txt clang-format clang-tidy mypy ruff

@@ -20,13 +20,14 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from accuracy.cases import make_case
+from accuracy.validation import find_launcher
+
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.rate import parse_rate
 from rankwise.lab.run import place, prepare
 from rankwise.lab.up import plan_lab
-from rankwise.lab.validation.cases import make_case
 from rankwise.lab.validation.measured_run import run_case
-from rankwise.lab.validation.session import find_launcher
 from rankwise.machine.file import load
 
 NODES, CORES, RUNS, LIMIT_S, MOST_OTHERS = 4, 4, 3, 60.0, 0.05

@@ -26,9 +26,7 @@ PYTHON_UPWARDS = {
     ("record", "lab"),
     ("report", "lab"),
 }
-PYTHON_CIRCLES = [
-    {"cli.lab_validate", "cli.lab_validate_program"},
-]
+PYTHON_CIRCLES: list[set[str]] = []
 CORE_UPWARDS = {("replay", "explain"), ("replay", "placement"), ("schedule", "replay")}
 CORE_CIRCLES = [
     {"placement/hierarchy", "placement/paths"},

@@ -6,10 +6,13 @@ import os
 import subprocess
 import sys
 
+import mpis
 import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.permission import needs_user_namespace
+
+BENCH = mpis.TOP / "bench"
 
 
 class LabLine:
@@ -19,11 +22,15 @@ class LabLine:
         self.directory = directory
         dropped = ("PMI", "OMPI_", "PMIX_", "RANKWISE", "MPIR_", "LD_PRELOAD")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-        self.environment = kept | {"XDG_RUNTIME_DIR": str(directory)}
+        self.environment = kept | {"XDG_RUNTIME_DIR": str(directory), "PYTHONPATH": str(BENCH)}
 
     def __call__(self, *words, timeout=60):
+        return self.python("rankwise", "lab", *words, timeout=timeout)
+
+    def python(self, *words, timeout=60):
+        """Run `python -m ...`, which finds what is in bench/ too."""
         return subprocess.run(
-            [sys.executable, "-m", "rankwise", "lab", *map(str, words)],
+            [sys.executable, "-m", *map(str, words)],
             env=self.environment,
             capture_output=True,
             text=True,

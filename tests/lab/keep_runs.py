@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from accuracy.state import State
 from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c, pack
 
 from rankwise.lab.validation.prediction import DRAWS
-from rankwise.lab.validation.state import State
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement

@@ -15,8 +15,7 @@ import sys
 
 import mpis
 import pytest
-
-from rankwise.lab.validation.state import HEADER_BYTES
+from accuracy.state import HEADER_BYTES
 
 # After which no run is begun, after which all is given up, and how long that may take. A minute is usual.
 WINDOW_S, LIMIT_S, ENDING_S = 120, 200, 60
@@ -30,7 +29,7 @@ def ended_after(line, words, directory):
     """Status of the command, or `None` if it had to be ended, which takes its lab down; output is in files."""
     with open(directory / "found.json", "wb") as out, open(directory / "said", "wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rankwise", "lab", *map(str, words)],
+            [sys.executable, "-m", *map(str, words)],
             env=line.environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -52,7 +51,7 @@ def ended_after(line, words, directory):
 @pytest.mark.parametrize("name", ["mpich-5.0.2", pytest.param("openmpi-5.0.11", marks=pytest.mark.slow)])
 def test_predictions_agree_with_runs_of_a_program_that_the_interfaces_hold_up(line, tmp_path, name):
     # WHEN a program is recorded, predicted and run on a lab that was measured just before
-    words = ["validate", "--quick", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "mg"]
+    words = ["accuracy", "--quick", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "mg"]
     words += ["--placements", 4, "--repetitions", 3, "--tolerate", 1, "--window", f"{WINDOW_S}s"]
     words += ["--state", tmp_path / "v", "--json", "--", mpis.named(name).mpiexec]
     status = ended_after(line, words, tmp_path)

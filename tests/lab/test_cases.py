@@ -5,9 +5,9 @@ from pathlib import Path
 
 import mpis
 import pytest
+from accuracy import cases
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation import cases
 from rankwise.launchers.line import Launcher
 
 

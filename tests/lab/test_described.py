@@ -3,9 +3,9 @@
 
 import mpis
 import pytest
+from accuracy.described import load, make_described, missing
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.described import load, make_described, missing
 from rankwise.launchers.line import Launcher
 
 LAUNCHER = Launcher("hydra", "mpiexec", "/nowhere/mpiexec", "5.0.2", "MPICH")
@@ -62,5 +62,5 @@ def test_what_fails_while_it_is_made_ready_is_said(tmp_path):
 
 
 def test_the_programs_held_out_can_be_read():
-    names = [each.name for each in load(mpis.TOP / "docs" / "held_out.toml")]
+    names = [each.name for each in load(mpis.TOP / "bench" / "accuracy" / "held_out.toml")]
     assert len(names) >= 8 and len(set(names)) == len(names)

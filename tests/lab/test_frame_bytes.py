@@ -3,8 +3,7 @@
 
 import mpis
 import pytest
-
-from rankwise.lab.validation.state import HEADER_BYTES
+from accuracy.state import HEADER_BYTES
 
 pytestmark = [pytest.mark.root, pytest.mark.mpi]
 

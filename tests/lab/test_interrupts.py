@@ -2,11 +2,11 @@
 """The experiment on the interrupt core: what is made of its launches, and the page."""
 
 import pytest
+from interrupts import page
+from interrupts.predicted import predict
+from interrupts.result import CONFIGURATIONS, SIZES, Cost, Result, Scan, costs
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.interrupts import page
-from rankwise.lab.interrupts.predicted import predict
-from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Cost, Result, Scan, costs
 
 NUMBER = '{{ value = {}, obtained = "assumed", source = "test" }}'
 MACHINE = """

@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from accuracy import monitored
+from accuracy.monitored import Counts, compare
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.launch import library_of_lab
-from rankwise.lab.validation import monitored
-from rankwise.lab.validation.monitored import Counts, compare
 
 COUNTED = """
 import ctypes, os

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README says of accuracy what docs/accuracy.md says, which `rankwise lab validate` wrote."""
+"""README says of accuracy what docs/accuracy.md says, which `make accuracy` wrote."""
 
 import importlib.util
 
 import mpis
+from accuracy import page
 
-from rankwise.lab.validation import page
-
-SCRIPT = mpis.TOP / "docs" / "accuracy_in_readme.py"
+SCRIPT = mpis.TOP / "bench" / "accuracy" / "in_readme.py"
 
 
 def script():
@@ -26,7 +25,7 @@ def test_readme_and_the_page_on_accuracy_agree():
 def test_the_page_is_what_its_results_give_and_can_be_read_at_one_go():
     docs = mpis.TOP / "docs"
     text = page.render("accuracy", page.read_results(docs / "accuracy.json.gz"))
-    assert text == (docs / "accuracy.md").read_text(), "write it again: docs/write_accuracy.sh"
+    assert text == (docs / "accuracy.md").read_text(), "write it again: make accuracy"
     assert len(text.splitlines()) <= 300
     assert [each.name for each in docs.glob("accuracy*.svg")] == ["accuracy.svg"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from accuracy import simgrid
 
-from rankwise.lab.validation import simgrid
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
 from rankwise.machine.placement import Placement

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise lab validate`: bad input, resuming, and its short form in a lab."""
+"""`python -m accuracy`: bad input, resuming, and its short form in a lab."""
 
 import json
 import os
@@ -8,10 +8,10 @@ import shutil
 import mpis
 import msgspec
 import pytest
+from accuracy import pace, page
+from accuracy.result import evaluate
+from accuracy.state import CasePlan, Options, Predicted, Run, Setting, State
 
-from rankwise.lab.validation import pace, page
-from rankwise.lab.validation.result import evaluate
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.owner import write_owner
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 
@@ -63,13 +63,13 @@ def machine_file(path, nodes=2):
         (["--cases", "cg,cg"], "error: each case can be named once, and one is needed\n"),
         (["--placements", 2], "error: a validation compares 3 to 8 placements, not `2`\n"),
         (["--repetitions", 0], "error: `0` repetitions measure nothing\n"),
-        (["--rate", "100"], "error: the rate `100` has no unit\n"),
+        (["--rates", "100"], "error: the rate `100` has no unit\n"),
         (["--nodes", 0], "error: a lab has 1 to 256 nodes, not `0`\n"),
         (["--resume"], "holds no validation to go on with\n"),
     ],
 )
 def test_bad_input_is_answered_before_anything_is_made(line, tmp_path, launcher, words, sentence):
-    answer = line("validate", "--state", tmp_path / "v", *words, "--", launcher)
+    answer = line.python("accuracy", "--state", tmp_path / "v", *words, "--", launcher)
     assert answer.returncode == 1
     assert sentence in answer.stderr
     assert "\nhint: " in answer.stderr
@@ -79,7 +79,7 @@ def test_bad_input_is_answered_before_anything_is_made(line, tmp_path, launcher,
 @pytest.mark.root
 def test_a_machine_file_of_other_nodes_is_refused(line, tmp_path, launcher):
     other = machine_file(tmp_path / "other.machine.toml", nodes=3)
-    answer = line("validate", "--state", tmp_path / "v", "--machine", other, "--", launcher)
+    answer = line.python("accuracy", "--state", tmp_path / "v", "--machine", other, "--", launcher)
     assert answer.returncode == 1
     assert "describes 3 nodes of 2 cores, the lab has 4 of 4\n" in answer.stderr
     assert not (tmp_path / "v").exists()
@@ -90,11 +90,11 @@ def test_a_machine_file_of_other_nodes_is_refused(line, tmp_path, launcher):
 def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # GIVEN a machine file and a tolerance, so that the test does not depend on what this machine is busy with
     machine = machine_file(tmp_path / "lab.machine.toml")
-    words = ["validate", "--quick", "--nodes", 2, "--cores", 2, "--cases", "cg", "--placements", 3]
+    words = ["accuracy", "--quick", "--nodes", 2, "--cores", 2, "--cases", "cg", "--placements", 3]
     words += ["--repetitions", 1, "--state", tmp_path / "v", "--machine", machine, "--", launcher]
     # WHEN a window is over before the first run
     cut = words.index("--")
-    begun = line(*words[:cut], "--window", "0s", *words[cut:], timeout=120)
+    begun = line.python(*words[:cut], "--window", "0s", *words[cut:], timeout=120)
     # THEN the status says that it is not finished
     assert begun.returncode == 75, begun.stderr
     # GIVEN the lab of a validation that was killed, and one that a user calls so
@@ -106,11 +106,11 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     boot, namespace, _, started = owner.read_text().split()
     owner.write_text(f"{boot} {namespace} 99999999 {started}\n")
     # AND the same with --resume makes the runs
-    resume = ["validate", "--resume", "--state", tmp_path / "v", "--tolerate", 1]
-    done = line(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
+    resume = ["accuracy", "--resume", "--state", tmp_path / "v", "--tolerate", 1]
+    done = line.python(*resume, "--json", "-o", tmp_path / "accuracy.md", timeout=240)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["schema"] == "rankwise.validation/2"
+    assert found["schema"] == "rankwise.accuracy/1"
     assert found["complete"] and found["failures"] == []
     (case,) = found["cases"]
     assert [each["name"] for each in case["placements"]] == ["blocked", "cyclic", "optimised"]
@@ -136,15 +136,15 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
     # WHEN another machine file is meant, or the frozen one was changed
     other = machine_file(tmp_path / "other.machine.toml")
     other.write_text(other.read_text().replace("roughly", "otherwise"))
-    refused = line(*resume, "--machine", other)
+    refused = line.python(*resume, "--machine", other)
     assert refused.returncode == 1
     assert "is not the machine file that this validation began with" in refused.stderr
     shutil.copy(other, tmp_path / "v" / "200mbit.machine.toml")
-    changed = line(*resume)
+    changed = line.python(*resume)
     assert changed.returncode == 1
     assert "is not the machine file that this validation began with" in changed.stderr
     # AND other options than at the beginning are refused
-    fewer = line(*resume, "--placements", 4)
+    fewer = line.python(*resume, "--placements", 4)
     assert fewer.returncode == 1
 
 
@@ -154,10 +154,10 @@ def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):
 def test_a_program_takes_more_steps_in_a_lab_where_it_is_over_at_once(line, tmp_path, launcher):
     # GIVEN a machine file, and a halo exchange of 4 ranks, whose 100 steps take half a second
     machine = machine_file(tmp_path / "lab.machine.toml")
-    words = ["validate", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "halo", "--ranks", 4]
+    words = ["accuracy", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "halo", "--ranks", 4]
     words += ["--placements", 3, "--repetitions", 1, "--tolerate", 1, "--state", tmp_path / "v"]
     # WHEN it is validated
-    done = line(*words, "--machine", machine, "--json", "--", launcher, timeout=240)
+    done = line.python(*words, "--machine", machine, "--json", "--", launcher, timeout=240)
     assert done.returncode == 0, done.stderr
     # THEN the plan says how many steps it takes, and so do the title and what was recorded
     (case,) = json.loads((tmp_path / "v" / "plan.json").read_text())["cases"]

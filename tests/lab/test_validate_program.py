@@ -39,7 +39,7 @@ def judged(directory, predicted, measured, repetitions=3):
         for core in (1, 2, 3)
     ]
     found = [
-        Predicted(name, place, time, 0.9 * time, 1.1 * time, 1000, 0.1)
+        Predicted(name, place, time, 0.9 * time, 1.1 * time, 1000)
         for name, place, time in zip(names, places, predicted, strict=True)
     ]
     state.plan.cases.append(CasePlan(CASE, "./app 5", measured[0], predicted=found))
@@ -99,7 +99,7 @@ def test_runs_that_shared_the_machine_with_others_have_no_verdict(tmp_path):
     state = State.create(tmp_path / "v", OPTIONS, {})
     place = msgspec.structs.replace(NOWHERE, ranks=[RankEntry(0, [0]), RankEntry(0, [1])])
     state.plan.cases.append(
-        CasePlan(CASE, "./app", 1.0, predicted=[Predicted("blocked", place, 1.0, 0.9, 1.1, 0, 0.1)])
+        CasePlan(CASE, "./app", 1.0, predicted=[Predicted("blocked", place, 1.0, 0.9, 1.1, 0)])
     )
     state.add(Run(CASE.key, "blocked", 0, time_s=1.0, other_load=0.5))
     found = verdict.sentence(evaluate(state))
@@ -109,9 +109,9 @@ def test_runs_that_shared_the_machine_with_others_have_no_verdict(tmp_path):
 def test_as_many_runs_are_planned_as_the_time_that_is_left_allows(tmp_path, monkeypatch):
     # GIVEN three placements, predicted to take 2 s, and a second for each start
     state = State.create(tmp_path / "v", OPTIONS, {})
-    predicted = [Predicted(name, NOWHERE, 2.0, 1.9, 2.1, 0, 0.1) for name in ("blocked", "cyclic", "worst")]
+    predicted = [Predicted(name, NOWHERE, 2.0, 1.9, 2.1, 0) for name in ("blocked", "cyclic", "worst")]
     plan = CasePlan(CASE, "", recorded_s=2.0, launch_s=3.0, predicted=predicted)
-    monkeypatch.setattr("rankwise.lab.validation.session.find_launcher", lambda *_: None)
+    monkeypatch.setattr(InLab, "_find_launcher", lambda self: None)
     # THEN a round takes 9 s, of which three quarters of what is left hold so many, one at least and five at most
     for window_s, rounds in ((1.0, 1), (41.0, 3), (3600.0, 5)):
         validation = InLab(state, print, window_s, words=("./app",), fit=True)
@@ -169,15 +169,11 @@ def test_a_script_is_called_by_its_name():
         ),
         (["--on", "{mpiexec} -n 2 ./app", "--", sys.executable], "is more than a launch line", "-- ./app"),
         (
-            ["--on", "{mpiexec} -n 2", "--rates", "1gbit", "--", sys.executable],
-            "`--rates` is about a lab",
+            ["--on", "{mpiexec} -n 2", "--rate", "1gbit", "--", sys.executable],
+            "`--rate` is about a lab",
             "leave",
         ),
-        (
-            ["--cases", "cg", "--", sys.executable],
-            "`--cases` is about the programs that Rankwise brings",
-            "leave",
-        ),
+        (["--", "{mpiexec}"], "starts the ranks of a cluster", "-- ./app"),
         (["--on", "{mpiexec} -n 2"], "no program to validate", "-- ./app args"),
         (["--ranks", "17", "--", sys.executable], "`17` ranks of one program cannot be placed", "--ranks 16"),
     ],

@@ -8,14 +8,16 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from accuracy import validation as rig
+from accuracy.cases import Case
+from accuracy.monitored import Counts
+from accuracy.state import CasePlan, Options, Predicted, State
+from interrupts import experiment
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.interrupts import experiment
-from rankwise.lab.validation import session
-from rankwise.lab.validation.cases import Case
+from rankwise.lab.validation import validation as of_one
 from rankwise.lab.validation.measured_run import Made, RunFailedError
-from rankwise.lab.validation.monitored import Counts
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
+from rankwise.lab.validation.state import Setting
 from rankwise.measure import launch
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
@@ -41,13 +43,14 @@ NOWHERE = PlacementFile(
 def validation(tmp_path, monkeypatch):
     """One that has just begun, with no lab, whose runs are not prepared."""
     monkeypatch.setattr(
-        session, "find_launcher", lambda *_: SimpleNamespace(path="/mpi/bin/mpiexec", family="openmpi")
+        rig, "find_launcher", lambda *_: SimpleNamespace(path="/mpi/bin/mpiexec", family="openmpi")
     )
-    monkeypatch.setattr(session.Validation, "_prepare", lambda self, lab, case, placement: case)
-    monkeypatch.setattr(session, "_pus", lambda lab: set())
-    monkeypatch.setattr(session, "read_counters", lambda lab: [])
-    state = State.create(tmp_path / "v", OPTIONS, session.context())
-    return session.Validation(state, lambda sentence: None)
+    monkeypatch.setattr(rig.Validation, "_prepare", lambda self, lab, case, placement: case)
+    monkeypatch.setattr(rig, "_pus", lambda lab: set())
+    monkeypatch.setattr(rig, "read_counters", lambda lab: [])
+    monkeypatch.setattr(rig, "difference", lambda *_: [])
+    state = State.create(tmp_path / "v", OPTIONS, rig.context())
+    return rig.Validation(state, lambda sentence: None)
 
 
 def measured(monkeypatch, shares, interrupted=()):
@@ -71,15 +74,15 @@ def measured(monkeypatch, shares, interrupted=()):
         path.write_text(f"# {measurement.number}\n")
 
     load = iter(shares)
-    for module in (session, experiment):
+    for module in (of_one, experiment):
         monkeypatch.setattr(module, "Measurement", Fake)
         monkeypatch.setattr(module, "LabSite", lambda *_: None)
         monkeypatch.setattr(module, "write", write)
-    monkeypatch.setattr(session, "hosts_of", lambda lab: frozenset())
+    monkeypatch.setattr(of_one, "hosts_of", lambda lab: frozenset())
     monkeypatch.setattr(
-        session.OtherLoad, "begin", lambda *_: SimpleNamespace(share=lambda: next(load)), raising=True
+        of_one.OtherLoad, "begin", lambda *_: SimpleNamespace(share=lambda: next(load)), raising=True
     )
-    monkeypatch.setattr(session, "load", lambda path: SimpleNamespace(context={"mpi": "Open MPI"}))
+    monkeypatch.setattr(of_one, "load", lambda path: SimpleNamespace(context={"mpi": "Open MPI"}))
     return written
 
 
@@ -140,10 +143,10 @@ def run_and_count(monkeypatch, ends):
 
         return done
 
-    monkeypatch.setattr(session, "run_case", step("run"))
-    monkeypatch.setattr(session, "time_of", step("time", 1.0))
-    monkeypatch.setattr(session.monitored, "variables", lambda directory: {})
-    monkeypatch.setattr(session.monitored, "counts_of", step("counts", COUNTS))
+    monkeypatch.setattr(rig, "run_case", step("run"))
+    monkeypatch.setattr(rig, "time_of", step("time", 1.0))
+    monkeypatch.setattr(rig.monitored, "variables", lambda directory: {})
+    monkeypatch.setattr(rig.monitored, "counts_of", step("counts", COUNTS))
 
 
 CRASH = RunFailedError("status 139: crashed in MPI_Finalize")
@@ -183,13 +186,14 @@ def test_what_is_not_to_be_counted_needs_no_reason(validation):
 
 def test_a_case_fails_whose_startup_cannot_be_counted(validation, monkeypatch):
     # GIVEN a traced run that succeeds, and ranks that only start and end MPI, which do not end
-    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(1.0, 0.0, 2.0), []))
-    monkeypatch.setattr(session.workloads, "build_startup", lambda launcher: Path("/startup"))
+    monkeypatch.setattr(rig.workloads, "build_startup", lambda launcher: Path("/startup"))
 
-    def run_case(*_):
-        raise RunFailedError("not finished after 60 s")
+    def run_case(prepared, environment, path, *_):
+        if path.name == "startup.rw":
+            raise RunFailedError("not finished after 60 s")
+        return Made(1.0, 0.0, 2.0)
 
-    monkeypatch.setattr(session, "run_case", run_case)
+    monkeypatch.setattr(rig, "run_case", run_case)
     validation._record_and_predict(None, ONE, CASE)
     # THEN that is why, and nothing is predicted with wrong counts
     (case,) = State.resume(validation.state.directory).plan.cases
@@ -199,11 +203,12 @@ def test_a_case_fails_whose_startup_cannot_be_counted(validation, monkeypatch):
 
 def test_which_code_predicted_a_case_is_kept_with_it(validation, monkeypatch):
     # GIVEN a validation that is resumed by another version of the code
-    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(1.0, 0.0, 2.0), []))
-    monkeypatch.setattr(session.Validation, "_startup", lambda *_: [])
-    monkeypatch.setattr(session, "predict_case", lambda state, known, *_: known)
-    monkeypatch.setattr(session.Validation, "_monitor", lambda self, lab, known, case: known)
-    monkeypatch.setattr(session, "predicting_code", lambda: "b" * 64)
+    monkeypatch.setattr(rig, "run_case", lambda *_: Made(1.0, 0.0, 2.0))
+    monkeypatch.setattr(rig.Validation, "_startup", lambda *_: [])
+    monkeypatch.setattr(rig.Validation, "_load", lambda *_: None)
+    monkeypatch.setattr(rig, "predict_case", lambda found, known, *_: known)
+    monkeypatch.setattr(rig.Validation, "_monitor", lambda self, lab, known, case: known)
+    monkeypatch.setattr(rig, "predicting_code", lambda: "b" * 64)
     # WHEN a case is predicted
     validation._record_and_predict(None, ONE, CASE)
     # THEN it has the version that did it, not the one it began with
@@ -220,7 +225,7 @@ def timed(monkeypatch, begin_s, step_s):
         ran.append(case.words)
         return Made(begin_s + step_s * case.steps, 0.0, 2.0)
 
-    monkeypatch.setattr(session, "run_case", run_case)
+    monkeypatch.setattr(rig, "run_case", run_case)
     return ran
 
 
@@ -242,7 +247,7 @@ def test_a_case_takes_so_many_steps_that_a_run_takes_two_to_six_seconds(
     case = validation._of_fitting_steps(None, ONE, CASE)
     # THEN further tries take what the last one was too short or too long by
     assert ran == [("./one", str(steps)) for steps in told]
-    expected = session.fitting_steps(told[-1], begin_s + step_s * told[-1])
+    expected = rig.fitting_steps(told[-1], begin_s + step_s * told[-1])
     assert case.words == ("./one", str(expected))
 
 
@@ -259,16 +264,16 @@ def test_steps_are_fixed_with_the_prediction_and_runs_take_as_many_also_when_res
     # GIVEN a program that takes 0.6 s as it comes
     validation.state.settle(quick=False)
     ran = timed(monkeypatch, 0.0, 0.03)
-    monkeypatch.setattr(session.Validation, "_record", lambda *_: (Made(2.0, 0.0, 2.5), []))
-    monkeypatch.setattr(session.Validation, "_startup", lambda *_: [])
-    monkeypatch.setattr(session.Validation, "_monitor", lambda self, lab, known, case: known)
+    monkeypatch.setattr(rig.Validation, "_startup", lambda *_: [])
+    monkeypatch.setattr(rig.Validation, "_monitor", lambda self, lab, known, case: known)
     blocked = [Predicted("blocked", NOWHERE, 1.0, 0.9, 1.1, 10, 0.5)]
+    monkeypatch.setattr(rig.Validation, "_load", lambda *_: None)
     monkeypatch.setattr(
-        session, "predict_case", lambda state, known, *_: msgspec.structs.replace(known, predicted=blocked)
+        rig, "predict_case", lambda found, known, *_: msgspec.structs.replace(known, predicted=blocked)
     )
     # WHEN it is recorded, and run after a resumption that knows only the program
     validation._record_and_predict(None, ONE, CASE)
-    resumed = session.Validation(State.resume(validation.state.directory), lambda sentence: None)
+    resumed = rig.Validation(State.resume(validation.state.directory), lambda sentence: None)
     (plan,) = resumed.state.plan.cases
     ran.clear()
     resumed._validate(None, ONE, CASE, lambda done, total: None)
@@ -284,7 +289,7 @@ def test_when_a_run_began_is_kept_with_it(validation, monkeypatch):
             raise RunFailedError("status 1")
         return Made(1.0, 0.0, 2.0)
 
-    monkeypatch.setattr(session, "run_case", run_case)
+    monkeypatch.setattr(rig, "run_case", run_case)
     placements = [Predicted(name, NOWHERE, 1.0, 0.9, 1.1, 10, 0.5) for name in ("blocked", "worst")]
     plan = CasePlan(ONE, "One", 1.0, predicted=placements)
     validation.state.plan.cases.append(plan)
@@ -297,29 +302,14 @@ def test_when_a_run_began_is_kept_with_it(validation, monkeypatch):
     assert began <= runs[0].at <= runs[1].at <= runs[3].at <= time.time()
 
 
-def test_states_of_before_are_read(validation):
-    # GIVEN a state without what is kept since
-    directory = validation.state.directory
-    validation.state.plan.cases.append(CasePlan(ONE, "One"))
-    plan = msgspec.to_builtins(validation.state.plan)
-    del plan["cases"][0]["not_monitored"], plan["context"]["code"]
-    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
-    run = msgspec.to_builtins(Run(ONE.key, "blocked", 0, time_s=1.0))
-    del run["at"]
-    (directory / "runs.jsonl").write_bytes(msgspec.json.encode(run) + b"\n")
-    state = State.resume(directory)
-    assert state.plan.cases[0].not_monitored == ""
-    assert state.runs()[0].at is None
-
-
 def test_what_predicts_is_part_of_the_context(monkeypatch, tmp_path):
-    code = session.context()["code"]
-    assert len(code) == 64 and code == session.context()["code"]
+    code = rig.context()["code"]
+    assert len(code) == 64 and code == rig.context()["code"]
     # WHEN the compiled module is another one
     other = tmp_path / "_core.so"
     other.write_bytes(b"other")
-    monkeypatch.setattr(session, "_core", SimpleNamespace(__file__=str(other)))
-    assert session.context()["code"] not in ("", code)
+    monkeypatch.setattr(rig, "_core", SimpleNamespace(__file__=str(other)))
+    assert rig.context()["code"] not in ("", code)
     # AND where it cannot be read, the rest is still said
-    monkeypatch.setattr(session, "_core", SimpleNamespace(__file__=str(tmp_path / "absent.so")))
-    assert session.context()["code"] == ""
+    monkeypatch.setattr(rig, "_core", SimpleNamespace(__file__=str(tmp_path / "absent.so")))
+    assert rig.context()["code"] == ""

@@ -9,17 +9,18 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
+from accuracy import validation as rig
+from accuracy.cases import Case
+from accuracy.chance import apart_by_chance
+from accuracy.result import bytes_only_s, evaluate
+from accuracy.state import CasePlan, Options, Predicted, Run, Setting, State
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation import session
-from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.placements import NAMES, choose
-from rankwise.lab.validation.result import bytes_only_s, evaluate
-from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
-from rankwise.lab.validation.statistics import Compared, agreement, apart_by_chance
+from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
@@ -253,7 +254,7 @@ def test_a_failed_run_counts_as_failure_and_is_named(state):
     # AND the result can be kept
     state.write_result(document)
     kept = msgspec.json.decode((state.directory / "validation.json").read_bytes())
-    assert kept["schema"] == "rankwise.validation/2"
+    assert kept["schema"] == "rankwise.accuracy/1"
 
 
 def test_a_gain_is_sure_where_the_runs_say_it(state):
@@ -379,17 +380,15 @@ def test_a_case_that_failed_before_its_runs_is_named_too(state):
 
 def run_all(state, monkeypatch, run_case) -> bool:
     """All runs of the state's case with `run_case`, which is given the name of a placement."""
-    monkeypatch.setattr(session, "find_launcher", lambda *_: None)
-    monkeypatch.setattr(session, "run_case", lambda placement, *_: run_case(placement))
-    monkeypatch.setattr(
-        session.Validation, "_prepare", lambda self, lab, case, placement: placement.allocation
-    )
+    monkeypatch.setattr(rig, "find_launcher", lambda *_: None)
+    monkeypatch.setattr(rig, "run_case", lambda placement, *_: run_case(placement))
+    monkeypatch.setattr(rig.Validation, "_prepare", lambda self, lab, case, placement: placement.allocation)
     state.plan.machine_sha256[show_rate(ONE.rate_bytes_per_s)] = "frozen"
     case = Case("one", "One", ("./one",))
-    monkeypatch.setattr(session.Validation, "programs", lambda self: {"one": case})
-    monkeypatch.setattr(session.Validation, "_lab", lambda self, rate: contextlib.nullcontext())
-    monkeypatch.setattr(session, "_pus", lambda lab: set())
-    return session.Validation(state, print).go_on()
+    monkeypatch.setattr(rig.Validation, "programs", lambda self: {"one": case})
+    monkeypatch.setattr(rig.Validation, "_lab", lambda self, rate: contextlib.nullcontext())
+    monkeypatch.setattr(rig, "_pus", lambda lab: set())
+    return rig.Validation(state, print).go_on()
 
 
 def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monkeypatch):
@@ -405,7 +404,7 @@ def test_runs_that_others_disturbed_are_made_again_but_not_for_ever(state, monke
     # THEN the first was made again, and `worst` as often as is tried, in both repetitions
     assert tried.count("blocked") == 3
     assert tried.count("cyclic") == 2
-    assert tried.count("worst") == 2 * session.ROUNDS
+    assert tried.count("worst") == 2 * rig.ROUNDS
     assert {placement for _, _, placement in state.missing()} == {"worst"}
 
 

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from accuracy import cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine_reference import Link, Place
@@ -21,7 +22,6 @@ from traced import ranks_of
 
 from rankwise import _core
 from rankwise.cli import main
-from rankwise.lab.validation import cases
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import read
 

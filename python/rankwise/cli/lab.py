@@ -14,12 +14,10 @@ _FAILED = 125
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""
-    from rankwise.cli import lab_interrupts, lab_validate
+    from rankwise.cli import lab_validate
     from rankwise.cli.parsing import add_json
 
-    parser.usage = (
-        "%(prog)s up|run|status|down|validate|interrupts [OPTIONS]\n                    [-- ./app args]"
-    )
+    parser.usage = "%(prog)s up|run|status|down|validate [OPTIONS] [-- ./app args]"
     # Without it what each action is called in its usage would begin with the usage above.
     actions = parser.add_subparsers(
         metavar="ACTION", dest="action", title="actions", required=True, prog=parser.prog
@@ -38,16 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(status)
     validate = actions.add_parser(
         "validate",
-        help="predictions against measured runs: of your program, or of those that Rankwise brings",
-        usage="%(prog)s [OPTIONS] [-- ./app args | -- mpiexec]",
+        help="predictions of a program against measured runs of it",
+        usage="%(prog)s [OPTIONS] -- ./app args",
     )
     lab_validate.add_arguments(validate)
-    interrupts = actions.add_parser(
-        "interrupts",
-        help="who suffers on the core that processes what a node receives",
-        usage="%(prog)s [OPTIONS] [-- mpiexec]",
-    )
-    lab_interrupts.add_arguments(interrupts)
 
 
 def _add_up(parser: argparse.ArgumentParser) -> None:
@@ -106,10 +98,6 @@ def run(args: argparse.Namespace) -> int:
         from rankwise.cli.lab_validate import run as validate
 
         return validate(args)
-    if args.action == "interrupts":
-        from rankwise.cli.lab_interrupts import run as interrupts
-
-        return interrupts(args)
     if args.command is not None:
         raise RankwiseError(
             f"`rankwise lab {args.action}` takes no command after `--`",

@@ -1,311 +1,317 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise lab validate`: predictions against measured runs, with every number fixed before the first run."""
+"""`rankwise lab validate -- ./app args`: whether predictions are right about one program."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankwise.cli.terminal import Terminal
+    from rankwise.lab.validation.own_program import InLab
     from rankwise.lab.validation.result import Document
     from rankwise.lab.validation.state import Options, State
+    from rankwise.lab.validation.validation import Validation
+
+    AnyState = TypeVar("AnyState", bound=State)
 
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
-_DEFAULTS = {"nodes": 4, "cores": 4, "seed": 1}
-_FULL = {"placements": 8, "repetitions": 5, "rates": "10mbit,20mbit"}
-_QUICK = {"placements": 4, "repetitions": 3, "rates": "200mbit"}
+_RATE = "20mbit"
+_LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
-    from rankwise.cli.parsing import add_json, add_output, seconds, share
+    from rankwise.cli.parsing import add_json, add_output
 
-    own = "where the program behind `--` runs: a launch line without it, for example 'mpiexec -n 64 -hosts n01,n02'"
+    own = "where the program runs: a launch line without it, for example 'mpiexec -n 64 -hosts n01,n02'"
     parser.add_argument("--on", metavar="LINE", help=own + "; default: a lab")
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
     plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
+    plan.add_argument("--rate", metavar="RATE", help=f"of each interface; default {_RATE}")
+    plan.add_argument("--ranks", metavar="N", help="default as many as cores")
+    plan.add_argument("--mpi", choices=("mpich", "openmpi"), help="where the program does not tell")
+    plan.add_argument("--placements", type=int, metavar="N", help="default 6")
     plan.add_argument(
-        "--rates",
-        "--rate",
-        metavar="A,B,...",
-        help="of each interface; default 10mbit,20mbit, one with --quick",
+        "--repetitions", type=int, metavar="N", help="of each run; default 5, or fewer if time is short"
     )
-    plan.add_argument("--ranks", metavar="A,B,...", help="default as many as cores, and half as many")
-    plan.add_argument(
-        "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
-    )
-    plan.add_argument(
-        "--cases", metavar="A,B,...", help="lj, chain, rhodo, hpl, cg, ft, mg, halo, transpose; default all"
-    )
-    plan.add_argument(
-        "--programs", metavar="FILE.toml", help="programs that this file describes (docs/lab.md), instead"
-    )
-    plan.add_argument(
-        "--frozen",
-        metavar="COMMIT",
-        help="these programs are held out: none was ever run against a prediction of a version before it",
-    )
-    plan.add_argument("--placements", type=int, metavar="N", help="of each case; default 8, 4 with --quick")
-    plan.add_argument("--repetitions", type=int, metavar="N", help="of each run; default 5, 3 with --quick")
-    plan.add_argument(
-        "--machine", metavar="FILE", help="measured before in such a lab; default: measured now"
-    )
+    plan.add_argument("--machine", metavar="FILE", help="measured before there; default: measured now")
     plan.add_argument("--seed", type=int, metavar="N", help="of random placements and searches; default 1")
-    quick = "two cases, four placements, a machine file measured in 12 s: a check that it works"
-    plan.add_argument("--quick", action="store_true", help=quick)
+    plan.add_argument("--quick", action="store_true", help="a machine file measured in 12 s")
+    add_state(parser, "default 5min")
+    add_output(parser, "write a page", metavar="FILE.md")
+    add_json(parser)
+
+
+def add_state(parser: argparse.ArgumentParser, window: str) -> None:
+    """Add the options that say where a validation is kept, and how far it goes; `window` says the default of one."""
+    from rankwise.cli.parsing import seconds, share
+
     parser.add_argument("--state", default="validation", metavar="DIR", help="default ./validation")
     parser.add_argument("--resume", action="store_true", help="go on with the validation in DIR")
     parser.add_argument(
         "--window",
         type=seconds,
         metavar="TIME",
-        help=f"begin no further run after this time, status {UNFINISHED} if some are missing; for ./app default 5min",
+        help=f"begin no further run after this time, status {UNFINISHED} if some are missing; {window}",
     )
     tolerate = (
         "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
     )
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
-    also = "show this validation in FILE too, or those of an earlier FILE.json.gz that are not made anew; repeatable"
-    parser.add_argument("--also", action="append", default=[], metavar="DIR|FILE.json.gz", help=also)
-    add_output(parser, "write the page, with its figure and all results beside it", metavar="FILE.md")
-    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Validate as far as the window allows; say what came out until then."""
-    from rankwise.cli import lab_validate_program
+    """Validate as far as the window allows; the verdict comes first."""
+    import msgspec
+
     from rankwise.cli.terminal import Terminal
-    from rankwise.lab.own_lab import remove_orphans
-    from rankwise.lab.state import remove_dead
-    from rankwise.lab.validation import page
+    from rankwise.lab.validation import own_program, validation, verdict
     from rankwise.lab.validation.result import evaluate
     from rankwise.lab.validation.state import State
 
-    if lab_validate_program.is_asked(args):
-        return lab_validate_program.run(args)
     terminal = Terminal(args)
-    directory = Path(args.state)
-    also = [
-        page.read_results(Path(each)) if each.endswith((".json", page.RESULTS)) else State.resume(Path(each))
-        for each in args.also
-    ]
+    _check(args)
     if args.output:
-        page.check(Path(args.output), args.force)
-    state = begun(args, _check_same, _options)
+        _check_page(Path(args.output), args.force, verdict.MARK)
+    state = begin(args, State, _options, _check_same, validation.context)
     if args.tolerate is not None:
-        for each in (state, *also):
-            if isinstance(each, State):
-                each.tolerated = args.tolerate
-    remove_dead()
-    remove_orphans()
-    if args.machine and args.resume:
-        state.check_machine(state.plan.options.rates_bytes_per_s[0], Path(args.machine))
-    finished = evaluate(state).complete or _go_on(args, terminal, state)
-
+        state.tolerated = args.tolerate
+    window_s = own_program.WINDOW_S if args.window is None else args.window
+    finished = go_on(args, terminal, _validation(args, terminal, state, window_s), evaluate(state).complete)
     document = evaluate(state)
+    document = msgspec.structs.replace(document, verdict=verdict.sentence(document))
     state.write_result(document)
-    shown = [document, *(evaluate(each) for each in also if isinstance(each, State))]
-    earlier = [each for results in also if not isinstance(results, State) for each in results]
-    documents = page.renewed(earlier, shown)
-    if args.output and any(each.cases for each in documents):
-        for path in page.write(Path(args.output), documents):
-            terminal.wrote(path)
     _tell(terminal, document)
+    if args.output and document.cases:
+        from rankwise import whole_files
+
+        whole_files.write(Path(args.output), verdict.page(document).encode(), "choose another file with `-o`")
+        terminal.wrote(args.output)
     if not finished:
-        made = sum(
-            len(each.measured.times_s) for case in document.cases for each in case.placements if each.measured
-        )
-        terminal.note(f"not finished: {made} runs measured, {len(state.missing())} planned runs missing")
-        terminal.next(f"rankwise lab validate --resume --state {directory}")
+        terminal.note(f"not finished: {len(state.missing())} planned runs missing")
+        terminal.next(f"rankwise lab validate --resume --state {args.state}")
         return UNFINISHED
     return 1 if document.failures else 0
 
 
-def begun(
+def begin(
     args: argparse.Namespace,
-    check_same: Callable[[argparse.Namespace, Options], None],
+    kind: type[AnyState],
     options_of: Callable[[argparse.Namespace], Options],
-) -> State:
+    check_same: Callable[[argparse.Namespace, Options], None],
+    context: Callable[[], dict[str, str | int]],
+) -> AnyState:
     """The validation in `--state`, to go on with, or a new one there with these options."""
-    from rankwise.lab.validation import session
-    from rankwise.lab.validation.state import State
+    from rankwise.lab.validation import validation
 
     directory = Path(args.state)
     if args.resume:
-        state = State.resume(directory)
+        state = kind.resume(directory)
         check_same(args, state.plan.options)
         state.repeat_more(args.repetitions or 0)
         return state
     options = options_of(args)
     if args.machine and not options.on:
-        session.check_machine(Path(args.machine), options)
-    return State.create(directory, options, session.context())
+        validation.check_machine(Path(args.machine), options)
+    return kind.create(directory, options, context())
 
 
-def _go_on(args: argparse.Namespace, terminal: Terminal, state: State) -> bool:
-    from rankwise.lab.validation.session import Validation
+def go_on(args: argparse.Namespace, terminal: Terminal, validation: Validation, finished: bool) -> bool:
+    """Make what is missing as far as the window allows; returns whether all is there."""
+    from rankwise.lab.own_lab import remove_orphans
+    from rankwise.lab.state import remove_dead
 
-    validation = Validation(state, terminal.note, args.window)
+    remove_dead()
+    remove_orphans()
     if args.machine:
         validation.take_machine(Path(args.machine))
+    if finished:
+        return True
     with terminal.progress("measured runs", 1000) as update:
         return validation.go_on(
             lambda done, total: update(1000 * done // max(total, 1), f"{done} of {total}")
         )
 
 
+def refuse_others(state: str, given: Mapping[str, tuple]) -> None:
+    """Raise if what was given of an option, and is not `None`, is not what the validation began with."""
+    for option, (value, before) in given.items():
+        if value is not None and value != before:
+            raise RankwiseError(
+                f"`{option}` is another than the validation in `{state}` began with",
+                "leave it out, or begin another validation with `--state`",
+            )
+
+
+def _validation(args: argparse.Namespace, terminal: Terminal, state: State, window_s: float) -> InLab:
+    from rankwise.lab.validation import own_program
+
+    options = state.plan.options
+    kind = own_program.OnCluster if options.on else own_program.InLab
+    return kind(
+        state,
+        terminal.note,
+        window_s,
+        own_program.traced_limit_s(window_s),
+        words=tuple(args.command or options.command),
+        fit=args.repetitions is None and not args.resume,
+    )
+
+
+def _check_program(words: list[str]) -> None:
+    """Refuse a launch line, which says nothing of a lab, and no program at all."""
+    if not words:
+        raise RankwiseError(
+            "no program to validate", "put it after `--`: `rankwise lab validate -- ./app args`"
+        )
+    if not _LAUNCHER.match(os.path.basename(words[0])):
+        return
+    from rankwise.launchers import parse
+
+    line = parse(words)
+    rest = [line.program, *line.segments[0].arguments] if line.program else ["./app"]
+    launch = shlex.join(words[: len(words) - len(rest)] if line.program else words)
+    ranks = f" --ranks {line.ranks}" if line.ranks else ""
+    raise RankwiseError(
+        f"`{words[0]}` starts the ranks of a cluster, those of a lab are started by the lab",
+        f"in a lab: `rankwise lab validate{ranks} -- {shlex.join(rest)}`; on the cluster: "
+        f'`rankwise lab validate --on "{launch}" -- {shlex.join(rest)}`',
+    )
+
+
 def _options(args: argparse.Namespace) -> Options:
     """What is asked for, checked before anything is made."""
+    from rankwise.lab.choose_mpi import choose_launcher
+    from rankwise.lab.launch import check_launcher
+    from rankwise.lab.rate import parse_rate
     from rankwise.lab.up import plan_lab
-    from rankwise.lab.validation import cases, described, placements, session
+    from rankwise.lab.validation import own_program, placements, validation
     from rankwise.lab.validation.state import Options
+    from rankwise.launchers import parse
+    from rankwise.launchers.detect import find_program, mpi_of
+    from rankwise.launchers.secrets import masked
 
-    sizes = _DEFAULTS | (_QUICK if args.quick else _FULL)
-
-    def chosen(name: str):
-        given = getattr(args, name)
-        return sizes[name] if given is None else given
-
-    launcher = session.find_launcher(args.mpi or _family(args.command), args.command or [])
-    cores = chosen("nodes") * chosen("cores")
-    ranks = (cores,) if args.quick else tuple(sorted({max(cores // 2, 2), cores}))
-    known = described.load(Path(args.programs)) if args.programs else ()
-    names = tuple(each.name for each in known)
-    usual = names or (cases.QUICK if args.quick else cases.NAMES)
-    missing = described.missing(known, launcher) if known else cases.missing(launcher)
-    options = Options(
-        nodes=chosen("nodes"),
-        cores=chosen("cores"),
-        rates_bytes_per_s=_rates(chosen("rates")),
-        ranks=ranks if args.ranks is None else _numbers(args.ranks),
-        mpi=launcher.family,
-        launcher=launcher.path,
-        programs=_names(args.cases, tuple(name for name in usual if name not in missing)),
-        not_run={name: missing[name] for name in usual if name in missing and args.cases is None},
-        placements=chosen("placements"),
-        repetitions=chosen("repetitions"),
-        seed=chosen("seed"),
-        quick=args.quick,
-        described=known,
-        frozen=args.frozen or "",
-    )
-    cases.check_names(options.programs, names or cases.NAMES)
-    placements.check_count(options.placements)
-    if options.repetitions < 1:
-        raise RankwiseError(
-            f"`{options.repetitions}` repetitions measure nothing",
-            "6 give intervals of 95 %: `--repetitions 6`",
+    words = args.command or []
+    _check_program(words)
+    count = own_program.PLACEMENTS if args.placements is None else args.placements
+    placements.check_count(count)
+    repetitions = own_program.MOST_REPETITIONS if args.repetitions is None else args.repetitions
+    if repetitions < 1:
+        raise RankwiseError(f"`{repetitions}` repetitions measure nothing", "for example `--repetitions 5`")
+    alike = {
+        "programs": (own_program.short_name(words),),
+        "placements": count,
+        "repetitions": repetitions,
+        "seed": 1 if args.seed is None else args.seed,
+        "quick": args.quick,
+        "command": tuple(masked(words)),
+    }
+    if args.on is not None:
+        on = shlex.split(args.on)
+        ranks = own_program.check_on(on, words)
+        find_program(words[0])
+        launcher = parse(on).launcher
+        family = launcher.family or mpi_of(find_program(words[0]), words[0]).flavour
+        return Options(
+            0,
+            0,
+            (0.0,),
+            (ranks,),
+            "openmpi" if family == "openmpi" else "mpich",
+            launcher.path or on[0],
+            on=tuple(on),
+            **alike,
         )
-    for rate in options.rates_bytes_per_s:
-        plan_lab(session.LAB_NAME, options.nodes, options.cores, rate)
-    wrong = [each for each in options.ranks if not 2 <= each <= cores]
-    if wrong:
+    nodes, cores = args.nodes or 4, args.cores or 4
+    ranks = _ranks(args.ranks, nodes * cores)
+    program = find_program(words[0])
+    launcher = choose_launcher(program, mpi_of(program, words[0]), args.mpi)
+    check_launcher(launcher)
+    rate = parse_rate(_RATE if args.rate is None else args.rate)
+    plan_lab(validation.LAB_NAME, nodes, cores, rate)
+    return Options(nodes, cores, (rate,), (ranks,), launcher.family or "mpich", launcher.path, **alike)
+
+
+def _ranks(text: str | None, cores: int) -> int:
+    if text is None:
+        return cores
+    if not text.isdecimal() or not 2 <= int(text) <= cores:
         raise RankwiseError(
-            f"`{wrong[0]}` ranks cannot be placed in a lab of {cores} cores, a core each",
+            f"`{text}` ranks of one program cannot be placed in a lab of {cores} cores, a core each",
             f"2 to {cores} ranks, for example `--ranks {cores}`",
         )
-    return options
+    return int(text)
 
 
-def _names(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    return default if text is None else tuple(text.split(","))
-
-
-def _rates(text: str) -> tuple[float, ...]:
-    from rankwise.lab.rate import parse_rate
-
-    return tuple(dict.fromkeys(map(parse_rate, text.split(","))))
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    if not all(each.isdecimal() for each in text.split(",")):
-        raise RankwiseError(f"`{text}` is not a list of numbers of ranks", "for example `--ranks 8,16`")
-    return tuple(dict.fromkeys(map(int, text.split(","))))
-
-
-def _family(command: list[str] | None) -> str:
-    from rankwise.launchers.identify import identify
-
-    launcher = identify(command[0]) if command else None
-    return (launcher.family if launcher else None) or "mpich"
+def _check(args: argparse.Namespace) -> None:
+    """Refuse options that are about a lab where there is none."""
+    if args.on is None:
+        return
+    names = ("nodes", "cores", "rate", "ranks", "mpi", "tolerate")
+    given = next((name for name in names if getattr(args, name) is not None), None)
+    if given:
+        raise RankwiseError(f"`--{given}` is about a lab, and `--on` names a cluster", "leave one out")
 
 
 def _check_same(args: argparse.Namespace, options: Options) -> None:
-    """Refuse options of the plan that are not those the validation began with."""
-    given = {name: getattr(args, name) for name in ("nodes", "cores", "mpi", "placements", "seed")}
-    # More of them are as good as planned from the beginning; what was run is not taken back.
-    given["repetitions"] = args.repetitions if (args.repetitions or 0) < options.repetitions else None
-    given["programs"] = _names(args.cases, ()) or None
-    given["rates_bytes_per_s"] = _rates(args.rates) if args.rates is not None else None
-    given["ranks"] = _numbers(args.ranks) if args.ranks is not None else None
-    given["quick"] = True if args.quick else None
-    for name, value in given.items():
-        if value is not None and value != getattr(options, name):
-            option = {"programs": "cases"}.get(name, name.removesuffix("_bytes_per_s"))
-            raise RankwiseError(
-                f"`--{option}` is another than the validation in `{args.state}` began with",
-                "leave it out, or begin another validation with `--state`",
-            )
+    """Refuse another program or plan than the validation began with."""
+    from rankwise.launchers.secrets import MASK, masked
+
+    given = {
+        "-- COMMAND": (tuple(masked(args.command)) if args.command else None, options.command),
+        "--on": (tuple(shlex.split(args.on)) if args.on is not None else None, options.on),
+        "--placements": (args.placements, options.placements),
+        "--seed": (args.seed, options.seed),
+    }
+    if args.on is None and not options.on:
+        given |= {"--nodes": (args.nodes, options.nodes), "--cores": (args.cores, options.cores)}
+    refuse_others(args.state, given)
+    if not args.command and any(MASK in word for word in options.command):
+        raise RankwiseError(
+            f"the command is not kept whole in `{args.state}`, because of what looks like a secret",
+            f"name it again: `rankwise lab validate --resume --state {args.state} -- ./app args`",
+        )
+
+
+def _check_page(path: Path, force: bool, mark: str) -> None:
+    """Make sure that the page can be written, before anything is measured."""
+    from rankwise import whole_files
+
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise RankwiseError(f"`{path}` cannot be written", "name a file with `-o`, for example `-o page.md`")
+    whole_files.refuse_special(path)
+    if path.exists() and not force and mark not in path.read_text(encoding="utf-8", errors="replace"):
+        raise RankwiseError(f"`{path}` exists and is not of such a page", "add `--force` to replace it")
 
 
 def _tell(terminal: Terminal, document: Document) -> None:
     import msgspec
 
-    from rankwise.lab.validation.result import PREDICTORS
+    from rankwise.lab.validation import verdict
+    from rankwise.quantities import counted
 
     if terminal.as_json:
         terminal.json(msgspec.to_builtins(document))
         return
+    terminal.result(document.verdict)
     for case in document.cases:
-        terminal.result(f"{case.name}: {case.title}")
-        terminal.table(("placement", "measured", "interval", "predicted", "interval", "error"), _rows(case))
-        terminal.result("")
-    rows = [_summary(title, found) for by, title in PREDICTORS.items() if (found := getattr(document, by))]
-    terminal.table(("", "pairs ordered", "median error", "worst error", "covered"), rows)
-    for invalid in document.invalid:
-        terminal.result(f"not valid: {invalid}")
+        if case.placements:
+            terminal.result("")
+            terminal.table(verdict.HEADS, verdict.rows(case))
     for failure in document.failures:
         terminal.result(f"failed: {failure}")
-    for rate, sha256 in document.machine_sha256.items():
-        terminal.result(f"machine file of {rate}: SHA-256 {sha256}")
-
-
-def _rows(case) -> list[tuple]:
-    def spread(low: float, high: float) -> str:
-        return f"{low:.3f} - {high:.3f}"
-
-    return [
-        (
-            each.name,
-            f"{each.measured.median_s:.3f} s"
-            if each.measured
-            else ("failed" if each.failures else "none counts"),
-            spread(each.measured.low_s, each.measured.high_s) if each.measured else None,
-            f"{each.predicted_s:.3f} s",
-            spread(each.low_s, each.high_s),
-            _percent(each.error, signed=True),
+    if document.invalid:
+        count = len(document.invalid)
+        terminal.result(
+            f"{counted(count, 'run')} that the lab does not let count; the first: {document.invalid[0]}"
         )
-        for each in case.placements
-    ]
-
-
-def _summary(name: str, summary) -> tuple:
-    return (
-        name,
-        f"{summary.ordered} of {summary.pairs}",
-        _percent(summary.median_error),
-        _percent(summary.worst_error, signed=True),
-        f"{summary.covered} of {summary.to_cover}" if summary.covered is not None else None,
-    )
-
-
-def _percent(value: float | None, signed: bool = False) -> str | None:
-    return None if value is None else f"{100 * value:{'+' if signed else ''}.1f} %"

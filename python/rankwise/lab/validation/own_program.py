@@ -15,14 +15,11 @@ from pathlib import Path
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.counters import InterfaceCounters
 from rankwise.lab.limited import run_limited
 from rankwise.lab.state import Lab
-from rankwise.lab.validation import pace
-from rankwise.lab.validation.cases import Case
 from rankwise.lab.validation.measured_run import Made, RunFailedError, outcome_of
-from rankwise.lab.validation.session import TRACED_LIMIT_S, Progress, Validation
 from rankwise.lab.validation.state import CasePlan, Setting
+from rankwise.lab.validation.validation import TRACED_LIMIT_S, Case, Progress, Validation
 from rankwise.launchers import parse
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.line import Launcher
@@ -86,8 +83,8 @@ def check_on(on: Sequence[str], words: Sequence[str]) -> int:
 
 
 @dataclass
-class _OwnProgram(Validation):
-    """What is alike in a lab and on a cluster.
+class InLab(Validation):
+    """The program in a lab made for it.
 
     Args:
         words: The program and its arguments, with what a state does not keep.
@@ -121,12 +118,7 @@ class _OwnProgram(Validation):
 
 
 @dataclass
-class InLab(_OwnProgram):
-    """The program in a lab made for it."""
-
-
-@dataclass
-class OnCluster(_OwnProgram):
+class OnCluster(InLab):
     """The program on the hosts that the user's own launch line reaches."""
 
     def _find_launcher(self) -> Launcher:
@@ -162,9 +154,6 @@ class OnCluster(_OwnProgram):
     def _lab(self, rate: float) -> AbstractContextManager[Lab]:
         return nullcontext(None)
 
-    def _pace(self, lab: Lab) -> pace.Pace | None:
-        return None
-
     def _measure(self, rate: float, lab: Lab) -> None:
         measurement = Measurement(Site(list(self.options.on)), effort(self.options.quick, self._measure_s()))
         measurement.prepare()
@@ -193,17 +182,6 @@ class OnCluster(_OwnProgram):
         self.state.settle(nodes=nodes, cores=each)
         super()._freeze(rate)
 
-    def _record(
-        self, lab: Lab, setting: Setting, case: Case, path: Path
-    ) -> tuple[Made, list[InterfaceCounters]]:
-        return self._made(lab, case, setting.ranks, path, True, self.traced_limit_s), []
-
-    def _startup(self, lab: Lab, setting: Setting) -> list[InterfaceCounters]:
-        return []
-
-    def _monitor(self, lab: Lab, known: CasePlan, case: Case) -> CasePlan:
-        return known
-
     def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
         try:
             self._prepared(case, msgspec.convert(to_dict(placement), PlacementFile), None).close()
@@ -211,7 +189,7 @@ class OnCluster(_OwnProgram):
             return False
         return True
 
-    def _made(
+    def _make(
         self, lab: Lab, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run by the user's launch line, placed as by `rankwise run` and recorded as by `rankwise record`."""

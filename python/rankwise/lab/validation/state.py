@@ -2,8 +2,8 @@
 """What a validation has done so far, kept in a directory so that it can be done in parts.
 
 plan.json           what was asked for, the frozen machine file's hash, placements and their predictions
-RATE.machine.toml   the machine file of the lab with that interface rate
-PROGRAM.RANKS.RATE.rw   the one traced recording of each case
+RATE.machine.toml   the machine file of the lab with that interface rate; `cluster` where rates are not chosen
+PROGRAM.RANKS.RATE.rw   the traced recording
 runs.jsonl          one line a measured run, in the order of the runs
 validation.json     the result, rewritten whenever the command ends
 """
@@ -12,23 +12,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, get_args, get_type_hints
 
 import msgspec
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.cases import LONG
-from rankwise.lab.validation.described import Described
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
 
-SCHEMA = "rankwise.validation-plan/2"
-# Of a frame: Ethernet 14, IP 20, TCP 20 and its time stamps 12. Frames that are not cut before the counter (GSO) have
-# one header there, as they have where they are not cut at all.
-HEADER_BYTES = 66
 _OTHER_PLACE = "choose another place with `--state` or `-o`"
 
 
@@ -47,17 +41,12 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ranks: Numbers of ranks that each program is run with.
         mpi: `mpich` or `openmpi`.
         launcher: Its `mpiexec`.
-        programs: Names, see `rankwise.lab.validation.cases`.
+        programs: Names.
         placements: How many of `rankwise.lab.validation.placements.NAMES`.
         repetitions: Measured runs of each placement.
         seed: Of random placements, searches and resampling.
         quick: Whether the machine is measured in the short way.
-        not_run: Programs that could not be run, and why.
-        described: Programs of a file that the user named, instead of those that come along.
-        frozen: The commit before whose end none of these was ever run against a prediction; empty for programs that
-            the model was developed with.
-        command: The user's own program and its arguments, as typed but for what looks like a secret; then it is the
-            only one of `programs`.
+        command: The user's own program and its arguments, as typed but for what looks like a secret.
         on: The launch line without the program where that is run on a cluster, not in a lab: the rate is then 0, nodes
             and cores are what was measured.
     """
@@ -73,29 +62,17 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repetitions: int
     seed: int
     quick: bool
-    not_run: dict[str, str] = {}
-    described: tuple[Described, ...] = ()
-    frozen: str = ""
     command: tuple[str, ...] = ()
     on: tuple[str, ...] = ()
 
     def settings(self) -> list[Setting]:
-        """All cases, those of one lab together.
-
-        Fewer ranks are tried at the lowest rate only, long programs with most ranks there only: time is limited.
-        """
-        every = (
+        """All cases, those of one lab together."""
+        return [
             Setting(program, ranks, rate)
             for rate in self.rates_bytes_per_s
             for program in self.programs
             for ranks in self.ranks
-        )
-        return [each for each in every if self._is_tried(each)]
-
-    def _is_tried(self, setting: Setting) -> bool:
-        has_most = setting.ranks == max(self.ranks)
-        is_lowest = setting.rate_bytes_per_s == min(self.rates_bytes_per_s)
-        return has_most and is_lowest if setting.program in LONG else has_most or is_lowest
+        ]
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -111,50 +88,6 @@ class Setting(msgspec.Struct, frozen=True):
         return f"{self.program}.{self.ranks}.{rate_name(self.rate_bytes_per_s)}"
 
 
-class Sent(msgspec.Struct, frozen=True):
-    """Bytes that each node's interface sent in the traced run: as recorded, and as the kernel counted them.
-
-    Attributes:
-        host: The node.
-        recorded_bytes: Of the messages to other nodes.
-        counted_bytes: Frames with their headers.
-        counted_packets: Frames.
-        recorded_messages: To other nodes.
-        startup_bytes: Of `counted_bytes`, what a run of as many ranks sends that only starts and ends MPI.
-        startup_packets: Of `counted_packets`, the same.
-    """
-
-    host: str
-    recorded_bytes: int
-    counted_bytes: int
-    counted_packets: int
-    recorded_messages: int = 0
-    startup_bytes: int = 0
-    startup_packets: int = 0
-
-    @property
-    def own_bytes(self) -> int:
-        """What the MPI library adds to the messages: all but them, the headers of frames, and what startup sends."""
-        frames = self.counted_packets - self.startup_packets
-        return self.counted_bytes - self.startup_bytes - HEADER_BYTES * frames - self.recorded_bytes
-
-
-class Monitored(msgspec.Struct, frozen=True):
-    """Messages between pairs of ranks in one more run: as recorded, and as Open MPI's component counted them.
-
-    `equal` of `pairs` have the same number of messages and of bytes. `alike` have the same difference in a run of twice
-    as many steps: what is different there is sent once; null where there was no such run.
-    """
-
-    pairs: int
-    equal: int
-    recorded_messages: int
-    counted_messages: int
-    recorded_bytes: int
-    counted_bytes: int
-    alike: int | None = None
-
-
 class Predicted(msgspec.Struct, frozen=True):
     """A placement with what was predicted of it before its first run.
 
@@ -165,9 +98,6 @@ class Predicted(msgspec.Struct, frozen=True):
         low_s: Lower end of its interval.
         high_s: Upper end.
         network_bytes: Bytes of all messages between nodes.
-        busiest_interface_s: Time of the busiest interface in one direction.
-        simgrid_s: What SimGrid's replay says; null where it is not installed or did not say.
-        plain_s: The replay's time, where `makespan_s` is anchored at the traced run; null in states of before.
     """
 
     name: str
@@ -176,9 +106,6 @@ class Predicted(msgspec.Struct, frozen=True):
     low_s: float
     high_s: float
     network_bytes: int
-    busiest_interface_s: float
-    simgrid_s: float | None = None
-    plain_s: float | None = None
 
 
 class CasePlan(msgspec.Struct, frozen=True):
@@ -189,36 +116,21 @@ class CasePlan(msgspec.Struct, frozen=True):
         title: What it is.
         recorded_s: Time of the traced run.
         launch_s: Time of its launch, start of the ranks included.
-        sent: Of each node's interface in the traced run.
         omitted: What the schedule leaves out of the trace: sentence -> how often.
         predicted: All placements.
         failure: Why there is no trace or no prediction; empty if there is.
-        monitored: What Open MPI's monitoring component says of its messages.
-        not_monitored: Why it says nothing, or nothing of a longer run, where it was asked; empty if it does, and in
-            states of before.
-        recorded_others: Part of all cores' time that others used during the traced run; null in states of before.
-        compute_s: Of `rankwise.lab.validation.pace`, before and after the traced run; null in states of before.
-        code: SHA-256 of the code that predicted; empty in states of before, where it is that of the plan's context.
-        steps: What the program was told, chosen by how long it takes in this lab (`rankwise.lab.validation.steps`); 0
-            where there is nothing to choose, and in states of before, whose programs had fixed ones.
-        invalid: Why the lab does not let the traced run count, nor what was predicted from it; empty if it does, and in
-            states of before.
+        recorded_others: Part of all cores' time that others used during the traced run; null where it is not known.
+        invalid: Why the lab does not let the traced run count, nor what was predicted from it; empty if it does.
     """
 
     setting: Setting
     title: str
     recorded_s: float | None = None
     launch_s: float | None = None
-    sent: list[Sent] = []
     omitted: dict[str, int] = {}
     predicted: list[Predicted] = []
     failure: str = ""
-    monitored: Monitored | None = None
     recorded_others: float | None = None
-    compute_s: float | None = None
-    not_monitored: str = ""
-    code: str = ""
-    steps: int = 0
     invalid: str = ""
 
     @property
@@ -232,20 +144,17 @@ class Plan(msgspec.Struct):
 
     Attributes:
         options: What was asked for.
-        context: Versions and machine: Rankwise and its code, MPI, kernel, processor.
+        context: Versions and machine: Rankwise, MPI, kernel, processor.
         machine_sha256: Of the frozen machine file of each rate, once it is there.
         cases: One after the other, as they are recorded and predicted.
-        pace_s: Of messages (`rankwise.lab.validation.pace`) while the machine of each rate was measured; none in states
-            of before.
-        measured_others: Part of all cores' time that others used meanwhile; none in states of before.
+        measured_others: Part of all cores' time that others used while the machine of each rate was measured.
     """
 
-    schema: Literal["rankwise.validation-plan/2"]
+    schema: Literal["rankwise.validation-plan/3"]
     options: Options
     context: dict[str, str | int]
     machine_sha256: dict[str, str] = {}
     cases: list[CasePlan] = []
-    pace_s: dict[str, float] = {}
     measured_others: dict[str, float] = {}
 
     def case(self, setting: Setting) -> CasePlan | None:
@@ -256,10 +165,9 @@ class Plan(msgspec.Struct):
 class Run(msgspec.Struct, frozen=True):
     """One measured run: `time_s`, or why there is none.
 
-    `other_load` is the part of all cores' time that others used meanwhile, `pace_s` and `compute_s` are what
-    `rankwise.lab.validation.pace` said just before of messages and of computing. `at` is when it began, in seconds
-    since the epoch: runs that are added later may be hours behind the others. Null where it was not begun, and in
-    states of before. `invalid` says why the lab does not let it count; empty if it does, and in states of before.
+    `other_load` is the part of all cores' time that others used meanwhile. `at` is when it began, in seconds since the
+    epoch: runs that are added later may be hours behind the others; null where it was not begun. `invalid` says why the
+    lab does not let it count; empty if it does.
     """
 
     case: str
@@ -268,8 +176,6 @@ class Run(msgspec.Struct, frozen=True):
     time_s: float | None = None
     failure: str | None = None
     other_load: float | None = None
-    pace_s: float | None = None
-    compute_s: float | None = None
     at: float | None = None
     invalid: str = ""
 
@@ -283,6 +189,10 @@ class State:
         tolerated: Runs during which others used more than this part of all cores' time are repeated, whatever their
             time was, and count for nothing.
     """
+
+    plan_type: ClassVar[type[Plan]] = Plan
+    case_type: ClassVar[type[CasePlan]] = CasePlan
+    run_type: ClassVar[type[Run]] = Run
 
     def __init__(self, directory: Path, plan: Plan):
         self.directory = directory
@@ -308,7 +218,8 @@ class State:
                 f"`{directory}` cannot be made: {(error.strerror or str(error)).lower()}",
                 "name another directory with `--state`",
             ) from None
-        state = cls(directory, Plan(SCHEMA, options, context))
+        (schema,) = get_args(get_type_hints(cls.plan_type)["schema"])
+        state = cls(directory, cls.plan_type(schema, options, context))
         state.save()
         return state
 
@@ -321,7 +232,7 @@ class State:
         """
         path = directory / "plan.json"
         try:
-            plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+            plan = msgspec.json.decode(path.read_bytes(), type=cls.plan_type)
         except OSError:
             raise RankwiseError(
                 f"`{directory}` holds no validation to go on with", "leave `--resume` out to begin one"
@@ -373,26 +284,11 @@ class State:
         path = self.directory / "runs.jsonl"
         if not path.exists():
             return []
-        return msgspec.json.Decoder(type=Run).decode_lines(path.read_bytes())
+        return msgspec.json.Decoder(type=self.run_type).decode_lines(path.read_bytes())
 
     def disturbed(self, run: Run) -> bool:
         """Whether a run shared the machine."""
         return run.other_load is not None and run.other_load > self.tolerated
-
-    def slowness(self, run: Run) -> float | None:
-        """Time of the exercise with messages just before a run over what it took while the machine was measured."""
-        case = self._case(run)
-        then = self.plan.pace_s.get(rate_name(case.setting.rate_bytes_per_s)) if case else None
-        return run.pace_s / then if then and run.pace_s else None
-
-    def compute_slowness(self, run: Run) -> float | None:
-        """Time of the exercise that computes just before a run over what it took at the traced run."""
-        case = self._case(run)
-        then = case.compute_s if case else None
-        return run.compute_s / then if then and run.compute_s else None
-
-    def _case(self, run: Run) -> CasePlan | None:
-        return next((case for case in self.plan.cases if case.name == run.case), None)
 
     def add(self, run: Run) -> None:
         """Keep one more run."""

@@ -6,12 +6,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
-from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.measure.statistics import Median, interval_ranks
+from rankwise.measure.statistics import Median
 
 # Runs below which a median has no interval worth the name: two enclose it as often as not.
 FEWEST_RUNS = 3
@@ -75,37 +73,6 @@ class Agreement:
         return self.covered / self.to_cover if self.to_cover else None
 
 
-class Gain(NamedTuple):
-    """What one placement saves, as a part of another's time; `low` and `high`: where both times' intervals end."""
-
-    measured: float
-    low: float
-    high: float
-    predicted: float
-
-    @classmethod
-    def between(cls, better: Compared, other: Compared) -> Gain:
-        """Of two placements that were measured."""
-        return cls(
-            measured=1 - better.measured.value / other.measured.value,
-            low=1 - better.measured.high / other.measured.low,
-            high=1 - better.measured.low / other.measured.high,
-            predicted=1 - better.predicted_s / other.predicted_s,
-        )
-
-    def is_near(self, points: float) -> bool:
-        """Whether it is predicted to within this."""
-        return abs(self.measured - self.predicted) <= points
-
-    def is_possible(self, points: float) -> bool:
-        """Whether it is predicted to within this of what the runs leave open."""
-        return self.low - points <= self.predicted <= self.high + points
-
-    def is_sure(self, points: float) -> bool:
-        """Whether the runs themselves say it to within this, on either side."""
-        return max(self.measured - self.low, self.high - self.measured) <= points
-
-
 def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
     """Compare all placements of all cases; pairs are formed inside a case only.
 
@@ -133,25 +100,3 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
         covered=sum(each.low_s <= each.measured.value <= each.high_s for each in unknown),
         to_cover=len(unknown),
     )
-
-
-def apart_by_chance(cases: Sequence[Sequence[int]]) -> float | None:
-    """How many pairs runs would tell apart if all placements of a case took the same time.
-
-    Args:
-        cases: For each case the number of runs of each placement.
-
-    Returns:
-        The expected number; `None` where so many runs have intervals shorter than their whole range, of which this is
-        not as simple.
-    """
-    expected = 0.0
-    for counts in cases:
-        for one, other in itertools.combinations(counts, 2):
-            if min(one, other) < FEWEST_RUNS:
-                continue
-            if interval_ranks(one)[0] or interval_ranks(other)[0]:
-                return None
-            # All of one's runs below all of the other's, of equally likely orders.
-            expected += 2 / comb(one + other, one)
-    return expected

@@ -57,7 +57,7 @@ def sentence(document: Document) -> str:
     found = document.predicted
     if not found.times and document.invalid:
         _, _, why = document.invalid[0].partition(": ")
-        return f"not known: no run counts: {why}; a run of two seconds or more, at a lower `--rates`, may"
+        return f"not known: no run counts: {why}; a run of two seconds or more, at a lower `--rate`, may"
     if not found.times and document.disturbed:
         return (
             f"not known yet: {counted(document.disturbed, 'run')} shared the machine with others, none counts; "

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from accuracy.cases import Case, program_of, variables_of_python
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.cases import Case, program_of, variables_of_python
 from rankwise.lab.validation.failures import last_line
 from rankwise.launchers.line import Launcher
 
@@ -66,7 +66,7 @@ def load(path: Path) -> tuple[Described, ...]:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise RankwiseError(
             f"`{path}`: {reason[0].lower()}{reason[1:]}",
-            "docs/lab.md says what is in such a file; docs/held_out.toml is one",
+            "bench/accuracy/held_out.toml is one",
         ) from None
     if (
         not found
@@ -74,7 +74,8 @@ def load(path: Path) -> tuple[Described, ...]:
         or not all(each.command for each in found)
     ):
         raise RankwiseError(
-            f"`{path}`: each program needs a name of its own and a command", "see docs/held_out.toml"
+            f"`{path}`: each program needs a name of its own and a command",
+            "see bench/accuracy/held_out.toml",
         )
     return found
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from accuracy.chance import apart_by_chance
+from accuracy.overview import LIBRARIES, WORST, Group
+from accuracy.result import CaseResult, Document, PlacementResult, summary
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.overview import LIBRARIES, WORST, Group
-from rankwise.lab.validation.result import TRACED, CaseResult, Document, PlacementResult, summary
-from rankwise.lab.validation.statistics import FEWEST_RUNS, apart_by_chance
+from rankwise.lab.validation.result import TRACED
+from rankwise.lab.validation.statistics import FEWEST_RUNS
 from rankwise.lab.validation.tables import share, table
 from rankwise.lab.validation.verdict import Pair, pairs
 from rankwise.measure.statistics import confidence_of

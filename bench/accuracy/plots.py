@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankwise.lab.validation.overview import LIBRARIES, Group
-from rankwise.lab.validation.result import PlacementResult
+from accuracy.overview import LIBRARIES, Group
+from accuracy.result import PlacementResult
 from rankwise.quantities import counted
 
 _BAND = 0.15  # what no error should be above

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from rankwise.lab.interrupts.result import CONFIGURATIONS, Cost
+from interrupts.result import CONFIGURATIONS, Cost
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine, Resource

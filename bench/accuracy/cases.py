@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of a validation. How many steps they take is chosen in the lab (`rankwise.lab.validation.steps`)."""
+"""The programs of a validation. How many steps they take is chosen in the lab (`accuracy.steps`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rankwise import whole_files, workloads
 from rankwise.errors import RankwiseError
+from rankwise.lab.validation import validation
 from rankwise.launchers.detect import NAMES as NAMES_OF_MPI
 from rankwise.launchers.detect import mpi_of
 from rankwise.launchers.library import expected_library
@@ -20,22 +21,16 @@ from rankwise.launchers.line import Launcher, LaunchLine, Segment
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(validation.Case):
     """One program that is ready to be run.
 
     Attributes:
-        name: Short name.
-        title: What it is, for people.
-        words: The program and its arguments.
         environment: Variables of its ranks.
         own_launcher: Whether it brings its MPI and so the launcher beside it.
         steps: How many it takes; 0 where that is not to be chosen.
         of_steps: Makes the same case with another number of steps; `None` where that is not to be chosen.
     """
 
-    name: str
-    title: str
-    words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     own_launcher: bool = False
     steps: int = 0

@@ -11,16 +11,15 @@ from pathlib import Path
 
 import msgspec
 
+from accuracy import sections
+from accuracy.overview import HELD_OUT, halves, overview, sentence
+from accuracy.plots import draw
+from accuracy.result import Document
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation import sections
-from rankwise.lab.validation.overview import HELD_OUT, halves, overview, sentence
-from rankwise.lab.validation.plots import draw
-from rankwise.lab.validation.result import Document
 
-MARK = "<!-- Written by `rankwise lab validate`; edit python/rankwise/lab/validation/page.py instead. -->"
+MARK = "<!-- Written by `make accuracy`; edit bench/accuracy/page.py instead. -->"
 RESULTS = ".json.gz"
-_GZIP = b"\x1f\x8b"
 
 _PAGE = """{mark}
 # Accuracy
@@ -63,12 +62,12 @@ finds with this file, `worst` the slowest that its search predicts, `random` one
 
 {remarks}
 
-Each time, interval and prediction is in [{results}]({results}), a list of formats/validation.schema.json, and all that
-this page is made of. To repeat it, on a machine with nothing else to do:
+Each time, interval and prediction is in [{results}]({results}), a list of `Document` (bench/accuracy/result.py), and
+all that this page is made of. To repeat it in bench/, on a machine with nothing else to do:
 
-    rankwise lab validate --state development -- mpiexec
-    rankwise lab validate --programs docs/held_out.toml --frozen COMMIT --state held -- mpiexec
-    rankwise lab validate --resume --window 0s --state held --also development -o docs/accuracy.md -f
+    python -m accuracy --state development -- mpiexec
+    python -m accuracy --programs accuracy/held_out.toml --frozen COMMIT --state held -- mpiexec
+    python -m accuracy --resume --window 0s --state held --also development -o ../docs/accuracy.md -f
 
 ## Programs
 
@@ -155,12 +154,9 @@ def read_results(path: Path) -> list[Document]:
     """
     hint = f"name the FILE{RESULTS} that lies beside a page"
     try:
-        data = path.read_bytes()
-        # Earlier pages have theirs uncompressed.
-        text = gzip.decompress(data) if data.startswith(_GZIP) else data
-        return msgspec.json.decode(text, type=list[Document])
+        return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=list[Document])
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise RankwiseError(f"`{path}` is compressed by gzip, and damaged", hint) from None
+        raise RankwiseError(f"`{path}` is not compressed by gzip, or damaged", hint) from None
     except OSError as error:
         raise RankwiseError(
             f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}", hint

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from interrupts.predicted import predict
+from interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
-from rankwise.lab.interrupts.predicted import predict
-from rankwise.lab.interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
 from rankwise.lab.limited import run_limited
 from rankwise.lab.network import send_single_frames, steer_receiving
 from rankwise.lab.own_lab import own_lab, own_name

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.lab.validation.result import PREDICTORS, TRACED, CaseResult, Document, PlacementResult, summary
-from rankwise.lab.validation.statistics import Gain
+from accuracy.gain import Gain
+from accuracy.result import PREDICTORS, CaseResult, Document, PlacementResult, summary
+from rankwise.lab.validation.result import TRACED
 from rankwise.lab.validation.tables import share, table
 from rankwise.quantities import counted
 

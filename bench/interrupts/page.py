@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 
 import rankwise
+from interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
-from rankwise.lab.interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
 from rankwise.lab.validation.tables import table
 from rankwise.measure.statistics import Median, confidence_of
 from rankwise.quantities import seconds_text
 
-MARK = "<!-- Written by `rankwise lab interrupts`; edit python/rankwise/lab/interrupts/page.py instead. -->"
+MARK = "<!-- Written by `python -m interrupts`; edit bench/interrupts/page.py instead. -->"
 _ON_COMPUTING, _ON_RECEIVER = CONFIGURATIONS
 
 _INTRODUCTION = """# The interrupt core
 
 With TCP one core of a node does the part of the protocol that no rank does: which rank shares that core? This page
-is written by `rankwise lab interrupts`, as it came out: real TCP between two nodes of a [lab](lab.md), whose second
-node receives on one core, then on the other (receive packet steering), everything else being equal.
+is written by `python -m interrupts` (bench/), as it came out: real TCP between two nodes of a [lab](lab.md), whose
+second node receives on one core, then on the other (receive packet steering), everything else being equal.
 
 Two nodes of two cores, 10gbit, so that cores are the limit: ranks 0 and 1 of the first node send, rank 3 of the second
 receives, rank 2 beside it computes. {pus}

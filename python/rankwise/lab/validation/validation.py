@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shutil
-import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -17,23 +16,16 @@ from pathlib import Path
 import msgspec
 
 import rankwise
-from rankwise import _core, replay, workloads
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
-from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
-from rankwise.lab.validation import monitored, pace
-from rankwise.lab.validation.cases import Case, make_case
-from rankwise.lab.validation.described import make_described
-from rankwise.lab.validation.failures import without_directories
-from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
+from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
-from rankwise.lab.validation.prediction import predict_case
+from rankwise.lab.validation.prediction import RecordedCase
 from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State, rate_name
-from rankwise.lab.validation.steps import fitting_steps
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
@@ -58,41 +50,13 @@ Say = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
 
-def find_launcher(family: str, words: list[str]) -> Launcher:
-    """The `mpiexec` of an MPI: the one that was typed, else the first on PATH of that family.
-
-    Raises:
-        RankwiseError: There is none.
-    """
-    names = words[:1] or ["mpiexec", "mpirun", f"mpiexec.{family}"]
-    found = [launcher for launcher in map(identify, names) if launcher and launcher.family == family]
-    if not found:
-        where = f"`{words[0]}` is not" if words else "PATH has no"
-        raise RankwiseError(
-            f"{where} an `mpiexec` of `{family}`", "name it: `rankwise lab validate -- /path/of/mpiexec`"
-        )
-    return found[0]
-
-
 def context() -> dict[str, str | int]:
     """What the numbers were obtained with, besides what the machine file says."""
     return {
         "rankwise": rankwise.__version__,
-        "code": predicting_code(),
         "kernel": platform.release(),
         "machine": platform.machine(),
     }
-
-
-def predicting_code() -> str:
-    """SHA-256 of what predicts, the replay and the compiled module; empty where their files cannot be read."""
-    digest = hashlib.sha256()
-    try:
-        for path in (*sorted(Path(replay.__file__).parent.glob("*.py")), Path(_core.__file__)):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    except (OSError, TypeError):
-        return ""
-    return digest.hexdigest()
 
 
 def check_machine(path: Path, options: Options) -> None:
@@ -114,16 +78,30 @@ def check_machine(path: Path, options: Options) -> None:
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """A lab that was measured, part of all cores' time that others used meanwhile, and the pace if it was taken."""
+class Case:
+    """One program that is ready to be run.
+
+    Attributes:
+        name: Short name.
+        title: What it is, for people.
+        words: The program and its arguments.
+    """
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredLab:
+    """A lab that was measured, and the part of all cores' time that others used meanwhile."""
 
     measurement: Measurement
     others: float
-    pace_s: float | None
 
 
 @dataclass
-class Validation:
+class Validation(ABC):
     """A validation under way.
 
     Args:
@@ -140,40 +118,32 @@ class Validation:
 
     def __post_init__(self) -> None:
         self._end = time.monotonic() + self.window_s if self.window_s is not None else float("inf")
-        self._startups: dict[tuple[float, int], list[InterfaceCounters]] = {}
         self._launcher = self._find_launcher()
 
     def _find_launcher(self) -> Launcher:
-        return find_launcher(self.options.mpi, [self.options.launcher])
+        launcher, family = identify(self.options.launcher), self.options.mpi
+        if launcher is None or launcher.family != family:
+            raise RankwiseError(
+                f"`{self.options.launcher}` is not an `mpiexec` of `{family}` any more",
+                "begin another validation with `--state`",
+            )
+        return launcher
 
     @property
     def options(self) -> Options:
         """What was asked for."""
         return self.state.plan.options
 
+    @abstractmethod
     def programs(self) -> dict[str, Case]:
-        """All programs, built; nothing is measured before all of them are there."""
-        directory = self.state.directory.resolve()
-        ranks = self.options.ranks
-        described = {each.name: each for each in self.options.described}
-        return {
-            name: make_described(described[name], self._launcher, directory)
-            if name in described
-            else make_case(name, self._launcher, directory, ranks)
-            for name in self.options.programs
-        }
+        """All programs, ready to be run; nothing is measured before all of them are there."""
 
     def take_machine(self, path: Path) -> None:
         """Freeze a machine file that was measured before, instead of measuring; or check that it is the frozen one.
 
         Raises:
-            RankwiseError: It is not of such a lab, another one was frozen already, or there are several rates.
+            RankwiseError: It is not of such a lab, or another one was frozen already.
         """
-        if len(self.options.rates_bytes_per_s) > 1:
-            raise RankwiseError(
-                "a machine file is of one rate, and this validation has several",
-                "name its rate: for example `--rates 200mbit --machine FILE`",
-            )
         (rate,) = self.options.rates_bytes_per_s
         if self.state.plan.machine_sha256:
             self.state.check_machine(rate, path)
@@ -208,8 +178,6 @@ class Validation:
         if self._time_left() and self.state.plan.case(setting) is None:
             self._record_and_predict(lab, setting, case)
         plan = self.state.plan.case(setting)
-        if plan and plan.steps and case.of_steps:
-            case = case.of_steps(plan.steps)
         for _ in range(ROUNDS):
             left = self.state.missing(plan.name) if plan else []
             if not left or not self._time_left():
@@ -226,35 +194,32 @@ class Validation:
 
     def _measure(self, rate: float, lab: Lab) -> None:
         """Measure the lab, again a few times while others disturb it, and freeze the machine file disturbed least."""
-        found: list[_Measured] = []
+        found: list[MeasuredLab] = []
         for _ in range(ROUNDS):
-            found.append(self._measured(lab))
+            found.append(self._measure_once(lab))
             others = found[-1].others
             if others <= self.state.tolerated:
                 break
             self.say(f"{rate_name(rate)}: others used {others:.0%} of this machine while it was measured")
         least = min(found, key=lambda each: each.others)
-        if least.pace_s is not None:
-            self.state.plan.pace_s[rate_name(rate)] = least.pace_s
-        self.state.plan.measured_others[rate_name(rate)] = least.others
+        self._keep(rate, least)
         write(least.measurement, self.state.machine_path(rate), anyway=True)
         self._freeze(rate)
 
-    def _measured(self, lab: Lab) -> _Measured:
+    def _keep(self, rate: float, measured: MeasuredLab) -> None:
+        self.state.plan.measured_others[rate_name(rate)] = measured.others
+
+    def _measure_once(self, lab: Lab) -> MeasuredLab:
         measurement = Measurement(
             LabSite(lab, [self.options.launcher]), effort(self.options.quick, self._measure_s())
         )
         measurement.prepare()
-        before = self._pace(lab)
         load = OtherLoad.begin(frozenset({os.getpid()}), hosts_of(lab))
         measurement.measure()
         if measurement.interrupted:
             # A part of it would be frozen for all runs to come.
             raise KeyboardInterrupt
-        others = load.share()
-        after = self._pace(lab)
-        pace_s = (before.message_s + after.message_s) / 2 if before and after else None
-        return _Measured(measurement, others, pace_s)
+        return MeasuredLab(measurement, load.share())
 
     def _measure_s(self) -> float:
         return QUICK_MEASURE_S if self.options.quick else MEASURE_S
@@ -266,29 +231,11 @@ class Validation:
         self.state.save()
         self.say(f"{rate_name(rate)}: machine file frozen, SHA-256 {fingerprint(path)}")
 
-    def _record_and_predict(self, lab: Lab, setting: Setting, case: Case) -> None:
-        known = CasePlan(setting, case.title)
-        path = self.state.directory / f"{setting.key}.rw"
+    def _record_and_predict(self, lab: Lab | None, setting: Setting, case: Case) -> None:
+        known = self.state.case_type(setting, case.title)
         try:
-            case = self._of_fitting_steps(lab, setting, case)
-            before = self._pace(lab)
-            made, counted = self._record(lab, setting, case, path)
-            after = self._pace(lab)
-            known = msgspec.structs.replace(
-                known,
-                title=case.title,
-                steps=case.steps,
-                invalid=made.invalid,
-                recorded_s=made.time_s,
-                launch_s=made.launch_s,
-                recorded_others=made.others,
-                compute_s=(before.compute_s + after.compute_s) / 2 if before and after else None,
-            )
-            startup = self._startup(lab, setting)
-            known = predict_case(
-                self.state, known, counted, lambda where: self._can_run(lab, case, where), startup
-            )
-            known = msgspec.structs.replace(self._monitor(lab, known, case), code=predicting_code())
+            known = self._record(lab, known, case)
+            known = self._predict(lab, known, case)
             self.say(f"{known.name}: recorded blocked, {len(known.predicted)} placements predicted")
         except (RunFailedError, RankwiseError) as error:
             known = msgspec.structs.replace(known, failure=str(error))
@@ -296,96 +243,30 @@ class Validation:
         self.state.plan.cases.append(known)
         self.state.save()
 
-    def _of_fitting_steps(self, lab: Lab, setting: Setting, case: Case) -> Case:
-        """The case with a number of steps that fits this lab; what does not repeat takes a second or third try."""
-        if case.of_steps is None or self.options.quick:
-            return case
-        path = self.state.directory / "run.rw"
+    def _record(self, lab: Lab | None, known: CasePlan, case: Case) -> CasePlan:
+        """The case with its traced run, made again a few times while others disturb it; the last one stays."""
+        path = self.state.directory / f"{known.name}.rw"
         for _ in range(ROUNDS):
-            time_s = self._made(lab, case, setting.ranks, path, False, self.traced_limit_s).time_s
-            steps = fitting_steps(case.steps, time_s)
-            if steps == case.steps:
+            made = self._make(lab, case, known.setting.ranks, path, True, self.traced_limit_s)
+            if made.others is None or made.others <= self.state.tolerated:
                 break
-            case = case.of_steps(steps)
-        shutil.rmtree(path, ignore_errors=True)
-        return case
+            self.say(f"{known.name}: others used {made.others:.0%} of this machine while it was recorded")
+        return msgspec.structs.replace(
+            known,
+            invalid=made.invalid,
+            recorded_s=made.time_s,
+            launch_s=made.launch_s,
+            recorded_others=made.others,
+        )
 
-    def _record(
-        self, lab: Lab, setting: Setting, case: Case, path: Path
-    ) -> tuple[Made, list[InterfaceCounters]]:
-        """The traced run, made again a few times while others disturb it; the last one stays."""
-        for _ in range(ROUNDS):
-            before = read_counters(lab)
-            made = self._made(lab, case, setting.ranks, path, True, self.traced_limit_s)
-            counted = difference(before, read_counters(lab))
-            if made.others <= self.state.tolerated:
-                break
-            self.say(f"{setting.key}: others used {made.others:.0%} of this machine while it was recorded")
-        return made, counted
+    def _predict(self, lab: Lab | None, known: CasePlan, case: Case) -> CasePlan:
+        """The case with all its placements predicted."""
+        found = self._load(lab, known, case)
+        predicted = [found.predict(name)[0] for name in found.placements]
+        return msgspec.structs.replace(known, predicted=predicted, omitted=found.source.omitted)
 
-    def _startup(self, lab: Lab, setting: Setting) -> list[InterfaceCounters]:
-        """What the interfaces count while so many ranks start and end MPI and do nothing between.
-
-        Raises:
-            RunFailedError: They did not: what was counted would be subtracted from the traced run's.
-        """
-        key = setting.rate_bytes_per_s, setting.ranks
-        if key not in self._startups:
-            program = workloads.build_startup(self._launcher.path)
-            prepared = self._prepare(lab, Case("startup", "", (str(program),)), setting.ranks)
-            path = (self.state.directory / "startup.rw").resolve()
-            before = read_counters(lab)
-            try:
-                run_case(prepared, {}, path, False, TRACED_LIMIT_S)
-            except RunFailedError as error:
-                raise RunFailedError(f"ranks that only start and end MPI: {error}") from None
-            finally:
-                shutil.rmtree(path, ignore_errors=True)
-            self._startups[key] = difference(before, read_counters(lab))
-        return self._startups[key]
-
-    def _monitor(self, lab: Lab, known: CasePlan, case: Case) -> CasePlan:
-        """The case with what Open MPI counts in further runs, or why not; messages are the same at each rate."""
-        lowest = min(self.options.rates_bytes_per_s)
-        if self.options.mpi != "openmpi" or known.setting.rate_bytes_per_s != lowest:
-            return known
-        counts, why_not = [], ""
-        for each in (case, *([case.of_steps(2 * case.steps)] if case.of_steps else [])):
-            try:
-                counts.append(self._monitored(lab, known.setting, each))
-            except (RunFailedError, RankwiseError) as error:
-                which = "with twice as many steps: " if counts else ""
-                why_not = which + without_directories(str(error))
-                self.say(f"{known.name}: not counted by Open MPI's monitoring component: {why_not}")
-                break
-        found = monitored.compare(*counts) if counts else None
-        return msgspec.structs.replace(known, monitored=found, not_monitored=why_not)
-
-    def _monitored(self, lab: Lab, setting: Setting, case: Case) -> monitored.Counts:
-        """A recorded run that the component counts.
-
-        Raises:
-            RunFailedError: It did not count, or the run did not come to its end.
-        """
-        path = (self.state.directory / "monitored.rw").resolve()
-        with tempfile.TemporaryDirectory(
-            prefix="monitored-", dir=self.state.directory.resolve()
-        ) as directory:
-            prepared = self._prepare(lab, case, setting.ranks)
-            variables = dict(case.environment) | monitored.variables(Path(directory))
-            ended = ""
-            try:
-                run_case(prepared, variables, path, False, TRACED_LIMIT_S)
-            except RunFailedError as error:
-                # With the component Open MPI 5 often crashes when all is over; all was counted by then.
-                ended = f"{error}; "
-            try:
-                time_of(path)
-                return monitored.counts_of(path, Path(directory), setting.ranks)
-            except (RunFailedError, RankwiseError) as error:
-                raise RunFailedError(f"{ended}{error}") from None
-            finally:
-                shutil.rmtree(path, ignore_errors=True)
+    def _load(self, lab: Lab | None, known: CasePlan, case: Case) -> RecordedCase:
+        return RecordedCase.load(self.state, known, lambda where: self._can_run(lab, case, where))
 
     def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
         """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""
@@ -397,25 +278,22 @@ class Validation:
 
     def _prepare(self, lab: Lab, case: Case, where: int | PlacementFile) -> LabRun:
         """A run of so many ranks dealt blocked, or of a placement."""
-        if isinstance(where, int):
-            placement = place(lab, where, "blocked")
-        else:
-            placement = adopt(placement_file.loads(msgspec.json.encode(where)), lab, None)
-        if case.own_launcher:
-            return prepare(lab, list(case.words), placement)
+        placement = self._placement(lab, where)
         # Of another MPI on PATH that labs cannot use nothing is to be said.
         with first_on_path(self._launcher):
             prepared = prepare(lab, list(case.words), placement, self.options.mpi)
         return replace(prepared, launcher=self._launcher)
 
-    def _made(
+    def _placement(self, lab: Lab, where: int | PlacementFile) -> Placement:
+        if isinstance(where, int):
+            return place(lab, where, "blocked")
+        return adopt(placement_file.loads(msgspec.json.encode(where)), lab, None)
+
+    def _make(
         self, lab: Lab, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run of a case, recorded into `path`; the arguments are those of `_prepare` and `run_case`."""
-        return run_case(self._prepare(lab, case, where), dict(case.environment), path, trace, limit_s)
-
-    def _pace(self, lab: Lab) -> pace.Pace | None:
-        return pace.take(_pus(lab))
+        return run_case(self._prepare(lab, case, where), {}, path, trace, limit_s)
 
     def _run_missing(
         self,
@@ -427,37 +305,37 @@ class Validation:
     ) -> None:
         """Make these runs of a case as far as time is left."""
         made, total = self._progress()
-        path = self.state.directory / "run.rw"
         failed = {(run.case, run.placement) for run in self.state.runs() if run.failure}
         for done, (repetition, name, placement) in enumerate(missing, made):
             progress(done, total)
             if (name, placement) in failed:
-                self.state.add(Run(name, placement, repetition, failure="not tried, as it failed before"))
+                self.state.add(
+                    self.state.run_type(name, placement, repetition, failure="not tried, as it failed before")
+                )
                 continue
             if not self._time_left():
                 return
             where = next(each.placement for each in plan.predicted if each.name == placement)
             at = time.time()
             try:
-                now = self._pace(lab)
-                found = self._made(lab, case, where, path, False, _limit_s(plan))
-                run = Run(
-                    name,
-                    placement,
-                    repetition,
-                    time_s=found.time_s,
-                    other_load=found.others,
-                    pace_s=now and now.message_s,
-                    compute_s=now and now.compute_s,
-                    at=at,
-                    invalid=found.invalid,
-                )
-                self.state.add(run)
+                run = self.state.run_type(name, placement, repetition, at=at)
+                self.state.add(self._run(lab, plan, case, where, run))
             except (RunFailedError, RankwiseError) as error:
                 failed.add((name, placement))
-                self.state.add(Run(name, placement, repetition, failure=str(error), at=at))
-        shutil.rmtree(path, ignore_errors=True)
+                self.state.add(self.state.run_type(name, placement, repetition, failure=str(error), at=at))
+        shutil.rmtree(self._run_path, ignore_errors=True)
         progress(made + len(missing), total)
+
+    def _run(self, lab: Lab | None, plan: CasePlan, case: Case, where: PlacementFile, run: Run) -> Run:
+        """One run, made."""
+        found = self._make(lab, case, where, self._run_path, False, _limit_s(plan))
+        return msgspec.structs.replace(
+            run, time_s=found.time_s, other_load=found.others, invalid=found.invalid
+        )
+
+    @property
+    def _run_path(self) -> Path:
+        return self.state.directory / "run.rw"
 
     def _progress(self) -> tuple[int, int]:
         """Runs that are made, and how many there will be, about."""
@@ -465,10 +343,6 @@ class Validation:
         unplanned = len(self.options.settings()) - len(self.state.plan.cases)
         later = unplanned * self.options.placements * self.options.repetitions
         return made, made + len(self.state.missing()) + later
-
-
-def _pus(lab: Lab) -> set[int]:
-    return {pu for node in lab.nodes for pu in node.cores}
 
 
 def _limit_s(case: CasePlan) -> float:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from accuracy.state import Monitored
 from rankwise.errors import RankwiseError
 from rankwise.lab.launch import library_of_lab
-from rankwise.lab.validation.state import Monitored
 from rankwise.recording.recording import Recording
 
 PRELOADED = "librankwise_monitored.so"

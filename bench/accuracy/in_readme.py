@@ -4,8 +4,8 @@
 from itertools import takewhile
 from pathlib import Path
 
-TOP = Path(__file__).parent.parent
-BEGIN, END = "<!-- accuracy: docs/accuracy_in_readme.py -->\n", "<!-- /accuracy -->\n"
+TOP = Path(__file__).parents[2]
+BEGIN, END = "<!-- accuracy: bench/accuracy/in_readme.py -->\n", "<!-- /accuracy -->\n"
 
 
 def sentences(page: str) -> str:

@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise lab interrupts`: who suffers on the core that processes what a node receives."""
+"""`python -m interrupts`: who suffers on the core that processes what a node receives."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+import command
+from accuracy.cases import check_mpi4py
+from accuracy.validation import find_launcher
+
+from interrupts import page
+from interrupts.experiment import experiment
+from rankwise.cli.parsing import add_output
+from rankwise.cli.terminal import Terminal
 from rankwise.errors import RankwiseError
+from rankwise.lab.own_lab import remove_orphans
+from rankwise.lab.state import remove_dead
+from rankwise.launchers.identify import identify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this action."""
-    from rankwise.cli.parsing import add_output
-
+    """Add the options."""
     parser.add_argument(
         "--mpi", choices=("mpich", "openmpi"), help="default mpich; `-- mpiexec` names the launcher"
     )
@@ -24,15 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, and say what came out."""
-    from rankwise.cli.terminal import Terminal
-    from rankwise.lab.interrupts import page
-    from rankwise.lab.interrupts.experiment import experiment
-    from rankwise.lab.own_lab import remove_orphans
-    from rankwise.lab.state import remove_dead
-    from rankwise.lab.validation.cases import check_mpi4py
-    from rankwise.lab.validation.session import find_launcher
-    from rankwise.launchers.identify import identify
-
     terminal = Terminal(args)
     if args.repetitions < 1:
         raise RankwiseError(
@@ -51,3 +52,8 @@ def run(args: argparse.Namespace) -> int:
         page.write(Path(args.output), result, f"{launcher.vendor} {launcher.version or ''}".strip())
         terminal.wrote(Path(args.output))
     return 0
+
+
+if __name__ == "__main__":
+    about = "Who suffers on the core that processes what a node receives."
+    sys.exit(command.main("interrupts", about, add_arguments, run))
