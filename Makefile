@@ -7,7 +7,7 @@ SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core binding
 
 PEERS ?=
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay demo demo-short test test-all lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay demo demo-short test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,7 +66,7 @@ accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash bench/accuracy/write_page.sh $(BIN) $(COMMIT)
 
 $(VENV)/.lint: $(VENV)/.installed constraints.txt
-	$(PIP) install --quiet -c constraints.txt clang-format clang-tidy mypy ruff
+	$(PIP) install --quiet -c constraints.txt clang-format clang-tidy mypy nanobind ninja ruff
 	@touch $@
 
 # tests/programs/fortran/*.h are Fortran.
@@ -75,11 +75,20 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
 	$(BIN)/mypy
+	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	    -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DPython_EXECUTABLE=$(BIN)/python \
+	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
+	@$(BIN)/ninja -C build/lint --quiet rankwise_record_calls
+	$(BIN)/python .ci/clang_tidy.py build/lint
 
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" ninja
 	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -e ".[lint,test]"
+
+# What the documents quote of the commands' output.
+transcripts: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/test_transcripts.py --update-transcripts
 
 clean:
 	rm -rf build $(VENV) .mpi demo.rw tests/build

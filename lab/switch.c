@@ -6,6 +6,7 @@
 // when its last byte would be there. Both queues are first in, first out, but for acknowledgements, which go
 // before data: hosts' interfaces keep microseconds of queue (byte queue limits, TCP small queues), and here
 // all that TCP may send waits in one. Nothing is dropped before a queue has QUEUE_BYTES.
+#define _GNU_SOURCE
 #include "switch.h"
 
 #include <errno.h>

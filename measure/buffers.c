@@ -64,7 +64,7 @@ int measure_matches(const char *buffer, long bytes, uint32_t seed) {
     long i = 0;
     for (; i + 4 <= bytes; i += 4) {
         x = next(x);
-        if (memcmp(buffer + i, &x, 4))
+        if (memcmp(buffer + i, &x, 4) != 0)
             return 0;
     }
     x = next(x);

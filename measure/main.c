@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     struct measure_step *step = malloc(sizeof *step);
     char why[512] = "";
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "census") && !measure_parse_step(argv[i], i, world, step, why, sizeof why)) {
+        if (strcmp(argv[i], "census") != 0 && !measure_parse_step(argv[i], i, world, step, why, sizeof why)) {
             if (rank == 0)
                 fprintf(stderr, "rankwise-measure: bad step: %s\n", why);
             MPI_Finalize();
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     measure_calibrate();
     measure_pace_start();
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "census") && measure_parse_step(argv[i], i, world, step, why, sizeof why) &&
+        if (strcmp(argv[i], "census") != 0 && measure_parse_step(argv[i], i, world, step, why, sizeof why) &&
             step->test->before_contact)
             for (int at = 0; at < step->sizes; at++)
                 step->test->all(step, step->bytes[at]);

@@ -51,7 +51,7 @@ static void put_header(char *at, const char *name, size_t bytes) { /* below MOST
     memset(at + 148, ' ', 8);
     at[156] = '0';
     memcpy(at + 257, "ustar", 6);
-    memcpy(at + 263, "00", 2);
+    memcpy(at + 263, "00", 2); // NOLINT(bugprone-not-null-terminated-result): as tar has it
     unsigned sum = 0;
     for (unsigned i = 0; i < BLOCK; i++)
         sum += (unsigned char)at[i];

@@ -33,6 +33,12 @@ ALONE = ("lab", "measure")
 _SIGNAL_MASK = signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-transcripts", action="store_true", help="write tests/transcripts/*.txt anew, see test_transcripts.py"
+    )
+
+
 def takes_its_mpi(item) -> bool:
     """Whether a test is for the MPI that it is to be run with: all its markers `only_mpis` say so."""
     mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None

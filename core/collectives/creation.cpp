@@ -53,7 +53,7 @@ Operation colours_and_keys() {
 /// are reduced by bitwise AND. MPIR_MAX_CONTEXT_MASK is 64: 11 bits of a context id, by 32 in an int.
 std::vector<Operation> of_mpich(Kind kind, bool reorder) {
     const Operation agree = of_ints(Collective::allreduce, 64 + 1);
-    const std::vector<Operation> split{colours_and_keys(), agree};
+    std::vector<Operation> split{colours_and_keys(), agree};
     switch (kind) {
     case Kind::members:
         return {agree}; // MPII_Comm_copy, MPIR_Comm_create_intra

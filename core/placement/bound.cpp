@@ -54,6 +54,7 @@ std::vector<Kind> kinds_of_steps(const Graph &graph, const Extents &extents) {
         }
     }
     std::vector<Kind> found;
+    found.reserve(kinds.size());
     for (const auto &[step, kind] : kinds)
         found.push_back(kind);
     return found;

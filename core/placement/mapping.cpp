@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "error.hpp"
-#include "placement/mappers/block_swaps.hpp"
 #include "placement/bound.hpp"
+#include "placement/mappers/block_swaps.hpp"
 #include "placement/mappers/renumbered_grids.hpp"
 #include "placement/mappers/tiling.hpp"
 

@@ -40,7 +40,7 @@ class Paths {
         level_.fill(slots.levels);
         int bits = 0;
         for (auto level = levels; level-- > 0;) {
-            const int width = std::bit_width(most[level]);
+            const int width = static_cast<int>(std::bit_width(most[level]));
             for (int bit = bits + 1; bit <= bits + width && bit <= 64; ++bit)
                 level_[static_cast<std::size_t>(bit)] = static_cast<std::int32_t>(level);
             if (bits < 64)

@@ -61,7 +61,7 @@ Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &lo
     if (loads_.memory.empty() || loads_.demand.empty())
         return;
     memory_.assign(
-        static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end()) + 1), 0);
+        static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end())) + 1, 0);
     double demanded = 0;
     for (Rank r = 0; r < traffic_.ranks; ++r)
         if (const auto memory =

@@ -2,12 +2,13 @@
 #include "placement/mappers/multisection.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 
 namespace rankwise::placement {
 namespace {
 
-struct Stopped {};
+struct Stopped : std::exception {};
 
 // The part of a graph between some of its vertices.
 class Part {

@@ -122,8 +122,8 @@ class Compiler {
         program_.sizes = sizes_.take();
         for (const std::uint64_t message : program_.sizes) {
             bool eager = true, free = true;
-            for (std::uint8_t link = 0; link < machine_.link_classes.size(); ++link) {
-                const MessageCost &cost = costs_.get(link, message);
+            for (std::size_t link = 0; link < machine_.link_classes.size(); ++link) {
+                const MessageCost &cost = costs_.get(static_cast<std::uint8_t>(link), message);
                 eager &= cost.eager;
                 free &= cost.on_core == 0;
             }

@@ -25,7 +25,7 @@ std::string write_goal(const Schedule &schedule) {
                 out += " cpu " + std::to_string(lane.cpu);
             if (lane.nic != 0)
                 out += " nic " + std::to_string(lane.nic);
-            out += "\n";
+            out += '\n';
         }
         for (std::uint32_t i = base; i < end; ++i)
             for (std::uint32_t e = schedule.edge_first[i]; e < schedule.edge_first[i + 1]; ++e) {

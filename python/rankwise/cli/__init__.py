@@ -57,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = memory.status_of_child() if args.verb in memory.COMPUTING else None
         if status is not None:
             return status
-        status = args.run(args)
+        ended: int = args.run(args)
         sys.stdout.flush()
-        return status
+        return ended
     except RankwiseError as error:
         error = memory.short() if was_short(error) else error
         failures.show(error, argv)

@@ -37,7 +37,7 @@ def check_kind(wanted: Kind, path: str, hint: str, status: int) -> None:
         RankwiseError: The message says what it is; with this hint and status.
     """
     kind = kind_of(path)
-    if kind not in (None, wanted):
+    if kind is not None and kind != wanted:
         raise RankwiseError(f"`{path}` is {_CALLED[kind]}, not {_CALLED[wanted]}", hint, status=status)
 
 
@@ -56,7 +56,7 @@ def check_kinds(verb: str, read: str, machines: Sequence[str], placements: Seque
     given = [("recording", read), *(("machine", each) for each in machines)]
     given += [("placement", each) for each in placements]
     kinds = [(wanted, path, kind_of(path)) for wanted, path in given]
-    wrong = [each for each in kinds if each[2] not in (None, each[0])]
+    wrong = [(wanted, path, kind) for wanted, path, kind in kinds if kind is not None and kind != wanted]
     if not wrong:
         return
     wanted, path, kind = wrong[0]

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.lab.state import Lab
 
 HELP = "several emulated hosts on this machine"
 COMMAND = "./app args"
@@ -205,7 +209,7 @@ def _down(args: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(lab) -> str:
+def _summary(lab: Lab) -> str:
     from rankwise.lab.rate import show_rate
     from rankwise.quantities import counted
 

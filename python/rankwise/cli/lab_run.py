@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
@@ -78,7 +79,7 @@ def _lines(args: argparse.Namespace, result: RunResult, session: Session | None,
     return lines + (tell(session, result.ended, args.quiet) if session is not None else [])
 
 
-def _prepare(args: argparse.Namespace, state) -> LabRun:
+def _prepare(args: argparse.Namespace, state: ModuleType) -> LabRun:
     from rankwise.lab.run import adopt, place, prepare
     from rankwise.placement import file
 

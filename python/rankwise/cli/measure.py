@@ -8,6 +8,10 @@ import contextlib
 import signal
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankwise.measure.site import Site
 
 HELP = "measure what messages cost on each level of a machine"
 COMMAND = "mpiexec -n 2"
@@ -109,7 +113,7 @@ def _told_to_end() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _site(args: argparse.Namespace):
+def _site(args: argparse.Namespace) -> Site:
     from rankwise.measure import launch
     from rankwise.measure.site import Site
 

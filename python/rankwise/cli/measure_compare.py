@@ -5,9 +5,15 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rankwise.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from rankwise.machine.compare import Quantity
+    from rankwise.machine.file import Machine
 
 _WIDTH = 80
 _FIRST = 24
@@ -47,7 +53,7 @@ def _short(path: str) -> str:
     return Path(path).name.removesuffix(".toml").removesuffix(".machine")
 
 
-def _table(names: list[str], quantities, chosen: list[int]) -> list[str]:
+def _table(names: list[str], quantities: Sequence[Quantity], chosen: list[int]) -> list[str]:
     width = (_WIDTH - _FIRST) // max(2, len(chosen))
     heads = [textwrap.wrap(names[at].replace("-", "- "), width - 2) or [""] for at in chosen]
     heads = [[line.replace("- ", "-") for line in head] for head in heads]
@@ -72,7 +78,7 @@ def _line(first: str, cells: list[str], width: int) -> str:
     return (first[: _FIRST - 1].ljust(_FIRST) + "".join(cell.rjust(width) for cell in cells)).rstrip()
 
 
-def _cell(quantity, at: int, width: int) -> str:
+def _cell(quantity: Quantity, at: int, width: int) -> str:
     from rankwise.quantities import bytes_text, seconds_text
 
     value = quantity.values[at]
@@ -91,7 +97,9 @@ def _cell(quantity, at: int, width: int) -> str:
     return f"{text} {mark}"
 
 
-def _document(paths: list[str], machines, quantities) -> dict:
+def _document(
+    paths: list[str], machines: Sequence[Machine], quantities: Sequence[Quantity]
+) -> dict[str, Any]:
     import msgspec
 
     from rankwise.machine.file import fingerprint

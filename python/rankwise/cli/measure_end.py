@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from rankwise.cli.terminal import Terminal
 from rankwise.machine.channels import NETWORK
@@ -12,11 +14,18 @@ from rankwise.machine.distrusted import distrusted
 from rankwise.measure.fit import USELESS_ERROR
 from rankwise.quantities import bytes_text, seconds_text
 
+if TYPE_CHECKING:
+    from rankwise.measure.machine_file import Findings, Found
+    from rankwise.measure.outcome import Written
+    from rankwise.measure.questions.answer import Answer
+    from rankwise.measure.samples import Launch
+    from rankwise.measure.session import Session
+
 MOST_ROWS = 24
 COLUMNS = ("channel", "1 byte", "", "at most", "o", "o recv", "eager", "error")
 
 
-def announce(terminal: Terminal, session) -> None:
+def announce(terminal: Terminal, session: Session) -> None:
     """Name the pairs, and what makes the numbers less than they could be."""
     for channel, pair in session.plan.pairs.items():
         ends = [f"rank {end.rank} on {end.host} core {end.core}" for end in (pair.source, pair.destination)]
@@ -45,7 +54,7 @@ def announce(terminal: Terminal, session) -> None:
         )
 
 
-def best(launch) -> str:
+def best(launch: Launch) -> str:
     """The last one-way time, for the progress bar."""
     for row in reversed(launch.rows):
         if row[1] == "pingpong":
@@ -53,7 +62,7 @@ def best(launch) -> str:
     return ""
 
 
-def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
+def tell(terminal: Terminal, session: Session, written: Written, plots: list[str]) -> None:
     """The result: a table of channels, or JSON; then what was written and what to do next."""
     if terminal.as_json:
         terminal.json(_document(session, written))
@@ -95,7 +104,7 @@ def tell(terminal: Terminal, session, written, plots: list[str]) -> None:
     terminal.next(f"rankwise predict app.rw --machine {quote(str(written.path))}")
 
 
-def _row(found) -> tuple[str, ...]:
+def _row(found: Found) -> tuple[str, ...]:
     first = found.fit.segments[0]
     limit = found.fit.eager_limit
     # Messages that pass a rate limit in one burst say nothing of what the network carries.
@@ -110,7 +119,7 @@ def _row(found) -> tuple[str, ...]:
         ("±" if found.latency.half_width <= 1 else "") + _percent(found.latency.half_width),
         f"{bytes_text(peak)}/s",
         seconds_text(first.o_s.value),
-        seconds_text(first.o_receive_s.value),
+        seconds_text((first.o_receive_s or first.o_s).value),
         "-" if limit is None else ("" if limit.obtained == "measured" else ">") + bytes_text(limit.value),
         _percent(found.fit.worst_error),
     )
@@ -120,7 +129,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share <= 1 else ">100 %"
 
 
-def _errors(terminal: Terminal, findings) -> None:
+def _errors(terminal: Terminal, findings: Findings) -> None:
     """Where lines are furthest from points, and how far from points that they were not fitted to."""
     fits = {name: found.fit for name, found in findings.channels.items()}
     worst = [
@@ -135,7 +144,7 @@ def _errors(terminal: Terminal, findings) -> None:
         terminal.result(f"error at sizes that the lines were not fitted to  {', '.join(told)}")
 
 
-def _capacities(terminal: Terminal, findings) -> None:
+def _capacities(terminal: Terminal, findings: Findings) -> None:
     sweep = findings.bytes_sweep
     if sweep is None:
         return
@@ -144,7 +153,7 @@ def _capacities(terminal: Terminal, findings) -> None:
     terminal.result(f"\ninterface by pairs  {rates}; {reached}")
 
 
-def _answers(terminal: Terminal, answers) -> None:
+def _answers(terminal: Terminal, answers: Sequence[Answer]) -> None:
     from rankwise.measure.answer_table import text
 
     for answer in answers:
@@ -165,7 +174,7 @@ def _answers(terminal: Terminal, answers) -> None:
             terminal.warning(doubt.text, doubt.code)
 
 
-def _doubts(terminal: Terminal, found) -> None:
+def _doubts(terminal: Terminal, found: Found) -> None:
     points = found.points
     if points.other_regime > 0.01:
         share = f"{100 * points.other_regime:.0f} %"
@@ -196,7 +205,7 @@ def _doubts(terminal: Terminal, found) -> None:
         )
 
 
-def _declared(terminal: Terminal, session, found) -> None:
+def _declared(terminal: Terminal, session: Session, found: Found) -> None:
     from rankwise.measure.declared import declared, differs
 
     limit, said = found.fit.eager_limit, declared(session.census.variables, found.channel)
@@ -213,7 +222,7 @@ def _declared(terminal: Terminal, session, found) -> None:
         )
 
 
-def _document(session, written) -> dict:
+def _document(session: Session, written: Written) -> dict[str, Any]:
     import msgspec
 
     from rankwise.measure.answer_table import document

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.measure.outcome import Written
 
 _FIGURES = (".svg", ".pdf", ".png")
 _PAGES = (".html", ".htm")
@@ -43,7 +47,7 @@ def check(paths: list[str], force: bool) -> None:
                 ) from None
 
 
-def write(paths: list[str], written) -> None:
+def write(paths: list[str], written: Written) -> None:
     """Write all of them.
 
     Args:

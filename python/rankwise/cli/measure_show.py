@@ -5,14 +5,22 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rankwise.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from rankwise.machine.network import Dragonfly, FatTree, Torus
+    from rankwise.machine.topology import NodeTopology
+    from rankwise.measure.plan import Plan
+    from rankwise.measure.site import Site
 
 MOST_NODES = 100_000
 
 
-def run(args: argparse.Namespace, site) -> int:
+def run(args: argparse.Namespace, site: Site | None) -> int:
     """Draw what is described, what the launcher line reaches, or this machine.
 
     Args:
@@ -67,7 +75,7 @@ def run(args: argparse.Namespace, site) -> int:
     return 0
 
 
-def _described(words: list[str]):
+def _described(words: list[str]) -> tuple[dict[str, NodeTopology], FatTree | Torus | Dragonfly | None]:
     """Nodes by name, and the switches between them."""
     from rankwise.errors import RankwiseError
     from rankwise.machine.file import load
@@ -76,7 +84,8 @@ def _described(words: list[str]):
 
     if not words:
         return {"here": from_this_machine()}, None
-    nodes, network = {}, None
+    nodes: dict[str, NodeTopology] = {}
+    network = None
     for word in words:
         if word.endswith(".toml"):
             machine = load(word)
@@ -93,8 +102,8 @@ def _described(words: list[str]):
     return nodes, network
 
 
-def _document(nodes, plan) -> dict:
-    alike: dict[str, dict] = {}
+def _document(nodes: Mapping[str, NodeTopology], plan: Plan) -> dict[str, Any]:
+    alike: dict[str, dict[str, Any]] = {}
     for name, node in nodes.items():
         about = alike.setdefault(node.sha256, {"names": [], **node.to_dict()})
         about["names"].append(name)

@@ -11,6 +11,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import rankwise
 from rankwise.errors import RankwiseError
@@ -22,7 +23,7 @@ _EVERYWHERE = "everywhere"
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises `RankwiseError` with a hint instead of leaving the process."""
 
-    def __init__(self, *args, **keywords):
+    def __init__(self, *args: Any, **keywords: Any):
         keywords.setdefault("allow_abbrev", False)
         keywords.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, **keywords)
@@ -34,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         self._action_groups.sort(key=lambda group: group.title == _EVERYWHERE)
         return super().format_help()
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         """Turn argparse's words into ours."""
         choice = re.match(r"argument (.+?): invalid choice: '?(.*?)'? \(choose from (.*)\)", message)
         if choice:
@@ -53,7 +54,9 @@ class Parser(argparse.ArgumentParser):
         fail(self, message)
 
 
-def fail(parser: argparse.ArgumentParser, message: str, near: tuple[str, Sequence[str]] | None = None):
+def fail(
+    parser: argparse.ArgumentParser, message: str, near: tuple[str, Sequence[str]] | None = None
+) -> NoReturn:
     """Raise a usage error, with the nearest known word as a hint.
 
     Args:
@@ -182,7 +185,7 @@ def add_output(parser: argparse.ArgumentParser, help: str, metavar: str = "FILE"
     parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 

@@ -51,6 +51,8 @@ class Format:
         Raises:
             RankwiseError: The hosts are not known, or a file is there already.
         """
+        import numpy as np
+
         from rankwise import whole_files
         from rankwise.launchers import forms, place_hydra, place_openmpi
         from rankwise.launchers.hosts import on_hosts
@@ -68,7 +70,8 @@ class Format:
         sha256 = tuple(node.sha256 for node in topology.nodes)
         named = default_names(len(sha256))
         if name not in forms.NAMELESS:
-            nobody = Placement(named, sha256, [], [0], [])
+            nothing = np.zeros(0, np.int64)
+            nobody = Placement(named, sha256, nothing, np.zeros(1, np.int64), nothing)
             other = LaunchLine(Launcher("srun", "srun"), (Segment((), "./app", (), None),))
             named = on_hosts(nobody, line or other, hosts, os.environ).node_names
         elif hosts:

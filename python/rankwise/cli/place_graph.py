@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
-    from rankwise.placement.graph import GraphResult, Hierarchy
+    from rankwise.placement.graph import Graph, GraphResult, Hierarchy
 
 SCHEMA = "rankwise.place-graph/1"
 
@@ -104,8 +104,8 @@ def _more(value: float, reference: float) -> str:
 
 
 def _document(
-    args: argparse.Namespace, output: str, graph: object, hierarchy: Hierarchy, result: GraphResult
-) -> dict:
+    args: argparse.Namespace, output: str, graph: Graph, hierarchy: Hierarchy, result: GraphResult
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "graph": args.graph,

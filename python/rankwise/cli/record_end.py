@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from rankwise.cli.terminal import printable
 from rankwise.launchers import LaunchLine
@@ -126,7 +127,7 @@ def _no_launcher(session: Session) -> list[str]:
     ]
 
 
-def contradiction(session: Session, context: dict) -> list[str]:
+def contradiction(session: Session, context: dict[str, Any]) -> list[str]:
     """One line where `--mpi` said something else than the library that the ranks used.
 
     Args:
@@ -148,7 +149,7 @@ def summary(path: Path, world_size: int, calls: int, size_bytes: int) -> str:
     )
 
 
-def flaws(context: dict, line: LaunchLine) -> list[str]:
+def flaws(context: dict[str, Any], line: LaunchLine) -> list[str]:
     """What is wrong or missing, the worst first.
 
     Args:

@@ -8,8 +8,13 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.report.data import ReportData
 
 HELP = "show where a recording's time and messages went"
 
@@ -97,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
             if args.output or args.open:
                 raise
             _no_html(terminal, error.message)
-    if args.open:
+    if args.open and path:
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
@@ -106,13 +111,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _printable(report):
+def _printable(report: ReportData) -> ReportData:
     """The same report, whose names cannot be taken for colours."""
     import msgspec
 
     from rankwise.cli.terminal import printable
 
-    def cleaned(content):
+    def cleaned(content: Any) -> Any:
         if isinstance(content, dict):
             return {cleaned(key): cleaned(value) for key, value in content.items()}
         if isinstance(content, list):
@@ -122,7 +127,7 @@ def _printable(report):
     return msgspec.convert(cleaned(msgspec.to_builtins(report)), type(report))
 
 
-def _check(args: argparse.Namespace, terminal) -> int:
+def _check(args: argparse.Namespace, terminal: Terminal) -> int:
     from dataclasses import asdict
 
     from rankwise.recording.check import check
@@ -151,7 +156,7 @@ def _check(args: argparse.Namespace, terminal) -> int:
     return int(damaged)
 
 
-def _output(args: argparse.Namespace, terminal) -> Path | None:
+def _output(args: argparse.Namespace, terminal: Terminal) -> Path | None:
     """Where the HTML goes, checked before any work; with `--json` there is none unless it is asked for.
 
     Where the default place cannot be written to, the report is for the terminal only.
@@ -172,11 +177,11 @@ def _output(args: argparse.Namespace, terminal) -> Path | None:
     return path
 
 
-def _no_html(terminal, why: str) -> None:
+def _no_html(terminal: Terminal, why: str) -> None:
     terminal.warning(f"{why}: no HTML report", "no-html", "choose a place for it with `-o FILE`")
 
 
-def _write_html(report, path: Path, terminal) -> None:
+def _write_html(report: ReportData, path: Path, terminal: Terminal) -> None:
     from rankwise.report import files
     from rankwise.report.html import render
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 # Red error, yellow warning, cyan hint and path, green for a command to type; no meaning by colour alone.
 _STYLES = {"error": "1;31", "warning": "1;33", "hint": "1;36", "path": "36", "command": "32", "good": "32"}
@@ -95,7 +95,7 @@ class Terminal:
         """The same of text in which control characters were made printable before it was coloured."""
         print(text)
 
-    def json(self, document: dict) -> None:
+    def json(self, document: dict[str, Any]) -> None:
         """The result as one JSON object on stdout; its first key is `schema`."""
         if next(iter(document)) != "schema":
             raise ValueError("the first key of a JSON result is `schema`")
@@ -115,7 +115,7 @@ class Terminal:
         if hint:
             print(shown(f"\n{self.paint('hint', 'hint:')} {hint}"), file=sys.stderr)
 
-    def wrote(self, path: str | os.PathLike) -> None:
+    def wrote(self, path: str | os.PathLike[str]) -> None:
         """Name a file that was written."""
         self.note(f"Wrote {self.paint('path', os.fspath(path))}")
 
@@ -126,7 +126,9 @@ class Terminal:
             lines = in_lines(command, shutil.get_terminal_size().columns - len("next: "))
         self.note("next: " + "\n      ".join(self.paint("command", line) for line in lines))
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None):
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None
+    ) -> None:
         """A plain table of the result on stdout: first column left, numbers (all others) right.
 
         Args:

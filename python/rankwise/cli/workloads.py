@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.workloads.generate import Communication
 
 HELP = "programs with the communication of known applications"
 SCHEMA = "rankwise.workload/1"
@@ -80,7 +84,7 @@ def _count(args: argparse.Namespace) -> int:
     return 0
 
 
-def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted) -> list[str]:
+def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> list[str]:
     import numpy as np
 
     from rankwise.quantities import bytes_text
@@ -106,7 +110,7 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted) -> lis
     return [*lines, f"\nnext: rankwise record -- mpiexec -n {args.ranks} {program}"]
 
 
-def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted) -> dict:
+def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> dict[str, Any]:
     from dataclasses import asdict
 
     columns = (counted.source, counted.destination, counted.bytes, counted.messages)

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
+
+Family = Literal["mpich", "openmpi"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,10 @@ class Launcher:
     vendor: str = ""
 
     @property
-    def family(self) -> str | None:
+    def family(self) -> Family | None:
         """The MPI whose programs this launcher starts, `mpich` or `openmpi`; `None` if any."""
-        return {"hydra": "mpich", "orterun": "openmpi", "prterun": "openmpi"}.get(self.kind)
+        families: dict[str, Family] = {"hydra": "mpich", "orterun": "openmpi", "prterun": "openmpi"}
+        return families.get(self.kind)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from rankwise import regular_files, whole_files
-from rankwise._core.placement import Graph, Mapping
+from rankwise._core.placement import Graph as Graph
+from rankwise._core.placement import Mapping
 from rankwise.errors import RankwiseError
 
 # Sums of weights are below 4e15, so that with these no sum of weight x distance overflows.

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run clang-tidy over the C and C++ of the rooms: files that are as they were when it found nothing are passed over.
+
+Usage: clang_tidy.py BUILD
+
+BUILD has the compile_commands.json of CMake, and gets what is needed to pass over a file next time.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from os import cpu_count
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+ROOMS = ("bindings", "core", "lab", "measure", "record", "workloads")
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+CLANG_TIDY = str(Path(sys.executable).with_name("clang-tidy"))
+
+
+def compile_commands(build: Path) -> dict[Path, list[str]]:
+    """One command for each file: of those of the three MPI ABIs the first, and one like it where the site compiles."""
+    found: dict[Path, list[str]] = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = Path(entry["file"])
+        if path.is_relative_to(TOP) and path.relative_to(TOP).parts[0] in ROOMS:
+            found.setdefault(path, shlex.split(entry["command"]))
+    # What `rankwise record --link` makes beside record/linked.c.
+    (build / "record/generated/linked_calls.h").write_text("#define RW_LINKED_CALLS(X) X(Init)\n")
+    mpi = ["-isystem", str(build / "mpi_headers/mpich"), f"-I{build}/record/generated", f"-I{TOP}/formats"]
+    for room in ROOMS:
+        for path in (TOP / room).rglob("*.c"):
+            site = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-DWORKLOAD=workload_cg", *mpi, f"-I{TOP / room}"]
+            found.setdefault(path, [*site, "-c", str(path)])
+    return found
+
+
+@cache
+def closure(path: Path) -> frozenset[Path]:
+    """The file and all of the repository that it includes."""
+    found, left = set(), [path]
+    while left:
+        each = left.pop()
+        if each in found:
+            continue
+        found.add(each)
+        for name in INCLUDE.findall(each.read_bytes()):
+            folders = (each.parent, *(TOP / room for room in (*ROOMS, "formats")))
+            left += [at for folder in folders if (at := (folder / name.decode()).resolve()).is_file()][:1]
+    return frozenset(found)
+
+
+def main() -> int:
+    """Check what has changed; 1 if something was found."""
+    build = Path(sys.argv[1]).resolve()
+    commands = compile_commands(build)
+    known = build / "tidy"
+    known.mkdir(exist_ok=True)
+    (known / "compile_commands.json").write_text(
+        json.dumps([{"directory": str(build), "file": str(p), "arguments": c} for p, c in commands.items()])
+    )
+    version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, check=True).stdout
+    common = version + (TOP / ".clang-tidy").read_bytes()
+
+    def check(path: Path) -> str:
+        content = hashlib.sha256(common + "\0".join(commands[path]).encode())
+        for each in sorted(closure(path)):
+            content.update(each.read_bytes())
+        stamp = known / hashlib.sha256(str(path).encode()).hexdigest()
+        if stamp.exists() and stamp.read_text() == content.hexdigest():
+            return ""
+        done = subprocess.run(
+            [CLANG_TIDY, "-p", str(known), "--quiet", str(path)], capture_output=True, text=True
+        )
+        if done.returncode:
+            return done.stdout or done.stderr
+        stamp.write_text(content.hexdigest())
+        return done.stdout
+
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        # The largest first, so that none is left for the end.
+        paths = sorted(commands, key=lambda path: -sum(each.stat().st_size for each in closure(path)))
+        said = list(filter(None, pool.map(check, paths)))
+    print("".join(said), end="")
+    return bool(said)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What documents show of commands is what these print: transcripts/*.txt, made anew by `make transcripts`.
+
+A transcript is commands, each after `$ `, with what they print to stdout and, after `2> `, to stderr. They are run in a
+directory with transcripts/inputs and `app.rw`, a run of MG on 16 ranks in a lab that is kept in lab/validated, with the
+machine file of that lab. In documents `<!-- transcript: NAME -->` says that the block behind it is of that file.
+"""
+
+import re
+import shlex
+import shutil
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from rankwise.cli import main
+
+TOP = Path(__file__).resolve().parent.parent
+TRANSCRIPTS = TOP / "tests" / "transcripts"
+KEPT = TOP / "tests" / "lab" / "validated" / "mpich.mg.16.20mbit"
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+QUOTE = re.compile(r"<!-- transcript: (\S+) -->\n")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A directory with what the commands read."""
+    directory = tmp_path_factory.mktemp("transcripts")
+    shutil.copytree(TRANSCRIPTS / "inputs", directory, dirs_exist_ok=True)
+    shutil.copy(f"{KEPT}.machine.toml", directory / "lab.machine.toml")
+    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(f"{KEPT}.rw.tar.xz") as archive:
+        archive.extractall(directory / "app.rw", **safe)
+    return directory
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse of this version writes options in another way")
+@pytest.mark.parametrize("path", sorted(TRANSCRIPTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_commands_print_what_transcripts_say(path, inputs, monkeypatch, capsys, request):
+    monkeypatch.chdir(inputs)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    said = []
+    for command in re.findall(r"^\$ (.*)$", path.read_text(), re.MULTILINE):
+        try:
+            status = main(shlex.split(command)[1:])
+        except SystemExit as ended:  # --help
+            status = ended.code
+        assert not status, command
+        printed = capsys.readouterr()
+        lines = printed.out.splitlines() + [f"2> {line}" for line in printed.err.splitlines()]
+        said.append("\n".join([f"$ {command}", *(line.rstrip() for line in lines)]) + "\n")
+    text = "\n".join(said)
+    if request.config.getoption("--update-transcripts"):
+        path.write_text(text)
+    assert path.read_text().splitlines() == text.splitlines()
+
+
+def blocks(page):
+    """Each block of code in a page: what is before it, and its lines without their indent."""
+    fence = re.compile(r"^```\w*\n(.*?)^```$|^((?: {4}.*\n|\n(?= {4}))+)", re.MULTILINE | re.DOTALL)
+    for found in fence.finditer(page):
+        text = found[1] if found[1] is not None else re.sub(r"^ {4}", "", found[2], flags=re.MULTILINE)
+        yield page[: found.start()], [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_quote_transcripts_line_by_line(document):
+    page, quoted = document.read_text(), 0
+    for before, lines in blocks(page):
+        marked = re.search(QUOTE.pattern + r"\n*\Z", before)
+        if marked is None:
+            shown = lines[0].startswith("$ rankwise") and not all(line.startswith("$ ") for line in lines)
+            assert not shown, f"`{lines[0]}` is not quoted from a transcript"
+            continue
+        quoted += 1
+        text = (TRANSCRIPTS / marked[1]).read_text().splitlines()
+        assert any(text[at : at + len(lines)] == lines for at in range(len(text))), "\n".join(lines)
+    assert quoted == len(QUOTE.findall(page)), "a transcript is named without a block behind it"
