@@ -35,7 +35,9 @@ _SIGNAL_MASK = signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--update-transcripts", action="store_true", help="write tests/transcripts/*.txt anew, see test_transcripts.py"
+        "--update-transcripts",
+        action="store_true",
+        help="write tests/transcripts/*.txt anew, see test_transcripts.py",
     )
 
 

@@ -36,7 +36,9 @@ def inputs(tmp_path_factory):
     return directory
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse of this version writes options in another way")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="argparse of this version writes options in another way"
+)
 @pytest.mark.parametrize("path", sorted(TRANSCRIPTS.glob("*.txt")), ids=lambda path: path.stem)
 def test_commands_print_what_transcripts_say(path, inputs, monkeypatch, capsys, request):
     monkeypatch.chdir(inputs)
