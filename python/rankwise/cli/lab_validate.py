@@ -143,7 +143,7 @@ def go_on(args: argparse.Namespace, terminal: Terminal, validation: Validation, 
         )
 
 
-def refuse_others(state: str, given: Mapping[str, tuple]) -> None:
+def refuse_others(state: str, given: Mapping[str, tuple[object, object]]) -> None:
     """Raise if what was given of an option, and is not `None`, is not what the validation began with."""
     for option, (value, before) in given.items():
         if value is not None and value != before:
@@ -239,7 +239,9 @@ def _options(args: argparse.Namespace) -> Options:
     check_launcher(launcher)
     rate = parse_rate(_RATE if args.rate is None else args.rate)
     plan_lab(validation.LAB_NAME, nodes, cores, rate)
-    return Options(nodes, cores, (rate,), (ranks,), launcher.family or "mpich", launcher.path, **alike)
+    return Options(
+        nodes, cores, (rate,), (ranks,), launcher.family or "mpich", launcher.path or launcher.word, **alike
+    )
 
 
 def _ranks(text: str | None, cores: int) -> int:

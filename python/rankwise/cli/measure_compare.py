@@ -13,7 +13,7 @@ from rankwise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Quantity
-    from rankwise.machine.file import Machine
+    from rankwise.machine.machine import Machine
 
 _WIDTH = 80
 _FIRST = 24

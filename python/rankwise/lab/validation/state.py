@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import ClassVar, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -22,6 +22,9 @@ from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.other_load import TOLERATED
 from rankwise.machine.file import fingerprint
 from rankwise.placement.file import PlacementFile
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _OTHER_PLACE = "choose another place with `--state` or `-o`"
 
@@ -200,7 +203,7 @@ class State:
         self.tolerated = TOLERATED
 
     @classmethod
-    def create(cls, directory: Path, options: Options, context: dict[str, str | int]) -> State:
+    def create(cls, directory: Path, options: Options, context: dict[str, str | int]) -> Self:
         """A new one in a directory that is not there yet.
 
         Raises:
@@ -224,7 +227,7 @@ class State:
         return state
 
     @classmethod
-    def resume(cls, directory: Path) -> State:
+    def resume(cls, directory: Path) -> Self:
         """One that was begun before.
 
         Raises:
