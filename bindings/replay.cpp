@@ -15,21 +15,22 @@
 #include "arrays.hpp"
 #include "collective_names.hpp"
 #include "error.hpp"
-#include "machine/machine.hpp"
-#include "matched_schedule.hpp"
 #include "explain/critical_path.hpp"
-#include "schedule/goal/goal.hpp"
+#include "explain/waiting.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "matched_schedule.hpp"
+#include "placement/screen/many_placements.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
-#include "placement/screen/many_placements.hpp"
-#include "schedule/matching.hpp"
-#include "schedule/schedule.hpp"
-#include "schedule/windows/streamed_trace.hpp"
-#include "schedule/tie_order.hpp"
-#include "schedule/trace_schedule.hpp"
-#include "explain/waiting.hpp"
 #include "resources.hpp"
 #include "rooms.hpp"
+#include "schedule/goal/goal.hpp"
+#include "schedule/matching.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/tie_order.hpp"
+#include "schedule/trace_schedule.hpp"
+#include "schedule/windows/streamed_trace.hpp"
 #include "timeline.hpp"
 #include "trace/node_file.hpp"
 
@@ -153,47 +154,48 @@ rankwise::machine::Machine machine_from(const nb::list &links, const nb::dict &t
 }
 
 /// Where ranks are; checked here, because the replay indexes with it.
-rankwise::machine::Layout layout_from(std::size_t ranks, const rankwise::machine::Machine &machine,
-                                      const nb::dict &from) {
+rankwise::machine::Placement placement_from(std::size_t ranks, const rankwise::machine::Machine &machine,
+                                            const nb::dict &from) {
     const auto numbers = [&](const char *key) {
         const auto array = nb::cast<Array<std::uint32_t>>(from[key]);
         return std::vector<std::uint32_t>(array.data(), array.data() + array.size());
     };
-    rankwise::machine::Layout layout;
-    layout.node = numbers("node");
-    layout.place = numbers("place");
-    layout.processor = numbers("processor");
-    layout.capacity = numbers("capacity");
-    layout.places = nb::cast<std::uint32_t>(from["places"]);
+    rankwise::machine::Placement placement;
+    placement.node = numbers("node");
+    placement.place = numbers("place");
+    placement.processor = numbers("processor");
+    placement.capacity = numbers("capacity");
+    placement.places = nb::cast<std::uint32_t>(from["places"]);
     const auto links = nb::cast<Array<std::uint8_t>>(from["place_link"]);
-    layout.place_link.assign(links.data(), links.data() + links.size());
-    layout.network_link = nb::cast<std::uint8_t>(from["network_link"]);
-    layout.self_link = nb::cast<std::uint8_t>(from["self_link"]);
-    add_resources(layout, from, ranks, machine);
+    placement.place_link.assign(links.data(), links.data() + links.size());
+    placement.network_link = nb::cast<std::uint8_t>(from["network_link"]);
+    placement.self_link = nb::cast<std::uint8_t>(from["self_link"]);
+    add_resources(placement, from, ranks, machine);
     const auto all_below = [](const auto &values, std::size_t limit) {
         return std::all_of(values.begin(), values.end(), [&](std::size_t value) { return value < limit; });
     };
     const std::size_t link_classes = machine.link_classes.size();
-    if (layout.node.size() != ranks || layout.place.size() != ranks || layout.processor.size() != ranks ||
-        layout.place_link.size() != std::size_t{layout.places} * layout.places ||
-        layout.network_link >= link_classes || layout.self_link >= link_classes ||
-        !all_below(layout.place_link, link_classes) || !all_below(layout.place, layout.places) ||
-        !all_below(layout.processor, layout.capacity.size()) ||
-        (!machine.network.empty() && !all_below(layout.node, machine.network.nodes())))
-        throw rankwise::Error("the layout does not fit the schedule of `" + std::to_string(ranks) +
+    if (placement.node.size() != ranks || placement.place.size() != ranks ||
+        placement.processor.size() != ranks ||
+        placement.place_link.size() != std::size_t{placement.places} * placement.places ||
+        placement.network_link >= link_classes || placement.self_link >= link_classes ||
+        !all_below(placement.place_link, link_classes) || !all_below(placement.place, placement.places) ||
+        !all_below(placement.processor, placement.capacity.size()) ||
+        (!machine.network.empty() && !all_below(placement.node, machine.network.nodes())))
+        throw rankwise::Error("the placement does not fit the schedule of `" + std::to_string(ranks) +
                               "` ranks");
-    return layout;
+    return placement;
 }
 
-/// Replay or screen many layouts: one makespan in seconds each.
+/// Replay or screen many placements: one makespan in seconds each.
 template <class Judge>
 nb::object for_many(const Judge &judge, const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
                     const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
-                    const nb::list &layouts, unsigned threads, const nb::dict &resources) {
+                    const nb::list &placements, unsigned threads, const nb::dict &resources) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-    std::vector<rankwise::machine::Layout> where;
-    for (const nb::handle each : layouts)
-        where.push_back(layout_from(s.schedule.ranks(), machine, nb::cast<nb::dict>(each)));
+    std::vector<rankwise::machine::Placement> where;
+    for (const nb::handle each : placements)
+        where.push_back(placement_from(s.schedule.ranks(), machine, nb::cast<nb::dict>(each)));
     std::vector<double> out;
     {
         nb::gil_scoped_release unlocked;
@@ -205,16 +207,17 @@ nb::object for_many(const Judge &judge, const MatchedSchedule &s, const nb::list
 
 nb::object replay_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
                        const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
-                       const nb::list &layouts, unsigned threads, const nb::dict &resources) {
-    return for_many(makespans, s, links, tx, rx, core_sharing, progress, handshake, layouts, threads,
+                       const nb::list &placements, unsigned threads, const nb::dict &resources) {
+    return for_many(makespans, s, links, tx, rx, core_sharing, progress, handshake, placements, threads,
                     resources);
 }
 
 nb::object screen_many(const MatchedSchedule &s, const nb::list &links, const nb::dict &tx,
                        const nb::dict &rx, const std::string &core_sharing, bool progress, bool handshake,
-                       const nb::list &layouts, unsigned threads, const nb::dict &resources) {
+                       const nb::list &placements, unsigned threads, const nb::dict &resources) {
     const auto judge = [&s](const auto &...arguments) { return s.screen(arguments...); };
-    return for_many(judge, s, links, tx, rx, core_sharing, progress, handshake, layouts, threads, resources);
+    return for_many(judge, s, links, tx, rx, core_sharing, progress, handshake, placements, threads,
+                    resources);
 }
 
 /// Everything that happened in one replay, for Python.
@@ -233,18 +236,18 @@ struct RecordedReplay {
 
 RecordedReplay replay_recorded(std::shared_ptr<const MatchedSchedule> s, const nb::list &links,
                                const nb::dict &tx, const nb::dict &rx, const std::string &core_sharing,
-                               bool progress, bool handshake, const nb::dict &layout_dict,
+                               bool progress, bool handshake, const nb::dict &placement_dict,
                                const nb::dict &resources) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-    const auto layout = layout_from(s->schedule.ranks(), machine, layout_dict);
+    const auto placement = placement_from(s->schedule.ranks(), machine, placement_dict);
     nb::gil_scoped_release unlocked;
     RecordedReplay out;
-    out.prediction = replay_on_machine(s->schedule, s->matching, machine, layout, out.timeline);
+    out.prediction = replay_on_machine(s->schedule, s->matching, machine, placement, out.timeline);
     if (s->schedule.wildcards)
-        out.known = steps_on_machine(s->schedule, s->matching, machine, layout);
+        out.known = steps_on_machine(s->schedule, s->matching, machine, placement);
     out.of = std::move(s);
-    out.path = critical_path(out.steps(), machine, layout, out.timeline);
-    out.waiting_of = waiting(out.steps(), machine, layout, out.prediction, out.timeline);
+    out.path = critical_path(out.steps(), machine, placement, out.timeline);
+    out.waiting_of = waiting(out.steps(), machine, placement, out.prediction, out.timeline);
     return out;
 }
 
@@ -335,15 +338,15 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     return std::make_shared<MatchedSchedule>(builder.finish());
 }
 
-/// Replay many layouts in windows: one makespan in seconds each.
+/// Replay many placements in windows: one makespan in seconds each.
 nb::object streamed_makespans(const StreamedTrace &s, const nb::list &links, const nb::dict &tx,
                               const nb::dict &rx, const std::string &core_sharing, bool progress,
-                              bool handshake, const nb::list &layouts, unsigned threads,
+                              bool handshake, const nb::list &placements, unsigned threads,
                               const nb::dict &resources) {
     const auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-    std::vector<rankwise::machine::Layout> where;
-    for (const nb::handle each : layouts)
-        where.push_back(layout_from(s.ranks(), machine, nb::cast<nb::dict>(each)));
+    std::vector<rankwise::machine::Placement> where;
+    for (const nb::handle each : placements)
+        where.push_back(placement_from(s.ranks(), machine, nb::cast<nb::dict>(each)));
     std::vector<double> out;
     {
         nb::gil_scoped_release unlocked;
@@ -392,21 +395,21 @@ void bind_traced_run(nb::module_ &room) {
         .def(
             "replay_on_machine",
             [](const StreamedTrace &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &placement_dict,
                const nb::dict &resources) {
                 const auto machine =
                     machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-                const auto layout = layout_from(s.ranks(), machine, layout_dict);
+                const auto placement = placement_from(s.ranks(), machine, placement_dict);
                 nb::gil_scoped_release unlocked;
-                return s.replay(machine, layout);
+                return s.replay(machine, placement);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
             "resources"_a = nb::dict())
         .def("makespans_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
+             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict())
         // There is no order of a whole replay to screen by: every placement is replayed.
         .def("screen_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
+             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }
 
 } // namespace
@@ -507,28 +510,28 @@ void bind_replay(nb::module_ &module) {
         .def(
             "replay_on_machine",
             [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &placement_dict,
                const nb::dict &resources) {
                 const auto machine =
                     machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-                const auto layout = layout_from(s.schedule.ranks(), machine, layout_dict);
+                const auto placement = placement_from(s.schedule.ranks(), machine, placement_dict);
                 nb::gil_scoped_release unlocked;
-                return replay_on_machine(s.schedule, s.matching, machine, layout);
+                return replay_on_machine(s.schedule, s.matching, machine, placement);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
             "resources"_a = nb::dict())
         .def(
             "computing_alone",
             [](const MatchedSchedule &s, const nb::list &links, const nb::dict &tx, const nb::dict &rx,
-               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &layout_dict,
+               const std::string &core_sharing, bool progress, bool handshake, const nb::dict &placement_dict,
                const nb::dict &resources) {
                 auto machine = machine_from(links, tx, rx, core_sharing, progress, handshake, resources);
-                const auto layout = layout_from(s.schedule.ranks(), machine, layout_dict);
+                const auto placement = placement_from(s.schedule.ranks(), machine, placement_dict);
                 nb::gil_scoped_release unlocked;
                 return std::make_shared<MatchedSchedule>(
-                    computing_alone(s.schedule, s.matching, std::move(machine), layout));
+                    computing_alone(s.schedule, s.matching, std::move(machine), placement));
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
             "resources"_a)
         .def(
             "rank_hashes",
@@ -545,7 +548,7 @@ void bind_replay(nb::module_ &module) {
             },
             "position"_a)
         .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layout"_a, "resources"_a = nb::dict())
+             "handshake"_a, "placement"_a, "resources"_a = nb::dict())
         .def(
             "describe",
             [](const MatchedSchedule &s, std::uint32_t op) {
@@ -555,7 +558,7 @@ void bind_replay(nb::module_ &module) {
             },
             "operation"_a)
         .def("makespans_s", &replay_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
+             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict())
         .def("screen_s", &screen_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
+             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }

@@ -12,7 +12,7 @@
 #include "network.hpp"
 
 namespace nb = nanobind;
-using rankwise::machine::Layout;
+using rankwise::machine::Placement;
 
 namespace {
 
@@ -59,32 +59,32 @@ void add_resources(rankwise::machine::Machine &machine, const nb::dict &from) {
     }
 }
 
-void add_resources(Layout &layout, const nb::dict &from, std::uint32_t ranks,
+void add_resources(Placement &placement, const nb::dict &from, std::uint32_t ranks,
                    const rankwise::machine::Machine &machine) {
     const auto check = [](bool fits) {
         if (!fits)
-            throw rankwise::Error("what ranks share does not fit the layout");
+            throw rankwise::Error("what ranks share does not fit the placement");
     };
     const auto all_below = [](const std::vector<std::uint32_t> &values, std::size_t limit) {
         return std::all_of(values.begin(), values.end(),
-                           [&](std::uint32_t value) { return value == Layout::none || value < limit; });
+                           [&](std::uint32_t value) { return value == Placement::none || value < limit; });
     };
     if (!machine.bandwidths.empty()) {
         for (const nb::handle item : nb::cast<nb::list>(from["domain"]))
-            layout.domain.push_back(numbers<std::uint32_t>(item));
-        layout.memory_bound = numbers<double>(from["memory_bound"]);
-        check(layout.domain.size() == machine.bandwidths.size() && layout.memory_bound.size() == ranks);
-        for (const auto &domain : layout.domain)
+            placement.domain.push_back(numbers<std::uint32_t>(item));
+        placement.memory_bound = numbers<double>(from["memory_bound"]);
+        check(placement.domain.size() == machine.bandwidths.size() && placement.memory_bound.size() == ranks);
+        for (const auto &domain : placement.domain)
             check(domain.size() == ranks && all_below(domain, ranks));
     }
     if (machine.interrupts.exists) {
-        layout.interrupt_core = numbers<std::uint32_t>(from["interrupt_core"]);
-        layout.interrupt_processor = numbers<std::uint32_t>(from["interrupt_processor"]);
-        layout.far = numbers<std::uint8_t>(from["far"]);
-        const std::size_t cores = layout.interrupt_processor.size();
-        check(layout.interrupt_core.size() >= layout.nodes() && layout.far.size() == ranks &&
-              all_below(layout.interrupt_processor, layout.capacity.size()) &&
-              std::all_of(layout.interrupt_core.begin(), layout.interrupt_core.end(),
+        placement.interrupt_core = numbers<std::uint32_t>(from["interrupt_core"]);
+        placement.interrupt_processor = numbers<std::uint32_t>(from["interrupt_processor"]);
+        placement.far = numbers<std::uint8_t>(from["far"]);
+        const std::size_t cores = placement.interrupt_processor.size();
+        check(placement.interrupt_core.size() >= placement.nodes() && placement.far.size() == ranks &&
+              all_below(placement.interrupt_processor, placement.capacity.size()) &&
+              std::all_of(placement.interrupt_core.begin(), placement.interrupt_core.end(),
                           [&](std::uint32_t core) { return core < cores; }));
     }
 }

@@ -11,9 +11,10 @@ namespace {
 /// Walks from the end to the beginning.
 class Walk {
   public:
-    Walk(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Layout &layout,
+    Walk(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Placement &placement,
          const Timeline &timeline)
-        : steps_(steps), machine_(machine), layout_(layout), times_(timeline.operations), costs_(machine) {}
+        : steps_(steps), machine_(machine), placement_(placement), times_(timeline.operations),
+          costs_(machine) {}
 
     std::vector<PathSegment> run() {
         for (std::uint32_t op = 0; op < times_.size(); ++op)
@@ -66,7 +67,7 @@ class Walk {
         back_to(begin, cause);
     }
     const MessageCost &cost_of(const Step &send) {
-        return costs_.get(layout_.link(send.rank, send.peer), send.message());
+        return costs_.get(placement_.link(send.rank, send.peer), send.message());
     }
 
     Picoseconds o_send(std::uint32_t send, const MessageCost &cost) const {
@@ -140,7 +141,7 @@ class Walk {
         const std::uint32_t send = op_, receive = steps_[op_].partner;
         const OperationTimes &other = times_[receive];
         const Picoseconds travel =
-            control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
+            control_time(machine_, placement_, cost, steps_[send].rank, steps_[send].peer);
         const Picoseconds answered = time_ - travel;
         back_to(answered, Cause::handshake);
         if (other.answered == answered && leave_for(other.late_after, answered))
@@ -202,7 +203,7 @@ class Walk {
 
     const LargeArray<Step> &steps_;
     const machine::Machine &machine_;
-    const machine::Layout &layout_;
+    const machine::Placement &placement_;
     const std::vector<OperationTimes> &times_;
     MessageCosts costs_;
     std::vector<PathSegment> path_;
@@ -214,8 +215,8 @@ class Walk {
 } // namespace
 
 std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
-                                       const machine::Layout &layout, const Timeline &timeline) {
-    return Walk(steps, machine, layout, timeline).run();
+                                       const machine::Placement &placement, const Timeline &timeline) {
+    return Walk(steps, machine, placement, timeline).run();
 }
 
 } // namespace rankwise::replay

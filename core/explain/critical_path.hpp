@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/machine.hpp"
-#include "schedule/matching.hpp"
 #include "explain/timeline.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "schedule/matching.hpp"
 
 namespace rankwise::replay {
 
@@ -46,6 +47,6 @@ struct PathSegment {
 /// @param[in] steps those that were replayed
 /// @return segments without gaps, the earliest first; those of no length are left out
 std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
-                                       const machine::Layout &layout, const Timeline &timeline);
+                                       const machine::Placement &placement, const Timeline &timeline);
 
 } // namespace rankwise::replay

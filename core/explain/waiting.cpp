@@ -27,9 +27,9 @@ class Cut {
 
 class Causes {
   public:
-    Causes(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Layout &layout,
-           const std::vector<OperationTimes> &times)
-        : steps_(steps), machine_(machine), layout_(layout), times_(times), costs_(machine) {}
+    Causes(const LargeArray<Step> &steps, const machine::Machine &machine,
+           const machine::Placement &placement, const std::vector<OperationTimes> &times)
+        : steps_(steps), machine_(machine), placement_(placement), times_(times), costs_(machine) {}
 
     /// @return the operation whose message ends a gap before a job of `op`, `any` if none does
     std::uint32_t ends(std::uint32_t op, Picoseconds to) const {
@@ -97,17 +97,17 @@ class Causes {
     }
 
     const MessageCost &cost_of(std::uint32_t send) {
-        return costs_.get(layout_.link(steps_[send].rank, steps_[send].peer), steps_[send].message());
+        return costs_.get(placement_.link(steps_[send].rank, steps_[send].peer), steps_[send].message());
     }
 
     /// How long request or answer travel.
     Picoseconds travel(std::uint32_t send, const MessageCost &cost) const {
-        return control_time(machine_, layout_, cost, steps_[send].rank, steps_[send].peer);
+        return control_time(machine_, placement_, cost, steps_[send].rank, steps_[send].peer);
     }
 
     const LargeArray<Step> &steps_;
     const machine::Machine &machine_;
-    const machine::Layout &layout_;
+    const machine::Placement &placement_;
     const std::vector<OperationTimes> &times_;
     MessageCosts costs_;
 };
@@ -142,14 +142,14 @@ void fit(Waiting &found, Picoseconds waiting) {
 } // namespace
 
 std::vector<Waiting> waiting(const LargeArray<Step> &steps, const machine::Machine &machine,
-                             const machine::Layout &layout, const Prediction &prediction,
+                             const machine::Placement &placement, const Prediction &prediction,
                              const Timeline &timeline) {
     const std::size_t ranks = prediction.ranks.size();
     std::vector<Waiting> out(ranks, Waiting{});
     std::vector<Picoseconds> tail(ranks);
     for (std::size_t r = 0; r < ranks; ++r)
         tail[r] = prediction.ranks[r].waiting;
-    Causes causes(steps, machine, layout, timeline.operations);
+    Causes causes(steps, machine, placement, timeline.operations);
     for (const Timeline::Gap &gap : timeline.gaps) {
         const std::uint32_t rank = steps[gap.op].rank;
         causes.cut(causes.ends(gap.op, gap.to), Cut(gap.from, gap.to, out[rank]));

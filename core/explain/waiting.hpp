@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "machine/machine.hpp"
-#include "schedule/matching.hpp"
-#include "replay/prediction.hpp"
 #include "explain/timeline.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "replay/prediction.hpp"
+#include "schedule/matching.hpp"
 
 namespace rankwise::replay {
 
@@ -40,7 +41,7 @@ using Waiting = std::array<Picoseconds, waits_for_names.size()>;
 /// @param[in] steps those that were replayed
 /// @return of each rank; its causes add up to its waiting
 std::vector<Waiting> waiting(const LargeArray<Step> &steps, const machine::Machine &machine,
-                             const machine::Layout &layout, const Prediction &prediction,
+                             const machine::Placement &placement, const Prediction &prediction,
                              const Timeline &timeline);
 
 } // namespace rankwise::replay

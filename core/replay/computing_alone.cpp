@@ -4,9 +4,9 @@
 namespace rankwise::replay {
 
 Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
-                         const machine::Layout &layout) {
+                         const machine::Placement &placement) {
     machine.computation_is_as_recorded = true;
-    const Prediction replayed = replay_on_machine(schedule, matching, machine, layout);
+    const Prediction replayed = replay_on_machine(schedule, matching, machine, placement);
     Schedule out = schedule;
     for (std::size_t op = 0; op < replayed.alone.size(); ++op)
         if (out.operations[op].kind() == Kind::calc)

@@ -57,19 +57,19 @@ Least least_on(const LinkClass &l, const Matching &matching, const Machine &mach
 } // namespace
 
 Lookahead lookahead(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                    const machine::Layout &layout) {
+                    const machine::Placement &placement) {
     if (!machine.only_interfaces_and_cores() || schedule.cpus > 1 || schedule.nics > 1 ||
-        matching.smallest > matching.largest || !SharedCores(schedule, machine, layout).empty())
+        matching.smallest > matching.largest || !SharedCores(schedule, machine, placement).empty())
         return {};
     Lookahead ahead;
-    const Least network = least_on(machine.link_classes[layout.network_link], matching, machine);
+    const Least network = least_on(machine.link_classes[placement.network_link], matching, machine);
     ahead.passing = network.passing;
     ahead.between = std::min(network.first_byte + network.passing, network.control);
     ahead.inside = std::min(ahead.between, network.sending);
     std::vector<bool> used(machine.link_classes.size());
-    for (const std::uint8_t link : layout.place_link)
+    for (const std::uint8_t link : placement.place_link)
         used[link] = true;
-    used[layout.self_link] = used[layout.self_link] || matching.to_itself;
+    used[placement.self_link] = used[placement.self_link] || matching.to_itself;
     for (std::size_t k = 0; k < used.size(); ++k) {
         const LinkClass &l = machine.link_classes[k];
         if (!used[k])

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
@@ -21,6 +22,6 @@ struct Lookahead {
 /// Nothing can be said (all is 0) if ranks have several processors, or share cores, or if messages inside a
 /// node pass its interfaces.
 Lookahead lookahead(const Schedule &schedule, const Matching &matching, const machine::Machine &machine,
-                    const machine::Layout &layout);
+                    const machine::Placement &placement);
 
 } // namespace rankwise::replay

@@ -15,12 +15,12 @@
 #include "replay/message_costs.hpp"
 #include "replay/message_steps.hpp"
 #include "replay/more_resources.hpp"
-#include "replay/resources/passage.hpp"
 #include "replay/path_steps.hpp"
 #include "replay/progress.hpp"
 #include "replay/radix_queue.hpp"
 #include "replay/recorders.hpp"
 #include "replay/resource_steps.hpp"
+#include "replay/resources/passage.hpp"
 #include "replay/resources/shared_cores.hpp"
 #include "replay/spare_steps.hpp"
 #include "replay/time_range.hpp"
@@ -28,9 +28,9 @@
 namespace rankwise::replay {
 
 using machine::CoreSharing;
-using machine::Layout;
 using machine::LinkClass;
 using machine::Machine;
+using machine::Placement;
 
 /// @brief The machine model of formats/loggops.md as a queue of events: one replay.
 ///
@@ -48,13 +48,13 @@ template <class Recorder, class More> class Engine {
     using MoreType = More;
 
     Engine(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
-           const Layout &layout, Recorder recorder)
-        : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), cpus_(schedule.cpus),
+           const Placement &placement, Recorder recorder)
+        : schedule_(schedule), steps_(steps), machine_(machine), placement_(placement), cpus_(schedule.cpus),
           lanes_(std::max(schedule.cpus, schedule.nics)), costs_(machine), progress_(schedule, steps),
           standstills_(schedule, progress_), processors_(std::size_t{schedule.ranks()} * lanes_),
-          tx_(layout.nodes()), rx_(layout.nodes()), shared_(schedule, machine, layout),
+          tx_(placement.nodes()), rx_(placement.nodes()), shared_(schedule, machine, placement),
           core_sharing_(shared_.empty() ? 0 : schedule.ranks()), recorder_(std::move(recorder)),
-          more_(schedule, machine, layout, lanes_) {
+          more_(schedule, machine, placement, lanes_) {
         recorder_.begin(steps.size(), processors_.size());
         check_size();
         channels_.resize(machine.link_classes.size());
@@ -121,11 +121,11 @@ template <class Recorder, class More> class Engine {
 
     const MessageCost &cost_of_send(std::uint32_t send) {
         const Step &step = steps_[send];
-        return costs_.get(layout_.link(steps_[send].rank, step.peer), step.message());
+        return costs_.get(placement_.link(steps_[send].rank, step.peer), step.message());
     }
     const MessageCost &cost_of_receive(std::uint32_t receive) {
         const Step &step = steps_[receive];
-        return costs_.get(layout_.link(step.peer, steps_[receive].rank), step.message());
+        return costs_.get(placement_.link(step.peer, steps_[receive].rank), step.message());
     }
 
     /// @param[in] op what decides between events of one time and phase
@@ -292,7 +292,7 @@ template <class Recorder, class More> class Engine {
     const Schedule &schedule_;
     const LargeArray<Step> &steps_;
     const Machine &machine_;
-    const Layout &layout_;
+    const Placement &placement_;
     const std::uint32_t cpus_, lanes_; ///< of a rank: processors, and processors or links
     MessageCosts costs_;
     Contacts contacts_;

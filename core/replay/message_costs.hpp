@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/step.hpp"
 
@@ -37,16 +38,16 @@ struct MessageCost {
 };
 
 /// @return latency of the switches after the first between two ranks of different nodes
-inline machine::Picoseconds hop_time(const machine::Network &network, const machine::Layout &layout,
+inline machine::Picoseconds hop_time(const machine::Network &network, const machine::Placement &placement,
                                      std::uint32_t from, std::uint32_t to) {
-    return network.hop == 0 ? 0 : network.hop * network.hops(layout.node[from], layout.node[to]);
+    return network.hop == 0 ? 0 : network.hop * network.hops(placement.node[from], placement.node[to]);
 }
 
 /// @return how long a request or an answer of a rendezvous travels: c, and the switches
-inline machine::Picoseconds control_time(const machine::Machine &machine, const machine::Layout &layout,
+inline machine::Picoseconds control_time(const machine::Machine &machine, const machine::Placement &placement,
                                          const MessageCost &cost, std::uint32_t from, std::uint32_t to) {
     const bool switches = cost.network && machine.handshake;
-    return cost.control + (switches ? hop_time(machine.network, layout, from, to) : 0);
+    return cost.control + (switches ? hop_time(machine.network, placement, from, to) : 0);
 }
 
 /// @brief Costs by link class and size, worked out when a size comes up first; few sizes make up most

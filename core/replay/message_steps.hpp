@@ -54,7 +54,7 @@ template <class Engine> struct MessageSteps {
     /// How long a request or an answer travels.
     Picoseconds control(std::uint32_t send, const MessageCost &cost) const {
         if constexpr (More::any)
-            return control_time(e.machine_, e.layout_, cost, e.steps_[send].rank, e.steps_[send].peer);
+            return control_time(e.machine_, e.placement_, cost, e.steps_[send].rank, e.steps_[send].peer);
         return cost.control;
     }
 
@@ -84,10 +84,9 @@ template <class Engine> struct MessageSteps {
     /// The first byte leaves its rank.
     void enter_tx(std::uint32_t send, const MessageCost &cost) {
         const Step &step = e.steps_[send];
-        const Picoseconds start =
-            cost.network
-                ? e.tx_[e.layout_.node[e.steps_[send].rank]].pass(e.machine_.tx, cost.bytes, cost.tx, e.now_)
-                : e.now_;
+        const Picoseconds start = cost.network ? e.tx_[e.placement_.node[e.steps_[send].rank]].pass(
+                                                     e.machine_.tx, cost.bytes, cost.tx, e.now_)
+                                               : e.now_;
         const Picoseconds left = start + cost.span;
         e.recorder_.on_tx(send, step.partner, start, start + cost.latency);
         if (cost.network) {
@@ -107,7 +106,7 @@ template <class Engine> struct MessageSteps {
             if (e.steps().has_passed_rx(send, receive, cost))
                 return;
         const Picoseconds start =
-            e.rx_[e.layout_.node[e.steps_[receive].rank]].pass(e.machine_.rx, cost.bytes, cost.rx, e.now_);
+            e.rx_[e.placement_.node[e.steps_[receive].rank]].pass(e.machine_.rx, cost.bytes, cost.rx, e.now_);
         e.recorder_.on_rx(receive, start);
         e.spare().know_first_byte(receive, start);
         const Picoseconds last_byte = std::max(e.now_ + cost.span, start + cost.rx);

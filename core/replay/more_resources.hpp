@@ -7,18 +7,19 @@
 
 #include "large_array.hpp"
 #include "machine/machine.hpp"
-#include "replay/resources/interrupt_cores.hpp"
+#include "machine/placement.hpp"
 #include "replay/message_costs.hpp"
+#include "replay/resources/interrupt_cores.hpp"
 #include "replay/resources/message_paths.hpp"
-#include "schedule/schedule.hpp"
 #include "replay/resources/shared_rates.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 
 /// The plain model: nothing is shared but interfaces and cores.
 struct NoMoreResources {
     static constexpr bool any = false;
-    NoMoreResources(const Schedule &, const machine::Machine &, const machine::Layout &, std::uint32_t) {}
+    NoMoreResources(const Schedule &, const machine::Machine &, const machine::Placement &, std::uint32_t) {}
 };
 
 /// @brief State of all Resources beyond interfaces and cores during one replay.
@@ -29,21 +30,21 @@ struct MoreResources {
     static constexpr bool any = true;
 
     /// @param[in] lanes processors of each rank
-    MoreResources(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout,
-                  std::uint32_t lanes)
-        : rates(schedule, machine, layout), interrupts(machine, layout),
-          paths(schedule, machine, layout, std::size_t{schedule.ranks()} * lanes),
+    MoreResources(const Schedule &schedule, const machine::Machine &machine,
+                  const machine::Placement &placement, std::uint32_t lanes)
+        : rates(schedule, machine, placement), interrupts(machine, placement),
+          paths(schedule, machine, placement, std::size_t{schedule.ranks()} * lanes),
           group_of(std::size_t{schedule.ranks()} * lanes, replay::any), bytes_left(group_of.size()),
-          longer(schedule.ranks()), far(layout.far), far_factor(machine.interrupts.far_factor),
+          longer(schedule.ranks()), far(placement.far), far_factor(machine.interrupts.far_factor),
           interrupted_by(schedule.ranks(), replay::any) {
         if (machine.computation_is_as_recorded)
             alone.resize(schedule.operations.size());
         if (!machine.interrupts.exists)
             return;
-        for (std::uint32_t core = 0; core < layout.interrupt_processor.size(); ++core)
+        for (std::uint32_t core = 0; core < placement.interrupt_processor.size(); ++core)
             for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
-                if (layout.processor[r] == layout.interrupt_processor[core] &&
-                    layout.capacity[layout.processor[r]] == 1)
+                if (placement.processor[r] == placement.interrupt_processor[core] &&
+                    placement.capacity[placement.processor[r]] == 1)
                     interrupted_by[r] = core;
     }
 

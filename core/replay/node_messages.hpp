@@ -128,7 +128,7 @@ template <class Replay> struct NodeMessages {
         const std::uint32_t receive = event.what;
         const MessageCost &cost = event.size_class == Step::no_class
                                       ? self().cost_of_receive(receive)
-                                      : self().costs_.of(self().layout_.network_link, event.size_class);
+                                      : self().costs_.of(self().placement_.network_link, event.size_class);
         const Picoseconds start =
             self().rx_[self().node_].pass(self().machine_.rx, cost.bytes, cost.rx, self().now_);
         if (self().core_moves_bytes_)

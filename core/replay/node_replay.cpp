@@ -18,27 +18,27 @@
 #include "replay/node_messages.hpp"
 #include "replay/node_rank.hpp"
 #include "replay/node_windows.hpp"
-#include "replay/resources/passage.hpp"
 #include "replay/progress.hpp"
+#include "replay/resources/passage.hpp"
 #include "replay/time_range.hpp"
 
 namespace rankwise::replay {
 namespace {
 
-using machine::Layout;
 using machine::Machine;
+using machine::Placement;
 
 static_assert(phase_shift == NodeWindows::phase_shift && enters_rx == NodeWindows::early_phase);
 
 class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
   public:
     NodeReplay(const Schedule &schedule, const Matching &matching, const LargeArray<Step> &steps,
-               const Machine &machine, const Layout &layout, const Lookahead &ahead)
-        : schedule_(schedule), steps_(steps), machine_(machine), layout_(layout), ahead_(ahead),
+               const Machine &machine, const Placement &placement, const Lookahead &ahead)
+        : schedule_(schedule), steps_(steps), machine_(machine), placement_(placement), ahead_(ahead),
           costs_(machine, matching.sizes), progress_(schedule, steps), ranks_(schedule.ranks()),
-          nexts_(schedule.ranks()), rank_at_(schedule.ranks()), node_first_(layout.nodes() + 1),
-          tx_(layout.nodes()), rx_(layout.nodes()), channels_(machine.link_classes.size()),
-          windows_(layout.nodes(), ahead.between, ahead.passing) {
+          nexts_(schedule.ranks()), rank_at_(schedule.ranks()), node_first_(placement.nodes() + 1),
+          tx_(placement.nodes()), rx_(placement.nodes()), channels_(machine.link_classes.size()),
+          windows_(placement.nodes(), ahead.between, ahead.passing) {
         if (steps.size() >= std::size_t{1} << phase_shift)
             throw Error("the schedule has `" + std::to_string(steps.size()) + "` operations, more than 2^29",
                         "replay fewer ranks or fewer steps");
@@ -47,13 +47,13 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
                 core_moves_bytes_ |= l.core_per_byte(s) > 0;
         if (core_moves_bytes_)
             first_byte_.resize(steps.size());
-        for (const std::uint32_t node : layout.node)
+        for (const std::uint32_t node : placement.node)
             ++node_first_[node + 1];
         for (std::size_t node = 1; node < node_first_.size(); ++node)
             node_first_[node] += node_first_[node - 1];
         std::vector<std::uint32_t> slot(node_first_.begin(), node_first_.end() - 1);
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
-            ranks_[r].slot = slot[layout.node[r]]++;
+            ranks_[r].slot = slot[placement.node[r]]++;
             rank_at_[ranks_[r].slot] = r;
         }
     }
@@ -90,11 +90,11 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
 
     const MessageCost &cost_of_send(std::uint32_t send) {
         const Step &step = steps_[send];
-        return costs_.of(layout_.link(step.rank, step.peer), step);
+        return costs_.of(placement_.link(step.rank, step.peer), step);
     }
     const MessageCost &cost_of_receive(std::uint32_t receive) {
         const Step &step = steps_[receive];
-        return costs_.of(layout_.link(step.peer, step.rank), step);
+        return costs_.of(placement_.link(step.peer, step.rank), step);
     }
 
     /// @param[in] op what decides between events of one time and phase
@@ -103,10 +103,10 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
     }
     /// @brief As `at`, for what another rank notices.
     void at_rank(std::uint32_t rank, Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
-        if (layout_.node[rank] == node_)
+        if (placement_.node[rank] == node_)
             at(time, phase, op, what);
         else
-            windows_.push_from_other(layout_.node[rank],
+            windows_.push_from_other(placement_.node[rank],
                                      {{time, phase << phase_shift | op, what}, steps_[op].size_class});
     }
 
@@ -114,7 +114,7 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
 
     void start() {
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
-            node_ = layout_.node[r];
+            node_ = placement_.node[r];
             for (std::uint32_t op = schedule_.first[r]; op < schedule_.first[r + 1]; ++op)
                 if (progress_.is_ready(op))
                     progress_.freed.push_back(op);
@@ -299,7 +299,7 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
     const Schedule &schedule_;
     const LargeArray<Step> &steps_;
     const Machine &machine_;
-    const Layout &layout_;
+    const Placement &placement_;
     const Lookahead ahead_;
     CostTable costs_;
     Contacts contacts_;
@@ -324,14 +324,14 @@ class NodeReplay : NodeJobs<NodeReplay>, NodeMessages<NodeReplay> {
 } // namespace
 
 std::optional<Prediction> replay_by_node(const Schedule &schedule, const Matching &matching,
-                                         const Machine &machine, const Layout &layout) {
-    const Lookahead ahead = lookahead(schedule, matching, machine, layout);
+                                         const Machine &machine, const Placement &placement) {
+    const Lookahead ahead = lookahead(schedule, matching, machine, placement);
     if (ahead.between == 0)
         return std::nullopt;
     if (!schedule.wildcards)
-        return NodeReplay(schedule, matching, matching.steps, machine, layout, ahead).run();
-    const LargeArray<Step> steps = steps_on_machine(schedule, matching, machine, layout);
-    return NodeReplay(schedule, matching, steps, machine, layout, ahead).run();
+        return NodeReplay(schedule, matching, matching.steps, machine, placement, ahead).run();
+    const LargeArray<Step> steps = steps_on_machine(schedule, matching, machine, placement);
+    return NodeReplay(schedule, matching, steps, machine, placement, ahead).run();
 }
 
 } // namespace rankwise::replay

@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "machine/machine.hpp"
-#include "schedule/matching.hpp"
+#include "machine/placement.hpp"
 #include "replay/prediction.hpp"
+#include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
@@ -16,6 +17,7 @@ namespace rankwise::replay {
 /// @return nothing if it cannot be done so: see `lookahead`
 /// @throws Error deadlock, with the ranks and operations in the circle
 std::optional<Prediction> replay_by_node(const Schedule &schedule, const Matching &matching,
-                                         const machine::Machine &machine, const machine::Layout &layout);
+                                         const machine::Machine &machine,
+                                         const machine::Placement &placement);
 
 } // namespace rankwise::replay

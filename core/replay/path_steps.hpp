@@ -72,7 +72,7 @@ template <class Engine> struct PathSteps {
         const PartCost part = e.more_.paths.part_cost(cost, flow, k);
         Picoseconds start = e.now_, left = e.now_ + part.span;
         if (cost.network) {
-            Passage &tx = e.tx_[e.layout_.node[step.rank]];
+            Passage &tx = e.tx_[e.placement_.node[step.rank]];
             start = tx.pass(e.machine_.tx, part.bytes, part.tx, e.now_, k == 0);
             // The first part sets the pace: the others' bytes come from the link while they wait.
             left = std::max((k == 0 ? start : e.now_) + part.span, start + part.tx);
@@ -110,7 +110,7 @@ template <class Engine> struct PathSteps {
             return;
         }
         const PartCost part = e.more_.paths.part_cost(cost, flow, k);
-        Passage &rx = e.rx_[e.layout_.node[e.steps_[receive].rank]];
+        Passage &rx = e.rx_[e.placement_.node[e.steps_[receive].rank]];
         const Picoseconds start = rx.pass(e.machine_.rx, part.bytes, part.rx, e.now_, k == 0);
         if (k == 0) {
             e.recorder_.at_rx(receive, e.now_);

@@ -142,7 +142,7 @@ template <class Engine> struct ResourceSteps {
     /// @return when the interrupt core of the receiver's node deals with a message, or with a part of one
     InterruptCores::Job serve_part(std::uint32_t receive, std::uint64_t bytes, bool first) {
         InterruptCores &cores = e.more_.interrupts;
-        const std::uint32_t core = cores.of_node(e.layout_.node[e.steps_[receive].rank]);
+        const std::uint32_t core = cores.of_node(e.placement_.node[e.steps_[receive].rank]);
         const InterruptCores::Job work = cores.serve(e.now_, core, bytes, first);
         if (work.begins_work) {
             e.at(work.end, Phase::core_ends, core, core);
@@ -163,7 +163,7 @@ template <class Engine> struct ResourceSteps {
 
     void take_core(std::uint32_t core, bool begins) {
         const std::uint32_t processor = e.more_.interrupts.processor(core);
-        if (processor == machine::Layout::none)
+        if (processor == machine::Placement::none)
             return;
         e.more_.rates.interrupt(e.now_, processor, begins);
         tell_changes();
@@ -184,7 +184,7 @@ template <class Engine> struct ResourceSteps {
     void finish_shared(Prediction &result) {
         result.shared = e.more_.rates.loads(e.now_);
         const auto after = static_cast<std::uint32_t>(e.machine_.bandwidths.size());
-        for (std::uint32_t core = 0; core < e.layout_.interrupt_processor.size(); ++core)
+        for (std::uint32_t core = 0; core < e.placement_.interrupt_processor.size(); ++core)
             result.shared.push_back({after, core, e.more_.interrupts.busy(e.now_, core), 0});
         result.alone = std::move(e.more_.alone);
     }

@@ -40,7 +40,7 @@ template <class Engine> struct SpareSteps {
         if (core == any)
             return nullptr;
         if constexpr (More::any)
-            return &e.more_.rates.spare(e.layout_.processor[step.rank]);
+            return &e.more_.rates.spare(e.placement_.processor[step.rank]);
         else
             return &e.shared_.cores[core].spare;
     }

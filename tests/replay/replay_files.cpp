@@ -57,22 +57,22 @@ machine::Machine with_more_resources(machine::Machine machine) {
     return machine;
 }
 
-machine::Layout layout_of(std::uint32_t ranks) {
-    machine::Layout layout;
+machine::Placement placement_of(std::uint32_t ranks) {
+    machine::Placement placement;
     for (std::uint32_t r = 0; r < ranks; ++r) {
-        layout.node.push_back(r % 2);
-        layout.place.push_back(0);
-        layout.processor.push_back(r / 2);
+        placement.node.push_back(r % 2);
+        placement.place.push_back(0);
+        placement.processor.push_back(r / 2);
     }
-    layout.capacity.assign(ranks / 2 + 1, 1);
-    layout.place_link = {0};
-    layout.network_link = 1;
-    layout.domain = {layout.node, layout.processor};
-    layout.memory_bound.assign(ranks, 0.5);
-    layout.interrupt_core = {0, 1};
-    layout.interrupt_processor = {0, machine::Layout::none};
-    layout.far.assign(ranks, 1);
-    return layout;
+    placement.capacity.assign(ranks / 2 + 1, 1);
+    placement.place_link = {0};
+    placement.network_link = 1;
+    placement.domain = {placement.node, placement.processor};
+    placement.memory_bound.assign(ranks, 0.5);
+    placement.interrupt_core = {0, 1};
+    placement.interrupt_processor = {0, machine::Placement::none};
+    placement.far.assign(ranks, 1);
+    return placement;
 }
 
 template <class Work> bool ends_well(const Work &work) {
@@ -99,21 +99,21 @@ bool replay_all(const replay::Schedule &schedule) {
                     auto machine = two_nodes_of(sharing, eager_limit, eager_limit == 0);
                     if (more == 1)
                         machine = with_more_resources(std::move(machine));
-                    const auto layout = layout_of(schedule.ranks());
+                    const auto placement = placement_of(schedule.ranks());
                     replay::Timeline timeline;
                     const auto prediction =
-                        replay::replay_on_machine(schedule, matching, machine, layout, timeline);
+                        replay::replay_on_machine(schedule, matching, machine, placement, timeline);
                     if (!schedule.wildcards) {
-                        replay::critical_path(matching.steps, machine, layout, timeline);
-                        replay::waiting(matching.steps, machine, layout, prediction, timeline);
+                        replay::critical_path(matching.steps, machine, placement, timeline);
+                        replay::waiting(matching.steps, machine, placement, prediction, timeline);
                     }
                     if (more == 1) {
-                        replay::computing_alone(schedule, matching, machine, layout);
+                        replay::computing_alone(schedule, matching, machine, placement);
                         return;
                     }
-                    const std::vector<machine::Layout> layouts(3, layout);
-                    replay::Screen()(schedule, matching, machine, layouts, 2);
-                    replay::makespans(schedule, matching, machine, layouts, 2);
+                    const std::vector<machine::Placement> placements(3, placement);
+                    replay::Screen()(schedule, matching, machine, placements, 2);
+                    replay::makespans(schedule, matching, machine, placements, 2);
                 });
     }
     return any_worked;

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "placement/screen/screen_program.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
-#include "placement/screen/screen_program.hpp"
 
 namespace rankwise::replay {
 
@@ -17,19 +18,19 @@ namespace rankwise::replay {
 /// @param[in] threads 0: as many as the process may use cores
 /// @throws Error as `replay_on_machine`, of the first placement that has one
 std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
-                                   const machine::Machine &machine, std::span<const machine::Layout> layouts,
-                                   unsigned threads);
+                                   const machine::Machine &machine,
+                                   std::span<const machine::Placement> placements, unsigned threads);
 
 /// @brief What screens placements in the order that one placement's replay has.
 /// @throws Error as `replay_on_machine`
 ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
-                                const machine::Machine &machine, const machine::Layout &layout);
+                                const machine::Machine &machine, const machine::Placement &placement);
 
 /// @brief About the makespan of each placement, by static passes.
 /// @param[in] machine that of the program
 /// @param[in] threads as `makespans`
 std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Machine &machine,
-                                std::span<const machine::Layout> layouts, unsigned threads);
+                                std::span<const machine::Placement> placements, unsigned threads);
 
 /// @brief Screens placements in the order that the first one's replay has, and keeps what it worked out for
 /// that: calls that begin with the same placement on the same machine go straight to the static passes. Where
@@ -41,16 +42,16 @@ class Screen {
     /// @throws Error as `replay_on_machine`, of the first placement
     std::vector<Picoseconds> operator()(const Schedule &schedule, const Matching &matching,
                                         const machine::Machine &machine,
-                                        std::span<const machine::Layout> layouts, unsigned threads);
+                                        std::span<const machine::Placement> placements, unsigned threads);
 
   private:
     struct Kept {
         machine::Machine machine;
-        machine::Layout first;
+        machine::Placement first;
         ScreenProgram program;
     };
     std::shared_ptr<const Kept> program_of(const Schedule &schedule, const Matching &matching,
-                                           const machine::Machine &machine, const machine::Layout &first);
+                                           const machine::Machine &machine, const machine::Placement &first);
 
     std::mutex mutex_;
     std::shared_ptr<const Kept> kept_; ///< of the last call

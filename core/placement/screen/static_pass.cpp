@@ -14,8 +14,8 @@ namespace rankwise::replay {
 namespace {
 
 using machine::CoreSharing;
-using machine::Layout;
 using machine::Machine;
+using machine::Placement;
 
 /// @brief What a message of one size costs on each link class; up to as many of these as there are lanes.
 ///
@@ -131,23 +131,23 @@ using LaneIndex = std::array<std::uint32_t, lanes>;
 class Pass {
   public:
     Pass(const ScreenProgram &program, const Machine &machine, const LinkTables &tables,
-         std::span<const Layout> layouts)
+         std::span<const Placement> placements)
         : program_(program), tables_(tables), slots_(program.slots),
           processor_(std::size_t{program.ranks} * program.cpus),
           link_(std::size_t{program.ranks} * program.nics), node_(program.ranks),
           handshake_(machine.handshake) {
         std::uint32_t nodes = 0;
-        for (const Layout &layout : layouts)
-            nodes = std::max(nodes, layout.nodes());
+        for (const Placement &placement : placements)
+            nodes = std::max(nodes, placement.nodes());
         tx_.resize(nodes * lanes);
         rx_.resize(nodes * lanes);
-        find_pairs(machine, layouts);
+        find_pairs(machine, placements);
         for (std::size_t l = 0; l < lanes; ++l) {
-            const Layout &layout = layouts[std::min(l, layouts.size() - 1)];
+            const Placement &placement = placements[std::min(l, placements.size() - 1)];
             for (std::uint32_t r = 0; r < program.ranks; ++r)
-                node_[r][l] = static_cast<std::uint32_t>(layout.node[r] * lanes + l);
+                node_[r][l] = static_cast<std::uint32_t>(placement.node[r] * lanes + l);
             if (machine.core_sharing != CoreSharing::none)
-                find_slowdown(layout, l);
+                find_slowdown(placement, l);
         }
     }
 
@@ -205,38 +205,39 @@ class Pass {
         }
     }
 
-    void find_pairs(const Machine &machine, std::span<const Layout> layouts) {
+    void find_pairs(const Machine &machine, std::span<const Placement> placements) {
         pairs_.resize(program_.pairs.size());
         for (std::size_t k = 0; k < pairs_.size(); ++k) {
             Pair &pair = pairs_[k];
             std::tie(pair.from, pair.to) = program_.pairs[k];
             for (std::size_t l = 0; l < lanes; ++l) {
-                const Layout &layout = layouts[std::min(l, layouts.size() - 1)];
-                const std::uint8_t link = layout.link(pair.from, pair.to);
+                const Placement &placement = placements[std::min(l, placements.size() - 1)];
+                const std::uint8_t link = placement.link(pair.from, pair.to);
                 pair.link[l] = link;
                 pair.network |= machine.link_classes[link].network;
                 if (machine.network.hop != 0 && machine.link_classes[link].network) {
                     hops_.resize(pairs_.size());
-                    hops_[k][l] = static_cast<double>(hop_time(machine.network, layout, pair.from, pair.to));
+                    hops_[k][l] =
+                        static_cast<double>(hop_time(machine.network, placement, pair.from, pair.to));
                 }
             }
         }
     }
 
     /// Ranks on one core: each takes as many times as long as there are ranks for one core.
-    void find_slowdown(const Layout &layout, std::size_t lane) {
-        std::vector<std::uint32_t> users(layout.capacity.size());
-        for (const std::uint32_t processor : layout.processor)
+    void find_slowdown(const Placement &placement, std::size_t lane) {
+        std::vector<std::uint32_t> users(placement.capacity.size());
+        for (const std::uint32_t processor : placement.processor)
             ++users[processor];
         for (std::uint32_t r = 0; r < program_.ranks; ++r) {
-            const std::uint32_t processor = layout.processor[r];
-            if (users[processor] <= layout.capacity[processor])
+            const std::uint32_t processor = placement.processor[r];
+            if (users[processor] <= placement.capacity[processor])
                 continue;
             if (slowdown_.empty())
                 slowdown_.assign(processor_.size(), all(1));
             for (std::uint32_t cpu = 0; cpu < program_.cpus; ++cpu)
                 slowdown_[r * program_.cpus + cpu][lane] =
-                    static_cast<double>(users[processor]) / layout.capacity[processor];
+                    static_cast<double>(users[processor]) / placement.capacity[processor];
         }
     }
 
@@ -409,11 +410,11 @@ void run(Pass &pass) {
 } // namespace
 
 std::vector<Picoseconds> static_pass(const ScreenProgram &program, const Machine &machine,
-                                     std::span<const Layout> layouts) {
+                                     std::span<const Placement> placements) {
     const LinkTables tables(program, machine);
     std::vector<Picoseconds> makespans;
-    for (std::size_t begin = 0; begin < layouts.size(); begin += lanes) {
-        const auto some = layouts.subspan(begin, std::min(lanes, layouts.size() - begin));
+    for (std::size_t begin = 0; begin < placements.size(); begin += lanes) {
+        const auto some = placements.subspan(begin, std::min(lanes, placements.size() - begin));
         Pass pass(program, machine, tables, some);
         run(pass);
         for (std::size_t l = 0; l < some.size(); ++l)

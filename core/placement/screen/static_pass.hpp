@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "placement/screen/screen_program.hpp"
 
 namespace rankwise::replay {
@@ -18,8 +19,8 @@ namespace rankwise::replay {
 /// says which placements a replay should look at. For the placement that the order is from it errs by these
 /// simplifications only.
 ///
-/// @return of each layout
+/// @return of each placement
 std::vector<Picoseconds> static_pass(const ScreenProgram &program, const machine::Machine &machine,
-                                     std::span<const machine::Layout> layouts);
+                                     std::span<const machine::Placement> placements);
 
 } // namespace rankwise::replay

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "replay/prediction.hpp"
 #include "schedule/schedule.hpp"
 
@@ -18,11 +19,13 @@ namespace rankwise::replay {
 /// Environments, 2007, section 3.1).
 class InterruptCores {
   public:
-    InterruptCores(const machine::Machine &machine, const machine::Layout &layout)
-        : costs_(machine.interrupts), layout_(layout), cores_(layout.interrupt_processor.size()) {}
+    InterruptCores(const machine::Machine &machine, const machine::Placement &placement)
+        : costs_(machine.interrupts), placement_(placement), cores_(placement.interrupt_processor.size()) {}
 
-    std::uint32_t of_node(std::uint32_t node) const noexcept { return layout_.interrupt_core[node]; }
-    std::uint32_t processor(std::uint32_t core) const noexcept { return layout_.interrupt_processor[core]; }
+    std::uint32_t of_node(std::uint32_t node) const noexcept { return placement_.interrupt_core[node]; }
+    std::uint32_t processor(std::uint32_t core) const noexcept {
+        return placement_.interrupt_processor[core];
+    }
     bool is_busy(std::uint32_t core) const noexcept { return cores_[core].is_busy; }
 
     struct Job {
@@ -74,7 +77,7 @@ class InterruptCores {
         }
     };
     machine::InterruptCore costs_;
-    const machine::Layout &layout_;
+    const machine::Placement &placement_;
     std::vector<Core> cores_;
 };
 

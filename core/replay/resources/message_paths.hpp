@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "replay/message_costs.hpp"
 #include "replay/resources/message_flow.hpp"
 #include "replay/resources/passage.hpp"
@@ -53,9 +54,9 @@ class MessagePaths {
     };
 
     /// @param[in] processors of all ranks
-    MessagePaths(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout,
-                 std::size_t processors)
-        : machine_(machine), layout_(layout),
+    MessagePaths(const Schedule &schedule, const machine::Machine &machine,
+                 const machine::Placement &placement, std::size_t processors)
+        : machine_(machine), placement_(placement),
           flows_(machine.has_buffers() || !machine.network.empty() ? schedule.operations.size() : 0),
           ports_(machine.network.ports()), at_processors_(machine.has_buffers() ? processors : 0) {}
 
@@ -69,7 +70,7 @@ class MessagePaths {
         Flow &flow = flows_.add(send);
         flow.way.clear();
         if (cost.network)
-            machine_.network.way(layout_.node[from], layout_.node[to], flow.way);
+            machine_.network.way(placement_.node[from], placement_.node[to], flow.way);
         flow.start(send, cost.bytes, part_bytes(cost));
         if (cost.buffered) {
             const std::uint64_t pair = std::uint64_t{from} << 32 | to;
@@ -164,7 +165,7 @@ class MessagePaths {
     }
 
     const machine::Machine &machine_;
-    const machine::Layout &layout_;
+    const machine::Placement &placement_;
     Flows flows_;
     std::vector<Passage> ports_;
     std::deque<Connection> connections_;

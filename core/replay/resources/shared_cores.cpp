@@ -3,21 +3,21 @@
 
 namespace rankwise::replay {
 SharedCores::SharedCores(const Schedule &schedule, const machine::Machine &machine,
-                         const machine::Layout &layout) {
+                         const machine::Placement &placement) {
     if (machine.core_sharing == machine::CoreSharing::none)
         return;
-    std::vector<std::uint32_t> users(layout.capacity.size(), 0), core(layout.capacity.size(), any);
-    for (const std::uint32_t processor : layout.processor)
+    std::vector<std::uint32_t> users(placement.capacity.size(), 0), core(placement.capacity.size(), any);
+    for (const std::uint32_t processor : placement.processor)
         ++users[processor];
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
-        const std::uint32_t processor = layout.processor[r];
-        if (users[processor] <= layout.capacity[processor])
+        const std::uint32_t processor = placement.processor[r];
+        if (users[processor] <= placement.capacity[processor])
             continue;
         if (core_of.empty())
             core_of.assign(schedule.ranks(), any);
         if (core[processor] == any) {
             core[processor] = static_cast<std::uint32_t>(cores.size());
-            cores.emplace_back(layout.capacity[processor],
+            cores.emplace_back(placement.capacity[processor],
                                machine.core_sharing == machine::CoreSharing::spin);
             unfinished.push_back(0);
         }

@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "schedule/schedule.hpp"
+#include "machine/placement.hpp"
 #include "replay/resources/shared_core.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 
 /// @brief Which ranks share a core under a placement; on emulated machines these can be of different nodes.
 struct SharedCores {
-    SharedCores(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout);
+    SharedCores(const Schedule &schedule, const machine::Machine &machine,
+                const machine::Placement &placement);
 
     bool empty() const noexcept { return core_of.empty(); }
     /// @return the shared core of a rank, `any` if it has its own

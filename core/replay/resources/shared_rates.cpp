@@ -10,47 +10,47 @@
 namespace rankwise::replay {
 
 using machine::CoreSharing;
-using machine::Layout;
 using machine::Machine;
+using machine::Placement;
 
-SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Layout &layout)
+SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Placement &placement)
     : machine_(machine), kinds_(2 + static_cast<std::uint32_t>(machine.link_classes.size())),
-      of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(layout.capacity.size()) {
+      of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(placement.capacity.size()) {
     std::vector<bool> is_shared(processors_.size());
     std::vector<std::uint32_t> users(processors_.size());
-    for (const std::uint32_t processor : layout.processor)
+    for (const std::uint32_t processor : placement.processor)
         ++users[processor];
     for (std::size_t p = 0; p < processors_.size(); ++p) {
-        processors_[p].capacity = layout.capacity[p];
-        is_shared[p] = machine.core_sharing != CoreSharing::none && users[p] > layout.capacity[p];
+        processors_[p].capacity = placement.capacity[p];
+        is_shared[p] = machine.core_sharing != CoreSharing::none && users[p] > placement.capacity[p];
     }
     if (machine.interrupts.exists)
-        for (const std::uint32_t processor : layout.interrupt_processor)
-            if (processor != Layout::none)
+        for (const std::uint32_t processor : placement.interrupt_processor)
+            if (processor != Placement::none)
                 is_shared[processor] = true;
 
     std::vector<std::uint32_t> first_domain;
     for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b) {
         first_domain.push_back(static_cast<std::uint32_t>(domains_.size()));
         std::uint32_t count = 0;
-        for (const std::uint32_t domain : layout.domain[b])
-            count = domain == Layout::none ? count : std::max(count, domain + 1);
+        for (const std::uint32_t domain : placement.domain[b])
+            count = domain == Placement::none ? count : std::max(count, domain + 1);
         for (std::uint32_t d = 0; d < count; ++d)
             domains_.push_back({.resource = b, .number = d});
     }
 
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
         std::uint32_t *const of_rank = &of_rank_[std::size_t{r} * kinds_];
-        const std::uint32_t p = layout.processor[r];
+        const std::uint32_t p = placement.processor[r];
         const std::uint32_t processor = is_shared[p] ? p : any;
         const auto domains = [&](const auto &uses) {
             std::vector<std::uint32_t> out;
             for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b)
-                if (uses(machine.bandwidths[b]) && layout.domain[b][r] != Layout::none)
-                    out.push_back(first_domain[b] + layout.domain[b][r]);
+                if (uses(machine.bandwidths[b]) && placement.domain[b][r] != Placement::none)
+                    out.push_back(first_domain[b] + placement.domain[b][r]);
             return out;
         };
-        const double memory_bound = layout.memory_bound.empty() ? 0 : layout.memory_bound[r];
+        const double memory_bound = placement.memory_bound.empty() ? 0 : placement.memory_bound[r];
         Key computing{processor, true, memory_bound, {}};
         if (memory_bound > 0)
             computing.domains = domains([](const auto &b) { return b.computation; });

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "replay/prediction.hpp"
-#include "schedule/schedule.hpp"
 #include "replay/resources/spare_time.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 
@@ -27,7 +28,8 @@ namespace rankwise::replay {
 /// not their jobs.
 class SharedRates {
   public:
-    SharedRates(const Schedule &schedule, const machine::Machine &machine, const machine::Layout &layout);
+    SharedRates(const Schedule &schedule, const machine::Machine &machine,
+                const machine::Placement &placement);
 
     /// Work of one job in picoseconds alone; of one that copies the bytes a second that it would move alone.
     struct Work {

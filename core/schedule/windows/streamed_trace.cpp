@@ -55,17 +55,17 @@ std::uint64_t StreamedTrace::operations() const noexcept {
     return std::accumulate(operations_.begin(), operations_.end(), std::uint64_t{0});
 }
 
-Prediction StreamedTrace::replay(const machine::Machine &machine, const machine::Layout &layout) const {
+Prediction StreamedTrace::replay(const machine::Machine &machine, const machine::Placement &placement) const {
     TraceWindow window(*run_, nodes_, operations_, window_);
-    return replay_on_machine(window, machine, layout);
+    return replay_on_machine(window, machine, placement);
 }
 
 std::vector<Picoseconds> StreamedTrace::makespans(const machine::Machine &machine,
-                                                  std::span<const machine::Layout> layouts,
+                                                  std::span<const machine::Placement> placements,
                                                   unsigned threads) const {
-    std::vector<Picoseconds> out(layouts.size());
-    in_threads(layouts.size(), threads,
-               [&](std::size_t k) { out[k] = replay(machine, layouts[k]).makespan(); });
+    std::vector<Picoseconds> out(placements.size());
+    in_threads(placements.size(), threads,
+               [&](std::size_t k) { out[k] = replay(machine, placements[k]).makespan(); });
     return out;
 }
 

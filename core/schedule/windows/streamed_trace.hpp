@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "replay/prediction.hpp"
 #include "schedule/rank_reader.hpp"
 
@@ -25,12 +26,13 @@ class StreamedTrace {
     explicit StreamedTrace(std::shared_ptr<const TracedRun> run, std::span<const std::uint32_t> node = {},
                            std::size_t window = 0);
 
-    Prediction replay(const machine::Machine &machine, const machine::Layout &layout) const;
+    Prediction replay(const machine::Machine &machine, const machine::Placement &placement) const;
 
     /// @brief The makespan of each placement, each by a replay; placements are spread over threads.
     /// @param[in] threads 0: as many as the process may use cores
     std::vector<Picoseconds> makespans(const machine::Machine &machine,
-                                       std::span<const machine::Layout> layouts, unsigned threads) const;
+                                       std::span<const machine::Placement> placements,
+                                       unsigned threads) const;
 
     std::size_t ranks() const noexcept { return run_->ranks.size(); }
     std::uint64_t operations() const noexcept;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace rankwise::machine {
+
+/// Where the ranks are, and which link class connects two places.
+struct Placement {
+    std::vector<std::uint32_t> node;  ///< of each rank
+    std::vector<std::uint32_t> place; ///< of each rank, within its node: a core, or a set of cores it may use
+    std::uint32_t places = 1;         ///< of a node
+    std::vector<std::uint32_t> processor; ///< what each rank computes on; ranks with the same number share it
+    std::vector<std::uint32_t> capacity;  ///< of each processor: how many ranks run on it at full speed
+    std::vector<std::uint8_t>
+        place_link; ///< link class between places a and b of one node at [a * places + b]
+    std::uint8_t network_link = 0;
+    std::uint8_t self_link = 0;
+    std::vector<std::vector<std::uint32_t>>
+        domain; ///< for each of `Machine::bandwidths`: of each rank the one that its core uses, or `none`
+    std::vector<double> memory_bound; ///< of each rank: part of its computation alone that waits for memory
+    std::vector<std::uint32_t> interrupt_core; ///< of each node; nodes of one host can have the same
+    std::vector<std::uint32_t>
+        interrupt_processor;       ///< of each interrupt core: what it computes on, or `none`
+    std::vector<std::uint8_t> far; ///< of each rank: whether its core is far from its interrupt core
+
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+    std::uint8_t link(std::uint32_t a, std::uint32_t b) const {
+        if (a == b)
+            return self_link;
+        if (node[a] != node[b])
+            return network_link;
+        return place_link[place[a] * places + place[b]];
+    }
+    std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
+    bool operator==(const Placement &) const = default;
+};
+
+} // namespace rankwise::machine
