@@ -403,13 +403,13 @@ void bind_traced_run(nb::module_ &room) {
                 nb::gil_scoped_release unlocked;
                 return s.replay(machine, placement);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
             "resources"_a = nb::dict())
         .def("makespans_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict())
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
         // There is no order of a whole replay to screen by: every placement is replayed.
         .def("screen_s", &streamed_makespans, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict());
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }
 
 } // namespace
@@ -518,7 +518,7 @@ void bind_replay(nb::module_ &module) {
                 nb::gil_scoped_release unlocked;
                 return replay_on_machine(s.schedule, s.matching, machine, placement);
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
             "resources"_a = nb::dict())
         .def(
             "computing_alone",
@@ -531,7 +531,7 @@ void bind_replay(nb::module_ &module) {
                 return std::make_shared<MatchedSchedule>(
                     computing_alone(s.schedule, s.matching, std::move(machine), placement));
             },
-            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "placement"_a,
+            "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a, "handshake"_a, "layout"_a,
             "resources"_a)
         .def(
             "rank_hashes",
@@ -548,7 +548,7 @@ void bind_replay(nb::module_ &module) {
             },
             "position"_a)
         .def("replay_recorded", &replay_recorded, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "placement"_a, "resources"_a = nb::dict())
+             "handshake"_a, "layout"_a, "resources"_a = nb::dict())
         .def(
             "describe",
             [](const MatchedSchedule &s, std::uint32_t op) {
@@ -558,7 +558,7 @@ void bind_replay(nb::module_ &module) {
             },
             "operation"_a)
         .def("makespans_s", &replay_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict())
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict())
         .def("screen_s", &screen_many, "links"_a, "tx"_a, "rx"_a, "core_sharing"_a, "progress"_a,
-             "handshake"_a, "placements"_a, "threads"_a = 0, "resources"_a = nb::dict());
+             "handshake"_a, "layouts"_a, "threads"_a = 0, "resources"_a = nb::dict());
 }
