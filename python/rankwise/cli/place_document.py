@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -113,7 +113,7 @@ def document(
     compared: tuple[str, list[str]],
     screening: ScreenError | None,
     launch: str | None,
-) -> dict:
+) -> dict[str, Any]:
     """The JSON-able result of `rankwise place`.
 
     Args:
@@ -157,6 +157,6 @@ def document(
     }
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
     return msgspec.json.schema(Document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -300,7 +300,7 @@ def document(
     outcomes: Sequence[Outcome],
     sweep: tuple[Sweep, list[list[float]]] | None = None,
     plain: tuple[PlainPrediction, dict[str, float]] | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """The JSON-able result of `rankwise predict`."""
     schedule = source.schedule
     omitted = [Omitted(what, count) for what, count in source.omitted.items()]
@@ -333,7 +333,7 @@ def document(
     )
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
     return msgspec.json.schema(Document)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _names(placement: Placement) -> Iterator[str]:
         yield _metadata("thread_sort_index", where, {"sort_index": rank})
 
 
-def _metadata(name: str, where: dict, arguments: dict) -> str:
+def _metadata(name: str, where: dict[str, Any], arguments: dict[str, Any]) -> str:
     return json.dumps({"name": name, "ph": "M", **where, "args": arguments})
 
 

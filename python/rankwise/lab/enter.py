@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -56,7 +57,7 @@ def main(argv: list[str]) -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
 
-def take_place(lab: dict, host: str) -> None:
+def take_place(lab: dict[str, Any], host: str) -> None:
     """Run on the host PUs behind a node's cores, and keep temporary files where other hosts do not see them.
 
     The front end has one PU, and its processes do not preempt each other: a launcher that forks a daemon goes on

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -238,7 +239,7 @@ def _scratch(lab: Lab) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _seats(prepared: LabRun) -> list[dict]:
+def _seats(prepared: LabRun) -> list[dict[str, Any]]:
     """For each rank its host, its node and cores in the lab, and the PUs of this machine behind these."""
     nodes, placement = prepared.lab.nodes, prepared.placement
     seats = []
@@ -266,7 +267,9 @@ def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> L
     return Launch(words, library_environment(family, os.environ), foreign)
 
 
-def _renumbering(prepared: LabRun, directory: Path, seats: list[dict], preload: str | None) -> dict[str, str]:
+def _renumbering(
+    prepared: LabRun, directory: Path, seats: list[dict[str, Any]], preload: str | None
+) -> dict[str, str]:
     """Variables of processes that find their ranks themselves; a recorder comes first, and sees these ranks."""
     plan = directory / "renumbered"
     where = [(seat["node"], seat["host_pus"]) for seat in seats]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -145,7 +146,7 @@ def _others_beside(front: int) -> list[int]:
     return beside
 
 
-def _is_held(node: dict) -> bool:
+def _is_held(node: dict[str, Any]) -> bool:
     # The number may be another process's by now.
     try:
         return Path(f"/proc/{node['pid']}/comm").read_text().strip() == node["host"][:15]

@@ -8,17 +8,19 @@ import re
 import shlex
 import shutil
 from dataclasses import dataclass
+from typing import Literal
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.elf import Executable, read_executable
 from rankwise.launchers.line import LaunchLine
 
+Flavour = Literal["mpich", "openmpi", "standard_abi"]
 FLAVOURS = ("mpich", "openmpi", "standard_abi")
 NAMES = {"mpich": "the MPICH ABI", "openmpi": "Open MPI", "standard_abi": "the standard MPI ABI"}
 
 # libmpi.so.12 is the MPICH ABI initiative's name (MPICH >= 3.1, Intel MPI, MVAPICH; Cray adds the compiler),
 # Debian calls it libmpich.so.12; Open MPI has had libmpi.so.40 since 3.0; libmpi_abi is the ABI of MPI 5.0.
-_SONAMES = (
+_SONAMES: tuple[tuple[re.Pattern[str], Flavour], ...] = (
     (re.compile(r"libmpi(_cray|_gnu(_\d+)?|_intel|_amd|_aocc|_nvidia)?\.so\.12$|libmpich\.so\.12$"), "mpich"),
     (re.compile(r"libmpi\.so\.40$"), "openmpi"),
     (re.compile(r"libmpi_abi\.so(\.\d+)?$"), "standard_abi"),
@@ -39,7 +41,7 @@ class MpiOfProgram:
         reason: How this was found out, for people.
     """
 
-    flavour: str | None
+    flavour: Flavour | None
     library: str | None
     path: str | None
     reason: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rankwise.machine.estimate import Estimate
 from rankwise.measure.fit import measured
@@ -43,7 +44,7 @@ def plain(value: Value) -> object:
     return value
 
 
-def document(answers: Iterable[Answer]) -> dict[str, dict]:
+def document(answers: Iterable[Answer]) -> dict[str, dict[str, Any]]:
     """All answers for `--json`, by name."""
     return {
         answer.name: {

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -75,7 +76,7 @@ class Launch:
     """
 
     number: int = 0
-    context: dict = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict[str, Any])
     channels: dict[int, str] = field(default_factory=dict)
     sharing: bool = False
     rows: list[tuple] = field(default_factory=list)

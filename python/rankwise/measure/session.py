@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -262,7 +263,7 @@ class Session:
                 limits[channel] = (below, above)
         return limits
 
-    def context(self) -> dict:
+    def context(self) -> dict[str, Any]:
         """What the samples of a launch that starts now are of."""
         cores = {
             channel: {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -78,7 +78,7 @@ class PlacementFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"two nodes are named `{twice[0]}`")
 
 
-def to_dict(placement: Placement) -> dict:
+def to_dict(placement: Placement) -> dict[str, Any]:
     """JSON-able content of a placement file."""
     starts = placement.core_start.tolist()
     cores = placement.cores.tolist()
@@ -160,6 +160,6 @@ def save(placement: Placement, path: str | os.PathLike[str]) -> None:
     whole_files.write(Path(path), dumps(placement).encode())
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of the file, as kept in formats/placement.schema.json."""
     return msgspec.json.schema(PlacementFile)

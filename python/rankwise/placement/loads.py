@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,7 +47,7 @@ def interrupt_cores(machine: Machine, topology: Topology) -> list[int | None]:
 
 def loads(
     messages: pl.DataFrame, machine: Machine, topology: Topology, slots: CoreSlots, times: RankTimes
-) -> dict:
+) -> dict[str, Any]:
     """What `Search.share` takes; parts that the machine does not describe are empty.
 
     A rank's demand of its memory is the time in which what it moves would fill one: what computation that waits for

@@ -75,7 +75,7 @@ def _do(work: Callable[[], list[str]], ask: Callable[[], None], saying: int) -> 
         if is_limited():
             use_one_thread()
         try:
-            answer = {"lines": work()}
+            answer: dict[str, object] = {"lines": work()}
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
             answer = {"failed": "memory was short" if was_short(error) else why}
@@ -111,4 +111,5 @@ def _heard(answer: bytes) -> list[str]:
     heard = json.loads(answer)
     if "failed" in heard:
         raise NotDone(heard["failed"])
-    return heard["lines"]
+    lines: list[str] = heard["lines"]
+    return lines

@@ -102,7 +102,7 @@ def _missing(mpicc: Path, names: list[str], directory: Path) -> set[str]:
     return missing
 
 
-def _run(command: list[str], what: str) -> subprocess.CompletedProcess:
+def _run(command: list[str], what: str) -> subprocess.CompletedProcess[str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -15,7 +15,7 @@ import msgspec
 import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, emit_environment, mpi_of, parse
-from rankwise.launchers.detect import find_program
+from rankwise.launchers.detect import Flavour, find_program
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.wrappers import behind_wrappers
@@ -35,7 +35,7 @@ class Session:
     launch: Launch
     path: Path
     manifest: Manifest
-    flavour: str | None = None
+    flavour: Flavour | None = None
     claim: directory.Claim | None = None
 
 
@@ -44,7 +44,7 @@ def prepare(
     output: str | None,
     force: bool,
     what: library.What,
-    flavour: str | None,
+    flavour: Flavour | None,
     inherited: Mapping[str, str] | None = None,
     typed: list[str] | None = None,
 ) -> Session:
@@ -112,7 +112,7 @@ def finish(session: Session, ended: Ended) -> bool:
     try:
         if directory.remove_if_empty(session.path):
             return False
-        known = {"start_s": ended.start_s, "end_s": ended.end_s}
+        known: dict[str, float | None] = {"start_s": ended.start_s, "end_s": ended.end_s}
         known |= {"exit_status": ended.status, "signal": ended.signal, "told_to_end": ended.told_to_end}
         write(msgspec.structs.replace(session.manifest, **known), session.path)
         directory.synchronise_raw(session.path)
@@ -166,7 +166,7 @@ def _find(line: LaunchLine, at: int) -> str:
         raise
 
 
-def _mpi(line: LaunchLine, programs: list[str], flavour: str | None) -> MpiOfProgram:
+def _mpi(line: LaunchLine, programs: list[str], flavour: Flavour | None) -> MpiOfProgram:
     if flavour:
         return MpiOfProgram(flavour, None, None, "`--mpi` says so")
     found = []

@@ -68,7 +68,9 @@ def relate(job: Job, ranks: list[RankEvents], messages: Messages) -> list[HostCl
     return [HostClock(name, *placed[at], _spread(job, name)) for at, name in enumerate(names)]
 
 
-def _bounds(ranks: list[RankEvents], messages: Messages, number: np.ndarray) -> dict[tuple[int, int], tuple]:
+def _bounds(
+    ranks: list[RankEvents], messages: Messages, number: np.ndarray
+) -> dict[tuple[int, int], tuple[float, float]]:
     """By pair of hosts: what to add to the second's times to get the first's, and the bound of it."""
     starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
     begins = np.concatenate([each.begin_s for each in ranks])

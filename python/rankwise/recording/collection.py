@@ -8,7 +8,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankwise import regular_files
 from rankwise.recording.raw import raw_files, read
@@ -28,7 +28,7 @@ class Collected:
     """The tables by name, and the content of context.json."""
 
     tables: dict[str, pl.DataFrame]
-    context: dict
+    context: dict[str, Any]
 
 
 def collect(path: str | os.PathLike[str], force: bool = False) -> Path:
@@ -53,7 +53,7 @@ def collect(path: str | os.PathLike[str], force: bool = False) -> Path:
     return directory
 
 
-def current(directory: Path) -> dict | None:
+def current(directory: Path) -> dict[str, Any] | None:
     """What context.json says, if it and the tables are as written and belong to the raw files as they are now.
 
     Raises:
@@ -71,7 +71,7 @@ def current(directory: Path) -> dict | None:
     return content if as_now else None
 
 
-def written(directory: Path) -> dict | None:
+def written(directory: Path) -> dict[str, Any] | None:
     """What context.json says, current or not; `None` if it is not there or not as it was written."""
     try:
         content = json.loads(regular_files.read_bytes(directory / "context.json"))
@@ -82,7 +82,7 @@ def written(directory: Path) -> dict | None:
     return content
 
 
-def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None:
+def read_table(directory: Path, context: dict[str, Any], name: str) -> pl.DataFrame | None:
     """A table that was collected; `None` if it is not as it was written."""
     from io import BytesIO
 
@@ -92,12 +92,12 @@ def read_table(directory: Path, context: dict, name: str) -> pl.DataFrame | None
     return None if content is None else pl.read_parquet(BytesIO(content))
 
 
-def is_as_written(directory: Path, context: dict, name: str) -> bool:
+def is_as_written(directory: Path, context: dict[str, Any], name: str) -> bool:
     """Whether a table is what `context`, as `written`, knows it by."""
     return _table_content(directory, context, name) is not None
 
 
-def _table_content(directory: Path, context: dict, name: str) -> bytes | None:
+def _table_content(directory: Path, context: dict[str, Any], name: str) -> bytes | None:
     try:
         content = regular_files.read_bytes(directory / "tables" / f"{name}.parquet", 1 << 40)
     except OSError:
@@ -145,10 +145,10 @@ def save(directory: Path, collected: Collected) -> None:
     (directory / "tables").mkdir(exist_ok=True)
     digests = {}
     for name, frame in collected.tables.items():
-        content = parquet(frame)
-        digests[name] = _digest(content)
+        packed = parquet(frame)
+        digests[name] = _digest(packed)
         with replacing(directory / "tables" / f"{name}.parquet") as partial:
-            partial.write_bytes(content)
+            partial.write_bytes(packed)
     content = collected.context | {"table_bytes": _table_bytes(directory), "table_sha256": digests}
     with replacing(directory / "context.json") as partial:
         partial.write_bytes(_text(content | {"sha256": _digest(_text(content))}))
@@ -163,7 +163,7 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def _text(content: dict) -> bytes:
+def _text(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, indent=1) + "\n").encode()
 
 

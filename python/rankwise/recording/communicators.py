@@ -44,8 +44,10 @@ class Communicators:
 def unify(job: Job) -> Communicators:
     """Match the definitions of all processes by group and instance."""
     all_of_them = Communicators()
-    numbers: dict[tuple, int] = {}
-    written: dict[tuple, np.ndarray] = {}  # an irregular group is written once, for all its communicators
+    numbers: dict[tuple[int, int, int, int], int] = {}
+    written: dict[
+        tuple[int, int], np.ndarray
+    ] = {}  # an irregular group is written once, for all its communicators
     for thread in job.threads:
         mine = all_of_them.number.setdefault(thread.process, {})
         for definition, runs, _ in thread.record.communicators:
@@ -60,10 +62,11 @@ def unify(job: Job) -> Communicators:
                 all_of_them.size.append(size)
                 all_of_them.members.append(None)
             mine[int(comm["index"])] = (number, int(comm["rank"]))
-            if all_of_them.members[number] is None:
-                all_of_them.members[number] = _expand(runs, size, job.world_size)
-            if remote == 0 and all_of_them.members[number] is not None:
-                written.setdefault((key[0], size), all_of_them.members[number])
+            members = all_of_them.members[number]
+            if members is None:
+                members = all_of_them.members[number] = _expand(runs, size, job.world_size)
+            if remote == 0 and members is not None:
+                written.setdefault((key[0], size), members)
     for (group, _, size, remote), number in numbers.items():
         if remote == 0 and all_of_them.members[number] is None:
             all_of_them.members[number] = written.get((group, size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Literal
+from typing import Any, Literal
 
 from rankwise.errors import RankwiseError
 from rankwise.quantities import seconds_text
@@ -15,6 +15,9 @@ from rankwise.record.directory import in_use
 _MOST_RANKS_NAMED = 6
 NO_SPACE = "the file system had no space"
 _LOST = "recording had stopped"  # as `context` says it of messages
+
+
+Severity = Literal["damaged", "partial", "note"]
 
 
 @dataclass(frozen=True)
@@ -31,14 +34,14 @@ class Gap:
 
     what: str
     why: str
-    severity: Literal["damaged", "partial", "note"]
+    severity: Severity
     said_by: str | None = None
 
     def __str__(self) -> str:
         return self.said_by or f"partial, what was recorded is replayed: {self.what}: {self.why}"
 
 
-def gaps(path: Path, context: dict) -> list[Gap]:
+def gaps(path: Path, context: dict[str, Any]) -> list[Gap]:
     """What is missing, and why.
 
     Args:
@@ -54,13 +57,13 @@ def gaps(path: Path, context: dict) -> list[Gap]:
     if missing := context["missing_ranks"]:
         why = "left nothing behind" + (f": {NO_SPACE}" if full else "")
         found.append(Gap(f"{ranks_text(missing)} of {context['world_size']}", why, "damaged"))
-    alike: dict[tuple[str, bool], list[dict]] = {}
+    alike: dict[tuple[str, bool], list[dict[str, Any]]] = {}
     for entry in context["partial_ranks"]:
         alike.setdefault((entry["why"], entry.get("damaged", False)), []).append(entry)
     for (why, damaged), entries in alike.items():
         who = ranks_text([entry["rank"] for entry in entries])
         what = f"a part of {who}" if damaged else f"the end of {who}"
-        severity = "damaged" if damaged else "partial"
+        severity: Severity = "damaged" if damaged else "partial"
         found.append(Gap(what, why + _since(entries), severity, None if damaged else cut_short))
     if empty := context["trace"]["empty_ranks"]:
         why = "their calls were counted, but the trace of them is not there" + (
@@ -86,7 +89,7 @@ def partial(found: list[Gap]) -> list[Gap]:
     return [gap for gap in found if gap.severity == "partial"]
 
 
-def check_usable(path: Path, context: dict) -> list[Gap]:
+def check_usable(path: Path, context: dict[str, Any]) -> list[Gap]:
     """Refuse a recording from which nothing can be predicted.
 
     Returns:
@@ -132,13 +135,13 @@ def ranks_text(ranks: list[int]) -> str:
     return f"{len(ranks)} ranks"
 
 
-def _is_full(context: dict) -> bool:
+def _is_full(context: dict[str, Any]) -> bool:
     """Whether recording stopped, on any rank, as the disk was full."""
     reasons = [entry["why"] for key in ("partial_ranks", "not_recorded") for entry in context[key]]
     return context["trace"]["stopped"] == NO_SPACE or any(NO_SPACE in why for why in reasons)
 
 
-def _since(entries: list[dict]) -> str:
+def _since(entries: list[dict[str, Any]]) -> str:
     """When the calls began that did not return; entries of one reason are all in one or none."""
     times = sorted(entry["since_s"] for entry in entries if entry.get("since_s") is not None)
     if not times:
@@ -152,7 +155,7 @@ def _counted(what: str, count: int | None) -> str:
     return name if count is None else f"{count} {name}"
 
 
-def _topology_problems(context: dict) -> dict[str, list[str]]:
+def _topology_problems(context: dict[str, Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for host in context["hosts"]:
         if host["topology"] is None:

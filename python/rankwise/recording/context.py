@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -41,7 +42,7 @@ LEAST_STILL_S, LEAST_STILL_SHARE = 0.1, 0.01
 REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
 
 
-def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording) -> dict:
+def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording) -> dict[str, Any]:
     """The content of context.json, but for what `collect` adds to find out whether it is current."""
     first = job.threads[0].rank
     run, run_problems = _run(directory)
@@ -89,7 +90,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
     }
 
 
-def _recorder(job: Job) -> dict:
+def _recorder(job: Job) -> dict[str, Any]:
     """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
@@ -113,7 +114,7 @@ def _recorder(job: Job) -> dict:
     }
 
 
-def _stood_still(job: Job) -> list[dict]:
+def _stood_still(job: Job) -> list[dict[str, Any]]:
     """Ranks that for a while neither ran nor waited for a core, outside MPI: how long at least.
 
     What the scheduler says of a thread's time is not said of calls, so all the time in MPI is taken off.
@@ -134,7 +135,7 @@ def _stood_still(job: Job) -> list[dict]:
     return found
 
 
-def _run(directory: Path) -> tuple[dict | None, list[str]]:
+def _run(directory: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """recording.json, if the launcher lived to write it, and what is wrong with it."""
     try:
         written = manifest.read(directory)
@@ -143,7 +144,7 @@ def _run(directory: Path) -> tuple[dict | None, list[str]]:
     return (msgspec.to_builtins(written) if written else None), []
 
 
-def _hosts(directory: Path, job: Job) -> list[dict]:
+def _hosts(directory: Path, job: Job) -> list[dict[str, Any]]:
     files = dict((thread.rank["host"], thread.rank["node_file"]) for thread in job.threads)
     hosts = []
     for name, node in files.items():
@@ -163,7 +164,7 @@ def _hosts(directory: Path, job: Job) -> list[dict]:
     return hosts
 
 
-def _bindings(job: Job, hosts: list[dict]) -> list[dict]:
+def _bindings(job: Job, hosts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """For each rank the OS PUs it was allowed, and where the node is known the logical cores these belong to.
 
     A rank is bound if there are cores of its node that it may not use.
@@ -174,20 +175,20 @@ def _bindings(job: Job, hosts: list[dict]) -> list[dict]:
     bindings = []
     for thread in job.first_threads:
         node = nodes[thread.rank["host"]]
-        cores = list(node.cores_of(thread.pus)) if node else None
+        cores = node.cores_of(thread.pus) if node else ()
         bindings.append(
             {
                 "rank": thread.rank["world_rank"],
                 "host": thread.rank["host"],
                 "pus": thread.pus,
-                "cores": cores,
+                "cores": list(cores) if node else None,
                 "bound": 0 < len(cores) < node.cores if node else None,
             }
         )
     return bindings
 
 
-def _partial(job: Job) -> list[dict]:
+def _partial(job: Job) -> list[dict[str, Any]]:
     found = []
     for thread in job.first_threads:
         reasons = []
@@ -242,8 +243,13 @@ def _hung_in(thread: Thread) -> str:
     return f"; the last call was {thread.in_call}, which did not return" if thread.in_call else ""
 
 
-def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
-    totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
+def _calls_by_function(job: Job) -> np.ndarray:
+    counts = np.stack([thread.calls["count"] for thread in job.threads])
+    return counts.sum(axis=0, dtype=np.int64)
+
+
+def _not_recorded(job: Job, expansion: Expansion) -> list[dict[str, Any]]:
+    totals = _calls_by_function(job)
     missing = [
         {"what": kind, "count": int(totals[kind == CALL_CLASSES].sum()), "why": REASONS[kind]}
         for kind in REASONS
@@ -280,7 +286,7 @@ def _not_recorded(job: Job, expansion: Expansion) -> list[dict]:
 
 def _passed_through(job: Job) -> dict[str, int]:
     """Calls of functions without messages of their own in the recording, by name."""
-    totals = np.sum([thread.calls["count"] for thread in job.threads], axis=0, dtype=np.int64)
+    totals = _calls_by_function(job)
     shown = (totals > 0) & np.isin(CALL_CLASSES, ["other", *REASONS])
     return {str(name): int(count) for name, count in zip(CALL_NAMES[shown], totals[shown], strict=True)}
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeGuard
+
 from rankwise.recording.job import Job
 
 
-def emulated_hosts(hosts: list[dict], run: dict | None) -> list[dict]:
+def emulated_hosts(hosts: list[dict[str, Any]], run: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The hosts with the topology that the lab's nodes are meant to have."""
     if not is_emulated(run):
         return hosts
@@ -14,7 +16,7 @@ def emulated_hosts(hosts: list[dict], run: dict | None) -> list[dict]:
     return [host | {"topology": node, "topology_file": None, "topology_problem": None} for host in hosts]
 
 
-def emulated_bindings(bindings: list[dict], run: dict | None) -> list[dict]:
+def emulated_bindings(bindings: list[dict[str, Any]], run: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The bindings with the PUs and cores of the lab's nodes; the host's PUs are kept as `host_pus`."""
     if not is_emulated(run):
         return bindings
@@ -28,7 +30,7 @@ def emulated_bindings(bindings: list[dict], run: dict | None) -> list[dict]:
     return changed
 
 
-def placement_problems(job: Job, run: dict | None) -> list[str]:
+def placement_problems(job: Job, run: dict[str, Any] | None) -> list[str]:
     """Ranks that the recorder saw elsewhere than where the lab had put them."""
     if not is_emulated(run):
         return []
@@ -46,6 +48,6 @@ def placement_problems(job: Job, run: dict | None) -> list[str]:
     return problems
 
 
-def is_emulated(run: dict | None) -> bool:
+def is_emulated(run: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:
     """Whether a recording (content of recording.json) was made in a lab."""
     return bool(run and run.get("lab") and run.get("placement"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 from rankwise.quantities import seconds_text
 from rankwise.recording.job import Job
@@ -19,7 +20,7 @@ _KILLED = (int(signal.SIGKILL), 128 + signal.SIGKILL)
 _EITHER = int(signal.SIGTERM)
 
 
-def ending(job: Job, run: dict | None) -> dict | None:
+def ending(job: Job, run: dict[str, Any] | None) -> dict[str, Any] | None:
     """Who ended the run, as far as the ranks' files and the launcher's status say; `None` if all ranks finalized.
 
     Args:
@@ -40,7 +41,8 @@ def ending(job: Job, run: dict | None) -> dict | None:
     told = run is not None and (
         run["signal"] is not None or run["told_to_end"] is not None or run["exit_status"] in _TOLD_TO_END
     )
-    failed = run is not None and run["exit_status"] not in (0, None, _EITHER)
+    status = run["exit_status"] if run is not None else None
+    failed = status not in (0, None, _EITHER)
     inside = None
     if aborted:
         kind, ranks = "abort", aborted
@@ -48,7 +50,7 @@ def ending(job: Job, run: dict | None) -> dict | None:
         kind, ranks = "stopped", elsewhere if waiting else []
     elif failed and elsewhere and (waiting or len(job.first_threads) == 1):
         kind, ranks = "crash", elsewhere
-    elif failed and run["exit_status"] not in _KILLED and not elsewhere and (alone := _alone(waiting)):
+    elif failed and status not in _KILLED and not elsewhere and (alone := _alone(waiting)):
         kind, ranks, inside = "crash", [alone], alone.in_call
         waiting = [thread for thread in waiting if thread is not alone]
     else:
@@ -57,13 +59,13 @@ def ending(job: Job, run: dict | None) -> dict | None:
         {"call": call, "ranks": _ranks(those), "since_s": _first([t.in_call_since_s for t in those])}
         for call, those in _by_call(waiting).items()
     ]
-    one_of_these = kind == "unknown" and failed and run["exit_status"] not in _KILLED and not elsewhere
+    one_of_these = kind == "unknown" and failed and status not in _KILLED and not elsewhere
     hung_s = _hung_s(waiting, run) if kind in ("stopped", "unknown") and not one_of_these else None
     found = {"kind": kind, "ranks": _ranks(ranks), "inside": inside, "waiting": calls, "hung_s": hung_s}
     return found | {"text": _text(found, len(open_ended), run, one_of_these)}
 
 
-def brief(found: dict) -> str:
+def brief(found: dict[str, Any]) -> str:
     """What `ending` found in a few words: `rank 3 called MPI_Abort`, `ended from outside after 20 s in MPI_Recv`."""
     who = _named(found["ranks"]) if found["ranks"] else ""
     if found["kind"] == "abort":
@@ -92,7 +94,7 @@ def _alone(waiting: list[Thread]) -> Thread | None:
 def _by_call(threads: list[Thread]) -> dict[str, list[Thread]]:
     found: dict[str, list[Thread]] = {}
     for thread in threads:
-        found.setdefault(thread.in_call, []).append(thread)
+        found.setdefault(thread.in_call or "", []).append(thread)
     return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
@@ -104,7 +106,7 @@ def _first(times: list[float | None]) -> float | None:
     return min((each for each in times if each is not None), default=None)
 
 
-def _hung_s(waiting: list[Thread], run: dict | None) -> float | None:
+def _hung_s(waiting: list[Thread], run: dict[str, Any] | None) -> float | None:
     """From the last entry into a call that did not return to the end of the launcher, by the hosts' clocks."""
     if not waiting or run is None or run["end_s"] is None:
         return None
@@ -115,10 +117,11 @@ def _hung_s(waiting: list[Thread], run: dict | None) -> float | None:
             return None
         after_first = thread.seconds(max(rank["in_call_begin_ticks"] - rank["first_ticks"], 0))
         entered.append(rank["first_realtime_ns"] * 1e-9 + after_first)
-    return max(run["end_s"] - max(entered), 0.0)
+    end_s: float = run["end_s"]
+    return max(end_s - max(entered), 0.0)
 
 
-def _text(found: dict, open_ended: int, run: dict | None, one_of_these: bool) -> str:
+def _text(found: dict[str, Any], open_ended: int, run: dict[str, Any] | None, one_of_these: bool) -> str:
     ranks, others = found["ranks"], open_ended - len(found["ranks"])
     who = _named(ranks)
     inside = ", ".join(f"{_named(each['ranks'])} in {each['call']}" for each in found["waiting"][:2])
@@ -149,12 +152,12 @@ def _text(found: dict, open_ended: int, run: dict | None, one_of_these: bool) ->
     return "; ".join(parts)
 
 
-def _status(run: dict | None) -> str:
+def _status(run: dict[str, Any] | None) -> str:
     if run is None or not run["exit_status"]:
         return ""
     status = run["exit_status"]
-    if 128 < status < 128 + signal.NSIG and signal.strsignal(status - 128):
-        return f" (exit status {status}: {signal.strsignal(status - 128).lower()})"
+    if 128 < status < 128 + signal.NSIG and (name := signal.strsignal(status - 128)):
+        return f" (exit status {status}: {name.lower()})"
     return f" (exit status {status})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,12 +17,12 @@ from rankwise.recording.layouts import COLL_INTERCOMM, COLLECTIVE_ENTRY, MPI_OPE
 from rankwise.recording.raw import CALL_COLLECTIVES
 
 
-def library_of(rank: dict) -> str:
+def library_of(rank: dict[str, Any]) -> str:
     """Whose library a process used: `mpich` (and what derives from it) or `openmpi`."""
     return "openmpi" if rank["flavour"] == MPI_OPENMPI or "Open MPI" in rank["mpi_version"] else "mpich"
 
 
-def algorithms_of(rank: dict) -> str:
+def algorithms_of(rank: dict[str, Any]) -> str:
     """Whose collective algorithms a process used: `mpich`, `openmpi` (from 5.0 on) or `openmpi-4`."""
     library = library_of(rank)
     before_han = library == "openmpi" and re.match(r"Open MPI v[1-4]\.", rank["mpi_version"])
@@ -99,7 +100,9 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
     )
 
 
-def _world_roots(entries, number, usable, offsets, members) -> np.ndarray:
+def _world_roots(
+    entries: np.ndarray, number: np.ndarray, usable: np.ndarray, offsets: np.ndarray, members: np.ndarray
+) -> np.ndarray:
     root = np.full(len(entries), -1, np.int64)
     rooted = usable & (entries["root"] >= 0)
     sizes = np.diff(offsets.astype(np.int64))
@@ -113,10 +116,11 @@ def recorded_directly(call: np.ndarray) -> np.ndarray:
     """Which calls are collectives whose messages their callers record one by one, since only they know the sizes."""
     direct = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
     direct |= np.char.startswith(CALL_COLLECTIVES, "neighbor")
-    return direct[call]
+    found: np.ndarray = direct[call]
+    return found
 
 
-def _missing(entries, usable, rows) -> dict[str, int]:
+def _missing(entries: np.ndarray, usable: np.ndarray, rows: dict[str, np.ndarray]) -> dict[str, int]:
     missing = (rows["chosen"] < 0) & ~recorded_directly(entries["call"])
     inter = (entries["flags"] & COLL_INTERCOMM) != 0
     counts = entries["count"].astype(np.int64)

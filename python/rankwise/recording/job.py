@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.raw import RawRecording, Thread
@@ -23,18 +24,19 @@ class Job:
     """
 
     threads: list[Thread]
-    left_out: list[dict]
+    left_out: list[dict[str, Any]]
     problems: list[str]
 
     @property
     def world_size(self) -> int:
         """Size of MPI_COMM_WORLD."""
-        return self.threads[0].rank["world_size"]
+        size: int = self.threads[0].rank["world_size"]
+        return size
 
     @cached_property
     def first_threads(self) -> list[Thread]:
         """One thread a rank: the first that called MPI."""
-        firsts = {}
+        firsts: dict[int, Thread] = {}
         for thread in self.threads:
             firsts.setdefault(thread.rank["world_rank"], thread)
         return list(firsts.values())
@@ -60,7 +62,7 @@ def choose_job(raw: RawRecording, wanted: str | None = None) -> Job:
     for thread in raw.threads:
         jobs[thread.rank["job"], thread.rank["world_size"]].append(thread)
 
-    def ranks(key):
+    def ranks(key: tuple[str, int]) -> int:
         return len({thread.rank["world_rank"] for thread in jobs[key]})
 
     in_order = sorted(jobs, key=lambda key: min(t.rank["first_realtime_ns"] for t in jobs[key]))

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from elftools.dwarf.dwarfinfo import DWARFInfo
+    from elftools.dwarf.lineprogram import LineProgram
     from elftools.elf.elffile import ELFFile
 
 SCHEMA = {
@@ -102,7 +105,11 @@ def _lines(dwarf: DWARFInfo, addresses: list[int]) -> list[tuple[str | None, int
 
 
 def _lines_of_unit(
-    dwarf: DWARFInfo, offset: int, addresses: list[int], wanted: list[int], lines: list
+    dwarf: DWARFInfo,
+    offset: int,
+    addresses: list[int],
+    wanted: list[int],
+    lines: list[tuple[str | None, int | None]],
 ) -> None:
     program = dwarf.line_program_for_CU(dwarf.get_CU_at(offset))
     if program is None:
@@ -120,7 +127,7 @@ def _lines_of_unit(
         before = state
 
 
-def _file_names(program):
+def _file_names(program: LineProgram) -> Callable[[int], str | None]:
     header = program.header
     first = 0 if header["version"] >= 5 else 1
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Thread:
         record: The reader's record; gives the trace's events.
     """
 
-    rank: dict
+    rank: dict[str, Any]
     record: trace.ThreadRecord = field(repr=False)
 
     @property
@@ -128,7 +129,8 @@ class Thread:
 
     def seconds(self, ticks: int) -> float:
         """A tick count as time."""
-        return ticks * self.rank["seconds_per_tick"]
+        seconds_per_tick: float = self.rank["seconds_per_tick"]
+        return ticks * seconds_per_tick
 
 
 @dataclass
@@ -146,13 +148,13 @@ class RawRecording:
     notes: list[str]
 
 
-def rank_fields(record: trace.ThreadRecord) -> dict:
+def rank_fields(record: trace.ThreadRecord) -> dict[str, Any]:
     """The fields of a thread's rw_rank, texts decoded and `affinity` as bytes.
 
     Beside them `seconds_per_tick` (0 if it is not known), and of its rw_progress `in_call`, a number of the call table
     (-1: it was in none of these calls), and `in_call_begin_ticks`.
     """
-    fields = dict(zip(RANK.names, np.frombuffer(record.rank, RANK)[0].item(), strict=True))
+    fields = dict(zip(RANK.names or (), np.frombuffer(record.rank, RANK)[0].item(), strict=True))
     for name, value in fields.items():
         if isinstance(value, bytes):
             fields[name] = value.split(b"\0")[0].decode(errors="replace")
@@ -188,7 +190,7 @@ def read(directory: Path) -> RawRecording:
     """
     raw = RawRecording([], [], [])
     failures: list[RankwiseError] = []
-    by_run: dict[str, list[Thread]] = {}
+    by_run: dict[object, list[Thread]] = {}
     files = raw_files(directory)
     for path in files:
         try:
@@ -241,7 +243,7 @@ def read(directory: Path) -> RawRecording:
     return raw
 
 
-def _manifest(directory: Path) -> dict:
+def _manifest(directory: Path) -> dict[str, Any]:
     """What recording.json holds, as far as it can be read."""
     try:
         content = json.loads(regular_files.read_bytes(directory / "recording.json"))
@@ -256,7 +258,7 @@ def _run_named(directory: Path) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _last_run(by_run: dict[str, list[Thread]]) -> str:
+def _last_run(by_run: dict[object, list[Thread]]) -> str:
     """The run that started last."""
 
     def start(run: str) -> int:

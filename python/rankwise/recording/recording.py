@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankwise.recording import collection
 
@@ -30,7 +30,11 @@ class Recording:
     """
 
     def __init__(
-        self, path: Path, context: dict, tables: dict[str, pl.DataFrame] | None = None, job: str | None = None
+        self,
+        path: Path,
+        context: dict[str, Any],
+        tables: dict[str, pl.DataFrame] | None = None,
+        job: str | None = None,
     ):
         self.path = path
         self.context = context
@@ -113,7 +117,8 @@ class Recording:
     @property
     def world_size(self) -> int:
         """Number of ranks in MPI_COMM_WORLD, whether they left something or not."""
-        return self.context["world_size"]
+        size: int = self.context["world_size"]
+        return size
 
     @cached_property
     def topology(self) -> Topology | None:

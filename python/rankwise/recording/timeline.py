@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.core_waits import CoreWaits
-from rankwise.recording.job import Job, Thread
+from rankwise.recording.job import Job
 from rankwise.recording.layouts import (
     TRACE_CUT,
     TRACE_QUANTISED,
@@ -17,7 +17,7 @@ from rankwise.recording.layouts import (
     TRACE_QUANTISED_GAPS,
     TRACED,
 )
-from rankwise.recording.raw import CALL_CLASSES
+from rankwise.recording.raw import CALL_CLASSES, Thread
 
 _ROUNDED = (TRACE_QUANTISED, TRACE_QUANTISED_CHANGES, TRACE_QUANTISED_GAPS)
 _SENDS = ("send", "isend", "sendrecv", "isendrecv")
@@ -127,7 +127,8 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
         ranks: Events by world rank.
         communicator_of: By rank, number of a communicator for all from the rank's own index of it.
     """
-    sends, receives = [], []
+    sends: list[tuple[np.ndarray, ...]] = []
+    receives: list[tuple[np.ndarray, ...]] = []
     for rank, (each, known) in enumerate(zip(ranks, communicator_of, strict=True)):
         columns = each.columns
         rows = np.flatnonzero(np.isin(event_classes(columns), _SENDS) & (columns["send_peer"] >= 0))
@@ -155,7 +156,7 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
     return Messages(source[first], send[first], receives_at[second], ended[second], posted[second])
 
 
-def _joined(parts: list[tuple], width: int) -> list[np.ndarray]:
+def _joined(parts: list[tuple[np.ndarray, ...]], width: int) -> list[np.ndarray]:
     """Columns of all ranks behind each other, as 64-bit integers."""
     if not parts:
         return [np.empty(0, np.int64)] * width
@@ -167,7 +168,7 @@ def ordinals(values: np.ndarray) -> np.ndarray:
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     starts = np.flatnonzero(np.r_[np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]])
-    before = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+    before = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
     found = np.empty(len(values), np.int64)
     found[order] = before
     return found
@@ -178,13 +179,15 @@ def common_communicator(own: np.ndarray, known: dict[int, int]) -> np.ndarray:
     table = np.full(max(known, default=-1) + 2, -1, np.int64)
     for index, number in known.items():
         table[index] = number
-    return table[np.minimum(np.asarray(own, np.int64), len(table) - 1)]
+    found: np.ndarray = table[np.minimum(np.asarray(own, np.int64), len(table) - 1)]
+    return found
 
 
 def event_classes(columns: dict[str, np.ndarray]) -> np.ndarray:
     """The class of each event's call; `event` for polls, samples and losses, which are no calls."""
-    classes = np.append(CALL_CLASSES, "event")
-    return classes[np.minimum(columns["kind"], len(CALL_CLASSES))]
+    classes: np.ndarray = np.append(CALL_CLASSES, "event")
+    found: np.ndarray = classes[np.minimum(columns["kind"], len(CALL_CLASSES))]
+    return found
 
 
 def _receives(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:

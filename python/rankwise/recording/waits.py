@@ -141,7 +141,9 @@ def _split(events: RankEvents, rows: np.ndarray, waiting_s: np.ndarray) -> tuple
     return (*known, *bounds)
 
 
-def _late_senders(ranks: list[RankEvents], messages: Messages, waited: list, concerned: list) -> None:
+def _late_senders(
+    ranks: list[RankEvents], messages: Messages, waited: list[np.ndarray], concerned: list[np.ndarray]
+) -> None:
     starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
     begins = np.concatenate([each.begin_s for each in ranks])
     sent = begins[starts[messages.source] + messages.send]
@@ -154,7 +156,12 @@ def _late_senders(ranks: list[RankEvents], messages: Messages, waited: list, con
         concerned[rank][ends] = True
 
 
-def _late_members(ranks: list[RankEvents], communicator_of: list, waited: list, concerned: list) -> None:
+def _late_members(
+    ranks: list[RankEvents],
+    communicator_of: list[dict[int, int]],
+    waited: list[np.ndarray],
+    concerned: list[np.ndarray],
+) -> None:
     """The n-th blocking collectives of a communicator belong together."""
     rank_of, row_of, comm_of, turn_of = [], [], [], []
     for rank, each in enumerate(ranks):

@@ -10,6 +10,7 @@ its node's busiest interface direction has let everything through. Hockney's alp
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def _links(counts: Counts, model: Model, placement: Placement) -> tuple[np.ndarr
 
 
 def _interface(
-    counts: Counts, interface: dict, placement: Placement, ends: np.ndarray, crossing: np.ndarray
+    counts: Counts, interface: dict[str, Any], placement: Placement, ends: np.ndarray, crossing: np.ndarray
 ) -> dict[str, np.ndarray]:
     nodes = len(placement.node_names)
     node = placement.node[ends[crossing]]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -38,7 +39,7 @@ def topology_of(machine: Machine, directory: Path) -> Topology:
 
 def layout(
     machine: Machine, topology: Topology, placement: Placement, sharing: Sharing | None = None
-) -> dict:
+) -> dict[str, Any]:
     """The `layout` argument of `Schedule.replay_on_machine`; with `sharing` what that needs.
 
     A *place* is a core, or the set of cores that an unbound rank may use, of a kind of node. Ranks share a processor
@@ -79,7 +80,7 @@ def layout(
     }
 
 
-def reordered(layout: dict, position: np.ndarray) -> dict:
+def reordered(layout: dict[str, Any], position: np.ndarray) -> dict[str, Any]:
     """The layout of the same ranks in another order: those of its values that are by rank change places.
 
     Args:
@@ -107,7 +108,7 @@ def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> 
     return np.array([index.get(int(number), 0) for number in channels], dtype=np.uint8)
 
 
-def links(machine: Machine, contacts: bool = True) -> list[dict]:
+def links(machine: Machine, contacts: bool = True) -> list[dict[str, Any]]:
     """The `links` argument of `Schedule.replay_on_machine`; without `contacts` first messages cost as later ones."""
     found = [_link(link) for link in machine.link_classes]
     return found if contacts else [link | {"connect_s": 0.0} for link in found]
@@ -136,7 +137,7 @@ def _bytes(limit: Estimate | None) -> int | None:
     return None if limit is None else min(int(limit.value), MOST_BYTES)
 
 
-def _link(link: LinkClass) -> dict:
+def _link(link: LinkClass) -> dict[str, Any]:
     return {
         "segments": [
             {

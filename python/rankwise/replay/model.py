@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,12 +45,12 @@ class Model:
         return Sharing(self.machine, self.switches, self.memory_bound)
 
     @cached_property
-    def network(self) -> dict | None:
+    def network(self) -> dict[str, Any] | None:
         """Its switches, where it names them."""
         return network_of(self.machine) if self.switches.switches else None
 
     @cached_property
-    def arguments(self) -> dict:
+    def arguments(self) -> dict[str, Any]:
         """Those of all replays that do not depend on the placement.
 
         Raises:
@@ -65,7 +66,7 @@ class Model:
         }
 
     @property
-    def interfaces(self) -> dict[str, dict]:
+    def interfaces(self) -> dict[str, dict[str, Any]]:
         """What messages that pass a node's interface cost each other there: `tx` and `rx`."""
         known = self._interfaces_and_cores[0]
         return {direction: known[direction] for direction in ("tx", "rx")}
@@ -81,7 +82,7 @@ class Model:
         return self._interfaces_and_cores[1]
 
     @cached_property
-    def _interfaces_and_cores(self) -> tuple[dict, tuple[str, ...]]:
+    def _interfaces_and_cores(self) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Interfaces and cores, and the names of resources that are not known."""
         machine, switches, free = self.machine, self.switches, passing(None)
         interfaces = dict.fromkeys(INTERFACES, free)
@@ -103,7 +104,7 @@ class Model:
         nodes = self.topology.nodes
         return Topology(nodes[:count]) if count < len(nodes) else self.topology
 
-    def layout(self, placement: Placement) -> dict:
+    def layout(self, placement: Placement) -> dict[str, Any]:
         """The ranks of a placement that fits, as a replay takes them."""
         return layout(self.machine, self.topology_of(placement), placement, self.sharing)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class PortLoads:
     queued_s: np.ndarray
 
     @classmethod
-    def of(cls, network: dict, loads: dict[str, np.ndarray]) -> PortLoads:
+    def of(cls, network: dict[str, Any], loads: dict[str, np.ndarray]) -> PortLoads:
         """Of the `network` argument of a replay, and what the replay says of all its ports."""
         used = np.flatnonzero(loads["messages"])
         return cls(_core.machine.Network(network), used, **{key: each[used] for key, each in loads.items()})
@@ -64,14 +65,14 @@ class PortLoads:
         ]
 
 
-def network_of(machine: Machine) -> dict | None:
+def network_of(machine: Machine) -> dict[str, Any] | None:
     """The `network` argument of `Schedule.replay_on_machine`, `None` for a machine that names no switches."""
     if machine.network is None:
         return None
     return plain(machine.network, [passing(port) for port in machine.ports()])
 
 
-def passing(resource: Resource | None) -> dict:
+def passing(resource: Resource | None) -> dict[str, Any]:
     """What messages that pass one after the other cost each other; nothing without a resource."""
     rate = resource.capacity_bytes_per_s if resource else None
     each = resource.per_message_s if resource else None

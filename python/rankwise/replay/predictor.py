@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -370,7 +371,7 @@ class Predictor:
             return None
         return RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)
 
-    def _layout(self, placement: Placement) -> dict:
+    def _layout(self, placement: Placement) -> dict[str, Any]:
         self.check(placement)
         return self.model.layout(placement)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Sharing:
             found["interrupts"] = (self._interrupts.name,)
         return found
 
-    def resources(self) -> dict:
+    def resources(self) -> dict[str, Any]:
         """The `resources` argument of `Schedule.replay_on_machine`."""
         return {
             "bandwidths": [self._bandwidth(each) for each in self._bandwidths],
@@ -104,7 +105,7 @@ class Sharing:
         topology: Topology,
         placement: Placement,
         processor_cores: Sequence[frozenset[Core]],
-    ) -> dict:
+    ) -> dict[str, Any]:
         """What a `layout` needs besides: which memory, cache and interrupt core each rank uses.
 
         Args:
@@ -112,7 +113,7 @@ class Sharing:
             placement: Where the ranks are.
             processor_cores: Cores of each processor of the layout.
         """
-        out: dict = {}
+        out: dict[str, Any] = {}
         if self._bandwidths:
             out["domain"] = [self._domains(each, topology, placement)[0] for each in self._bandwidths]
             out["memory_bound"] = self.bound_of(placement.ranks)
@@ -120,7 +121,9 @@ class Sharing:
             out |= self._interrupt_layout(self._interrupts, topology, placement, processor_cores)
         return out
 
-    def loads(self, shared: list[dict], topology: Topology, placement: Placement) -> list[SharedLoad]:
+    def loads(
+        self, shared: list[dict[str, Any]], topology: Topology, placement: Placement
+    ) -> list[SharedLoad]:
         """Names for what a replay of that placement says of each memory, cache and interrupt core."""
         where = [self._domains(each, topology, placement)[1] for each in self._bandwidths]
         names = [each.name for each in self._bandwidths]
@@ -148,7 +151,7 @@ class Sharing:
         measured = any(each.slowdown is not None for each in self._bandwidths)
         return np.full(ranks, 1.0 if measured else 0.0)
 
-    def _bandwidth(self, resource: Resource) -> dict:
+    def _bandwidth(self, resource: Resource) -> dict[str, Any]:
         per_core, slowdown = resource.per_core_bytes_per_s, resource.slowdown
         return {
             "capacity_bytes_per_s": resource.total_bytes_per_s(),
@@ -159,7 +162,7 @@ class Sharing:
             "computation": resource.name in self._slow,
         }
 
-    def _interrupt_core(self, resource: Resource) -> dict:
+    def _interrupt_core(self, resource: Resource) -> dict[str, Any]:
         each, rate = resource.per_message_s, resource.capacity_bytes_per_s
         return {
             "per_message_s": each.value if each else 0.0,
@@ -218,7 +221,7 @@ class Sharing:
         topology: Topology,
         placement: Placement,
         processor_cores: Sequence[frozenset[Core]],
-    ) -> dict:
+    ) -> dict[str, Any]:
         core_of = self._interrupt_cores(topology)
         host_cores = self._machine.node.host_cores
         processor_of = {core: p for p, cores in enumerate(processor_cores) for core in cores}

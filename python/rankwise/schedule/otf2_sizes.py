@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from rankwise.errors import RankwiseError
 
@@ -54,7 +55,9 @@ class Blocks:
         ranks = self._noted.setdefault((comm, name, k), [(0, 0)] * len(self._members[comm]))
         ranks[at] = (sent, received)
 
-    def arguments(self, rank: int, name: str, comm: int, root: int, sent: int, received: int) -> dict | None:
+    def arguments(
+        self, rank: int, name: str, comm: int, root: int, sent: int, received: int
+    ) -> dict[str, Any] | None:
         """Arguments for one call; `None` for records that move no data."""
         if name not in _KNOWN:
             if sent or received:
@@ -74,7 +77,7 @@ class Blocks:
 
     def _of(
         self, name: str, me: int, n: int, root: int, sent: int, received: int, ranks: list[tuple[int, int]]
-    ) -> dict:
+    ) -> dict[str, Any]:
         if name == "barrier":
             return {}
         if name == "bcast":
@@ -117,5 +120,5 @@ def _share(total: int, n: int) -> int:
     return total // n
 
 
-def _lengths(sizes: list[int]) -> dict:
+def _lengths(sizes: list[int]) -> dict[str, Any]:
     return {"sizes": sizes, "total_bytes": sum(sizes)}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -184,7 +184,7 @@ def same_placements(predicted: Sequence[Predicted]) -> dict[str, str]:
     return same
 
 
-def json_schema() -> dict:
+def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
     return msgspec.json.schema(Document)
 
