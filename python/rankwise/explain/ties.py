@@ -42,7 +42,7 @@ def canonical_position(schedule: _core.replay.Schedule, placement: Placement) ->
     that these do not tell apart within some messages' distance keep the order of their numbers: exchanging such ranks
     nearly always leaves the program as it is.
     """
-    cores = {}
+    cores: dict[tuple[int, ...], int] = {}
     seat = np.array(
         [
             cores.setdefault(

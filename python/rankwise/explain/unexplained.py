@@ -53,7 +53,7 @@ def unexplained(predictor: Predictor, source: Source) -> list[Unexplained]:
         source: What was recorded.
     """
     run = predictor.run
-    if run is None or run.factor <= FAR or source.in_windows or not source.calls:
+    if run is None or run.factor <= FAR or source.in_windows or not source.calls or source.recorded is None:
         return []
     if source.schedule.operations > MOST_OPERATIONS:
         return []
@@ -125,4 +125,5 @@ def _last_channel(channel: np.ndarray, end: np.ndarray, until: np.ndarray, none:
 def _sums_from(values: np.ndarray, begin: np.ndarray) -> np.ndarray:
     """Sums of the values from each beginning to the next one."""
     sums = np.r_[0.0, np.cumsum(values)]
-    return sums[np.r_[begin[1:], len(values)]] - sums[begin]
+    found: np.ndarray = sums[np.r_[begin[1:], len(values)]] - sums[begin]
+    return found

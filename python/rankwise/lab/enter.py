@@ -13,11 +13,14 @@ import json
 import os
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import syscalls
+if TYPE_CHECKING:
+    from rankwise.lab import syscalls
+else:
+    import syscalls
 
 _PRELOADED = "/librankwise_lab.so"
 

@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     return 1
 
 
-def bring_up(directory: Path) -> subprocess.Popen:
+def bring_up(directory: Path) -> subprocess.Popen[bytes]:
     """Make the namespaces and the network, and write `lab.json`.
 
     Returns:

@@ -15,7 +15,7 @@ from rankwise.launchers.start import ending_with_us
 _PATIENCE_AFTER_SIGNAL_S = 5.0
 
 
-def run_limited(launch: Launch, limit_s: float, output: IO) -> int:
+def run_limited(launch: Launch, limit_s: float, output: IO[bytes]) -> int:
     """Run a launch to its end without input; whatever ends the waiting ends the launch.
 
     Args:
@@ -45,7 +45,7 @@ def run_limited(launch: Launch, limit_s: float, output: IO) -> int:
         raise
 
 
-def _stop(process: subprocess.Popen) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a launch: its launcher first asked, so that it takes its ranks along."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):

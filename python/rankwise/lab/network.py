@@ -83,7 +83,7 @@ def connect_node(node: int, pid: int, nodes: int, mtu_bytes: int) -> None:
         _configure_node(node, nodes)
 
 
-def start_switch(nodes: int, rate_bytes_per_s: float, counters: Path) -> subprocess.Popen:
+def start_switch(nodes: int, rate_bytes_per_s: float, counters: Path) -> subprocess.Popen[bytes]:
     """Have frames passed between the nodes, until this process ends.
 
     Args:
@@ -209,7 +209,8 @@ def _quieten() -> None:
 
 
 def _index(netlink: IPRoute, interface: str) -> int:
-    return netlink.link_lookup(ifname=interface)[0]
+    index: int = netlink.link_lookup(ifname=interface)[0]
+    return index
 
 
 def _set_up(netlink: IPRoute, interface: str) -> None:

@@ -56,7 +56,7 @@ def mount_own_files() -> None:
             syscalls.make_read_only(entry.path)
 
 
-def _may_be_written(entry: os.DirEntry) -> bool:
+def _may_be_written(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir() or bool(entry.stat().st_mode & 0o222)
 
 

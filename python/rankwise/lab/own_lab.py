@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.state import Lab, directory_of, running
@@ -51,7 +52,7 @@ def own_lab(planned: Lab) -> Iterator[Lab]:
 
 
 @contextmanager
-def _at_sigterm(handler: Callable) -> Iterator[None]:
+def _at_sigterm(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, handler)
     try:
         yield

@@ -12,10 +12,14 @@ import os
 import signal
 import socket
 import sys
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import syscalls
+if TYPE_CHECKING:
+    from rankwise.lab import syscalls
+else:
+    import syscalls
 
 _FAILED = 125
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127

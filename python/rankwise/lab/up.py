@@ -149,7 +149,7 @@ def _others_beside(front: int) -> list[int]:
 def _is_held(node: dict[str, Any]) -> bool:
     # The number may be another process's by now.
     try:
-        return Path(f"/proc/{node['pid']}/comm").read_text().strip() == node["host"][:15]
+        return Path(f"/proc/{node['pid']}/comm").read_text().strip() == str(node["host"])[:15]
     except OSError:
         return False
 

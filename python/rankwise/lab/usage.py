@@ -86,7 +86,7 @@ def variables(directory: Path) -> dict[str, str]:
 
 def read(directory: Path, ranks: int) -> Usage | None:
     """What the ranks counted; `None` where not all did, because they ended early, or MPI is linked into them."""
-    said = [list(map(int, path.read_text().split())) for path in directory.iterdir()]
+    said: list[list[int]] = [list(map(int, path.read_text().split())) for path in directory.iterdir()]
     if len(said) != ranks or not all(len(each) == _NUMBERS and each[0] > 0 for each in said):
         return None
     times, used, waited, sleeps, late, every, busy, protocols, stolen = zip(*said, strict=True)

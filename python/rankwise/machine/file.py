@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import tomli_w
@@ -23,7 +23,7 @@ from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
 from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.toml_lines import line_of_path
 
-SCHEMA = "rankwise.machine/1"
+SCHEMA: Final = "rankwise.machine/1"
 
 # Of earlier versions: read, and used no more.
 _NO_MORE = re.compile(r"^[ \t]*(look_s|waiting_share)[ \t]*=.*$", re.MULTILINE)

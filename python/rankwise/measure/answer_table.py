@@ -78,6 +78,6 @@ def _entry(
         if plain(value) is not None and min(value.low, value.value) >= 0:
             return {key: measured(value.value, value.low, value.high, value.count)}
         value = None
-    elif plain(value) is not None:
+    elif value is not None and plain(value) is not None:
         return {key: value}
     return {f"{key}_unknown": reasons.get(key, "not measured")}

@@ -93,6 +93,6 @@ def fit(totals: dict[int, np.ndarray], disturbed: Mapping[int, float] = MappingP
     straight = sum((rates[k].value / (k * rates[counts[0]].value / counts[0]) - 1) ** 2 for k in counts)
     if best is None or straight < error:
         return Sweep(rates, None)
-    level = np.concatenate([totals[k] for k in best])
+    reached = np.concatenate([totals[k] for k in best])
     others = max((disturbed[k] for k in best if k in disturbed), default=None)
-    return Sweep(rates, median(level) if others is None else whole_range(level, others))
+    return Sweep(rates, median(reached) if others is None else whole_range(reached, others))

@@ -36,7 +36,7 @@ def narrowed(links: list[LinkClass], variables: Mapping[str, int]) -> list[LinkC
 
     def limit(link: LinkClass) -> Estimate | None:
         found, said = link.eager_limit_bytes, declared(variables, link.channel)
-        if found is None or found.obtained != "measured" or said is None:
+        if found is None or found.obtained != "measured" or found.high is None or said is None:
             return found
         # The next size that was tried is one more than `high`; headers are part of what is declared.
         if not found.value < said[1] <= found.high + 1:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -57,7 +57,7 @@ def marked(machine: Machine, samples: pl.DataFrame) -> Machine:
         _with(each, _RESOURCE_KEYS) if _OF_RESOURCE.get(each.kind) in tests else each
         for each in machine.resources
     ]
-    answers: dict[str, Mapping] = dict(machine.answers)
+    answers: dict[str, Mapping[str, Any]] = dict(machine.answers)
     for question in QUESTIONS:
         if question.name in answers and tests & set(question.tests):
             answers[question.name] = {key: _mark(each) for key, each in answers[question.name].items()}

@@ -21,7 +21,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.machine import Segment
+from rankwise.machine.machine import Progress, Segment
 from rankwise.measure.points import QUANTITIES, Points
 from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
 from rankwise.measure.statistics import Median
@@ -57,7 +57,7 @@ class ChannelFit:
     worst_bytes: int
     worst: Median
     held_out_error: float | None
-    progress: str
+    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,9 @@ def _parameters(shape: _Shape, table: Table) -> _Parameters:
     o, o_receive, per_byte, timed = _overheads(shape, table)
     bursts = shape.eager("gap")
     g = _line(shape, table, "gap", bursts)[0] if bursts else 0.0
-    lines, senders, borrowed = [], [], set()
+    lines: list[tuple[float, float]] = []
+    senders: list[float] = []
+    borrowed: set[int] = set()
     for at, (first, last) in enumerate(shape.cuts):
         sizes = shape.sizes["pingpong"][first : last + 1]
         line = _line(shape, table, "pingpong", sizes, o + o_receive)
@@ -370,11 +372,11 @@ def _not_certain(slope: Estimate, shape: _Shape, at: int, best: _Parameters) -> 
     So is it where times do not grow with size: a slope of 0 is a bound of the fit, from which no replicate strays.
     """
     first, last = (shape.sizes["pingpong"][i] for i in shape.cuts[at])
-    if slope.low < slope.high or last == first:
+    if slope.low is None or slope.high is None or slope.low < slope.high or last == first:
         return slope
     start, rise = best.lines[at]
-    errors = [max(shape.errors["pingpong", s], RELATIVE_NOISE) for s in (first, last)]
-    hidden = float(np.hypot(*errors)) * (start + rise * (last - 1)) / (last - first)
+    one, other = (max(shape.errors["pingpong", s], RELATIVE_NOISE) for s in (first, last))
+    hidden = float(np.hypot(one, other)) * (start + rise * (last - 1)) / (last - first)
     return measured(slope.value, max(0.0, slope.value - hidden), slope.value + hidden, slope.samples or 0)
 
 
@@ -391,7 +393,7 @@ def _limit(points: Points, below: int | None, above: int | None) -> Estimate | N
     return measured(float(below), float(below), float(above - 1), points.count("eager"))
 
 
-def _progress(shape: _Shape, table: Table) -> str:
+def _progress(shape: _Shape, table: Table) -> Progress:
     """Independent if, after computing longer than the transfer, neither side has to wait for half of it."""
     common = set(shape.sizes["send_busy"]) & set(shape.sizes["receive_busy"]) & set(shape.sizes["pingpong"])
     late = [s for s in common if shape.limit is not None and s > shape.limit]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -46,7 +47,7 @@ def interrupt_core(
     pu, _ = serving(rows.filter(pl.col("setting") > 0))
     node = plan.nodes[plan.pairs[NETWORK].source.host]
     core = None if pu is None else node.core_of_pu.get(pu)
-    if core is None:
+    if pu is None or core is None:
         return [], list(links)
     sums = rows.filter(pl.col("setting") == 0)
     trips, further = (medians(sums, ["source_cpu", "bytes"], pl.col(f"value{n}")) for n in (1, 2))
@@ -67,7 +68,7 @@ def interrupt_core(
     return [resource], [_without(message, link) if link is network else link for link in links]
 
 
-def _dearer(further: Mapping[tuple, Median], pu: int, size: int) -> float:
+def _dearer(further: Mapping[tuple[Any, ...], Median], pu: int, size: int) -> float:
     """Seconds a message takes longer on this core than on others, 0 unless intervals say that it does."""
     on = further.get((pu, size))
     off = [time for (cpu, bytes_), time in further.items() if bytes_ == size and cpu != pu]
@@ -80,15 +81,18 @@ def _bound(value: float, what: str) -> Estimate:
     return Estimate(float(f"{value:.4e}"), "assumed", source=_SOURCE.format(what))
 
 
-def _far(trips: Mapping[tuple, Median], node: NodeTopology, core: int, network: LinkClass) -> Estimate | None:
+def _far(
+    trips: Mapping[tuple[Any, ...], Median], node: NodeTopology, core: int, network: LinkClass
+) -> Estimate | None:
     """How much more a receiver's overhead is on cores that share nothing with this one; `None` if not known."""
     overhead = network.segments[0].o_receive_s or network.segments[0].o_s
     caches = dict(node.caches)
     shared = [caches[name] for name in cache_channels(node)] or [node.packages]
-    near, far = [], []
+    near: list[Median] = []
+    far: list[Median] = []
     for (pu, size), trip in trips.items():
         other = node.core_of_pu.get(pu)
-        if size == _SMALL and other not in (None, core):
+        if size == _SMALL and other is not None and other != core:
             (near if any(ids[other] == ids[core] >= 0 for ids in shared) else far).append(trip)
     if not near or not far or overhead.value <= 0:
         return None

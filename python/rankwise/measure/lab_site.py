@@ -12,6 +12,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab import run as lab_run
 from rankwise.lab.counters import COUNTERS
 from rankwise.lab.state import Lab
+from rankwise.machine.machine import Waiting
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.samples import Launch
@@ -26,7 +27,7 @@ class LabSite(Site):
         words: The launcher whose MPI is measured; none for that of the `mpicc` on PATH.
     """
 
-    waiting = "yield"  # the lab sets the libraries so
+    waiting: Waiting = "yield"  # the lab sets the libraries so
 
     def __init__(self, lab: Lab, words: Sequence[str] = ()):
         super().__init__(words)

@@ -109,8 +109,14 @@ def run(
             raise RankwiseError(
                 f"`{command[0]}` cannot be started: {(error.strerror or str(error)).lower()}"
             ) from None
+        assert process.stdout is not None  # a pipe
         late = threading.Event()
-        timer = threading.Timer(patience_s, lambda: (late.set(), _stop(process)))
+
+        def end_late() -> None:
+            late.set()
+            _stop(process)
+
+        timer = threading.Timer(patience_s, end_late)
         timer.start()
         other: list[str] = []
         try:
@@ -165,7 +171,7 @@ def _line(command: Sequence[str]) -> list[str]:
     return list(command[:end])
 
 
-def _stop(process: subprocess.Popen) -> None:
+def _stop(process: subprocess.Popen[str]) -> None:
     """End a launcher and what it started: first by asking, so that it takes its ranks along."""
     for number, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
         try:

@@ -130,7 +130,8 @@ def launch_spread(
         rest = sum((r - common[test, launch]) ** 2 for each in points for launch, r in each.items())
         if seen > lost:
             rests[quantity] = rest, seen, seen - lost
-    together = _spread(*map(sum, zip((0.0, 0.0, 0.0), *rests.values(), strict=True)), UNKNOWN_OWN)
+    total, seen, freed = (sum(each) for each in zip((0.0, 0.0, 0.0), *rests.values(), strict=True))
+    together = _spread(total, seen, freed, UNKNOWN_OWN)
     own = {
         quantity: _spread(*rests[quantity], UNKNOWN_OWN) if quantity in rests else together
         for quantity in tests

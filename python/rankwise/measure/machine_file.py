@@ -14,7 +14,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import SCHEMA
-from rankwise.machine.machine import LinkClass, Machine, Resource
+from rankwise.machine.machine import LinkClass, Machine, Progress, Protocol, Resource, Waiting
 from rankwise.machine.nodes import Node
 from rankwise.measure.capacity import Sweep, sweep
 from rankwise.measure.fit import ChannelFit, fit_channel, measured, rest
@@ -90,10 +90,10 @@ def machine(
     name: str,
     node: Node,
     context: Mapping[str, str | int | float | bool],
-    network_protocol: str,
-    waiting: str,
+    network_protocol: Protocol,
+    waiting: Waiting,
     cores_suffice: bool,
-    progress: Mapping[str, str] = MappingProxyType({}),
+    progress: Mapping[str, Progress] = MappingProxyType({}),
 ) -> Machine:
     """Put a machine together.
 
@@ -124,10 +124,10 @@ def machine(
     )
 
 
-def _link(found: Found, network_protocol: str, waiting: str, verdict: str | None) -> LinkClass:
+def _link(found: Found, network_protocol: Protocol, waiting: Waiting, verdict: Progress | None) -> LinkClass:
     network = found.channel == NETWORK
     # Where waiting sleeps, overheads are processor time, which does not tell how long a transfer held the wait.
-    progress = (verdict or found.fit.progress) if waiting == "spin" else "in-call"
+    progress: Progress = (verdict or found.fit.progress) if waiting == "spin" else "in-call"
     return LinkClass(
         channel=found.channel,
         protocol=network_protocol if network else "shared-memory",
@@ -140,7 +140,7 @@ def _link(found: Found, network_protocol: str, waiting: str, verdict: str | None
     )
 
 
-def _cores(waiting: str) -> Resource:
+def _cores(waiting: Waiting) -> Resource:
     return Resource(name="core", kind="core", discipline="sharing", per="core", waiting=waiting)
 
 
@@ -182,8 +182,8 @@ def _per_message(findings: Findings, cores_suffice: bool) -> Estimate | None:
     bytes_s = 0.0
     if findings.bytes_sweep and findings.bytes_sweep.capacity:
         bytes_s = RATE_BYTES / findings.bytes_sweep.capacity.value
-    left = (1 / r - bytes_s for r in (rate.value, rate.high, rate.low))
-    return rest(Median(*left, rate.count), "their bytes")
+    value, low, high = (1 / r - bytes_s for r in (rate.value, rate.high, rate.low))
+    return rest(Median(value, low, high, rate.count), "their bytes")
 
 
 def _told(findings: Findings) -> dict[str, str | int | float | bool]:

@@ -16,7 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.channels import channel_names
 from rankwise.machine.distrusted import distrusted
 from rankwise.machine.file import save
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, Protocol
 from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files
@@ -134,7 +134,7 @@ def write(session: Session, path: Path, anyway: bool = False) -> Written:
     if not built.node.host_cores:
         cores, links = interrupt_core(table, session.plan, built.link_classes)
         fewest = min(node.cores for node in session.topologies.values())
-        if any(each.core >= fewest for each in cores):  # a file has one such core for all nodes
+        if any(each.core is not None and each.core >= fewest for each in cores):
             cores, links = [], built.link_classes
         shared = [*memory(table, built.link_classes), *caches(table, built.link_classes)]
         resources = [*built.resources, *shared, *cores]
@@ -157,7 +157,7 @@ def _only_known(findings: Findings, session: Session) -> None:
 
 def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseError:
     causes = [f"{channel}: {reason}" for channel, reason in findings.missing.items()]
-    interrupted = (table["switches"] > 0).mean()
+    interrupted = table.select((pl.col("switches") > 0).mean()).item()
     causes.append(f"{100 * interrupted:.0f} % of {len(table)} samples were interrupted by other programs")
     return RankwiseError(
         f"no channel could be fitted; the samples are kept in `{kept}`",
@@ -166,7 +166,7 @@ def _nothing(findings: Findings, table: pl.DataFrame, kept: Path) -> RankwiseErr
     )
 
 
-def network_protocol() -> str:
+def network_protocol() -> Protocol:
     """`offloaded` if this node has an RDMA device, else the host's stack must do the work."""
     present = any(os.path.isdir(each) and os.listdir(each) for each in RDMA_DIRECTORIES)
     return "offloaded" if present else "host-processed"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, cache_channels
@@ -126,7 +126,7 @@ def _ends(rank: Rank) -> list[End]:
     return [End(rank.number, rank.host, core, pu) for core, pu in zip(rank.cores, rank.pu, strict=True)]
 
 
-def _inside(host: str, members: Sequence[Rank]):
+def _inside(host: str, members: Sequence[Rank]) -> Iterator[Pair]:
     # Ranks with equal cores reach the same channels: two of each are enough.
     alike: dict[tuple[int, ...], list[Rank]] = {}
     for rank in members:
@@ -148,7 +148,7 @@ def _between(first: Sequence[Rank], second: Sequence[Rank], one_machine: bool) -
         if not options:
             break
 
-        def load(pair: Pair) -> tuple:
+        def load(pair: Pair) -> tuple[object, ...]:
             ends = [("" if one_machine else e.host, e.pu) for e in (pair.source, pair.destination)]
             return (
                 *_badness(pair, one_machine)[:1],

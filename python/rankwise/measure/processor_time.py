@@ -68,12 +68,12 @@ def _of_bursts(
     of_bytes = None
     if large > small and not exchanged:
         ends = [(side[small], side[large]) for side in (senders, receivers)]
-        slopes = [
+        slope, low, high = (
             sum(getattr(more, to) - getattr(less, of) for less, more in ends) / 2 / (large - small)
             for to, of in (("value", "value"), ("low", "high"), ("high", "low"))
-        ]
+        )
         count = min(more.count for _, more in ends)
-        of_bytes = rest(Median(*slopes, count), _SMALL)
+        of_bytes = rest(Median(slope, low, high, count), _SMALL)
     segments, above = [], 0
     for segment in link.segments:
         for up_to, size in _parts(exchanged, above, segment.up_to_bytes):

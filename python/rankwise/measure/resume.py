@@ -47,7 +47,7 @@ def load(path: Path) -> pl.DataFrame:
     return samples.select(*SCHEMA)
 
 
-def check(samples: pl.DataFrame, now: Mapping) -> None:
+def check(samples: pl.DataFrame, now: Mapping[str, object]) -> None:
     """Refuse to go on with samples of something else.
 
     Args:

@@ -79,7 +79,7 @@ class Launch:
     context: dict[str, Any] = field(default_factory=dict[str, Any])
     channels: dict[int, str] = field(default_factory=dict)
     sharing: bool = False
-    rows: list[tuple] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
     points: list[tuple[int, int, str]] = field(default_factory=list)
     ranks: dict[int, dict[str, str]] = field(default_factory=dict)
     library: str = ""

@@ -119,7 +119,7 @@ def segment(
     # best[k][j]: least error of points 0..j in k + 1 segments, and where the last of them starts.
     best = [{j: (lines[0, j][2], 0) for j in range(count) if (0, j) in lines}]
     for _ in range(1, most):
-        row = {}
+        row: dict[int, tuple[float, int]] = {}
         for (i, j), (_a, _b, error) in lines.items():
             if i and i - 1 in best[-1]:
                 total = best[-1][i - 1][0] + error

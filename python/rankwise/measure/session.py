@@ -19,6 +19,7 @@ from rankwise.errors import RankwiseError
 from rankwise.launchers.secrets import MASK, is_secret
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
+from rankwise.measure.arguments import Steps
 from rankwise.measure.bends import bends
 from rankwise.measure.disturbed import disturbed_points, undisturbed
 from rankwise.measure.fit import eager_limit
@@ -28,7 +29,7 @@ from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.shares import shares
 from rankwise.measure.site import Site
-from rankwise.measure.steps import LAST_PATIENCE, PATIENCE, Effort, Steps, steps_for
+from rankwise.measure.steps import LAST_PATIENCE, PATIENCE, Effort, steps_for
 
 CENSUS_PATIENCE_S = 120.0
 LEAST_LAUNCH_S = 2.0  # without its start; where there is less time for each, fewer launches are made
@@ -158,11 +159,16 @@ class Session:
             left = end - time.monotonic() - self.startup_s
             if left < LEAST_EVER_S:
                 return
-            sizes = {
-                test: tuple(sorted({size for name, *_, size in points if name == test}))
+            pingpong, eager = (
+                tuple(sorted({size for name, *_, size in points if name == test}))
                 for test in ("pingpong", "eager")
-            }
-            effort = replace(self.effort, seconds=min(seconds, left) * self.effort.launches, **sizes)
+            )
+            effort = replace(
+                self.effort,
+                seconds=min(seconds, left) * self.effort.launches,
+                pingpong=pingpong,
+                eager=eager,
+            )
             steps = steps_for(self.plan, effort, {}, stop_s=left, only=points)
             if not steps.arguments:
                 return
@@ -195,8 +201,9 @@ class Session:
 
     def others(self) -> float | None:
         """Part of all cores' time that others used around the samples that count; `None` if it is not known."""
-        parts = [undisturbed(group)["others"] for _, group in self.samples().group_by("channel")]
-        return pl.concat(parts).mean() if parts else None
+        parts = [undisturbed(group).select("others") for _, group in self.samples().group_by("channel")]
+        share: float | None = pl.concat(parts).mean().item() if parts else None
+        return share
 
     def seconds_left(self) -> float:
         """What was asked for, from the beginning to the end: what is resumed has launches behind it."""
@@ -227,7 +234,7 @@ class Session:
 
     def next_launch(self) -> int:
         """Number of the first launch: after those of the measurement that this one goes on with."""
-        return 0 if self.before.is_empty() else 1 + int(self.before["launch"].max())
+        return 0 if self.before.is_empty() else 1 + int(self.before.select(pl.max("launch")).item())
 
     def _hearer(self, launch: Launch, done: int, total: int, said: Said) -> Callable[[], None]:
         saved = time.monotonic()

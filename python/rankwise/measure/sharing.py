@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from rankwise.machine.channels import NETWORK
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 
 SHARE_BYTES, RATE_BYTES = 65536, 8
@@ -16,7 +17,7 @@ SHORTEST_WINDOW_S = (
 )
 
 
-def add(steps, plan: Plan, seconds: float, longest_s: float, windows: int) -> None:
+def add(steps: Steps, plan: Plan, seconds: float, longest_s: float, windows: int) -> None:
     """Add the steps of one launch.
 
     Args:

@@ -10,6 +10,7 @@ from pathlib import Path
 from rankwise import site_build
 from rankwise.launchers.secrets import masked
 from rankwise.machine import hwloc
+from rankwise.machine.machine import Waiting
 from rankwise.machine.topology import NodeTopology, from_this_machine, from_xml_text
 from rankwise.measure import remote
 from rankwise.measure.launch import PROGRAM
@@ -21,7 +22,7 @@ PATIENCE_S = 120.0
 class Site:
     """The nodes that the user's launcher line reaches from here."""
 
-    waiting = "spin"  # MPI libraries poll by default
+    waiting: Waiting = "spin"  # MPI libraries poll by default
 
     def __init__(self, words: Sequence[str]):
         self.words = list(words)

@@ -81,8 +81,8 @@ def nodes_that_hold(
 ) -> int:
     """How many of the first nodes have slots for the ranks; all of them if they do not."""
     cores: dict[int, list[int]] = {}
-    for node, core in forbidden:
-        cores.setdefault(node, []).append(core)
+    for number, core in forbidden:
+        cores.setdefault(number, []).append(core)
     for at, node in enumerate(topology.nodes):
         ranks -= len(_rows_of(node, cores_per_rank, cores.get(at, [])))
         if ranks <= 0:
@@ -118,7 +118,8 @@ def message_time(link: LinkClass, bytes_each: np.ndarray) -> np.ndarray:
         ]
     )
     latency, overhead, per_byte = parameters[np.searchsorted(limits, size)].T
-    return latency + overhead + np.maximum(size - 1, 0) * per_byte
+    time_s: np.ndarray = latency + overhead + np.maximum(size - 1, 0) * per_byte
+    return time_s
 
 
 def interfaces(machine: Machine) -> tuple[Resource | None, Resource | None]:

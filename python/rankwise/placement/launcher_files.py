@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
@@ -36,7 +37,7 @@ class _Reader:
         self.named = bool(hosts)
         self.seats: dict[int, tuple[int, tuple[int, ...]]] = {}
 
-    def fail(self, line: int, what: str, hint: str | None = None):
+    def fail(self, line: int, what: str, hint: str | None = None) -> NoReturn:
         raise RankwiseError(f"`{self.name}` line {line}: {what}", hint)
 
     def node(self, host: str, line: int) -> int:

@@ -67,7 +67,7 @@ def loads(
     memory, demand = _memories(machine, topology, slots), []
     resource = next((each for each in machine.resources if each.kind == "memory"), None)
     capacity = resource.total_bytes_per_s() if resource else None
-    if capacity and np.isfinite(capacity):
+    if resource and capacity and np.isfinite(capacity):
         moved = np.bincount(source, volume, ranks) + np.bincount(destination, volume, ranks)
         alone = resource.per_core_bytes_per_s.value if resource.per_core_bytes_per_s else 0.0
         passes = resource.passes.value if resource.passes else 1.0

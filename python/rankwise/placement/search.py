@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -27,7 +28,8 @@ from rankwise.quantities import counted
 class Predicted(Protocol):
     """What a judge says of a placement: a `Prediction`, or anything that has its time."""
 
-    makespan_s: float
+    @property
+    def makespan_s(self) -> float: ...
 
 
 # Part of the time: placements nearer than this to each other differ by less than any run of a program.
@@ -234,8 +236,8 @@ class PlacementSearch:
         rng = np.random.default_rng(seed)
         slots = len(self.slots.node)
         fixed = [rank in self._fixed for rank in range(self.ranks)] if self._fixed else []
-        queue = iter([
-            *(lambda start=start: start for start in starts),
+        queue: Iterator[Callable[[], list[int]]] = iter([
+            *(partial(list, start) for start in starts),
             *(() if self.constraints.keep_nodes else (
                 lambda: self._search.multisect(seed),
                 self._search.grow,
@@ -307,10 +309,10 @@ class PlacementSearch:
             known = [replace(each, allowed=bool(np.all(each.placement.node == kept))) for each in known]
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         end = time.monotonic() + budget_s
-        by_time = screen is not None and self.objective == "time"
+        by_time = screen if self.objective == "time" else None
         found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, told)
         if by_time:
-            found = self._screened([each for each in known if each.allowed], found, screen, seed, end, told)
+            found = self._screened([each for each in known if each.allowed], found, by_time, seed, end, told)
         found = [*self._moved_together(found[:judged]), *found[:judged]]
         known, found = self._judged(known, found, judge, told)
         self.judged = [*known, *found]
@@ -339,7 +341,7 @@ class PlacementSearch:
         least = min(each.makespan_s for each in allowed)
         equal = [each for each in allowed if each.makespan_s <= least * (1 + WORTH_A_CHANGE)]
 
-        def order(candidate: Candidate) -> tuple:
+        def order(candidate: Candidate) -> tuple[int, bool, int, bool, float]:
             nodes = candidate.placement.node
             span = int(nodes.max(initial=0) - nodes.min(initial=0))
             named = candidate.name != "optimised"
@@ -357,8 +359,8 @@ class PlacementSearch:
             if used[-1] + 1 == len(used):
                 continue
             seats = zip(node.tolist(), map(each.placement.cores_of, range(self.ranks)), strict=True)
-            slots = [self._slot_of.get(seat) for seat in seats]
-            if None not in slots:
+            slots = [slot for seat in seats if (slot := self._slot_of.get(seat)) is not None]
+            if len(slots) == self.ranks:
                 moved.append(self.candidate("optimised", slots))
         return moved
 

@@ -86,7 +86,8 @@ def dealt(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.n
     if min(room) == max(room):
         return nodes_and_slots(ranks, len(room), room[0], plane)
     used = [0] * len(room)
-    nodes, slots = [], []
+    nodes: list[int] = []
+    slots: list[int] = []
     at = 0
     while len(nodes) < ranks:
         for _ in range(min(plane, room[at] - used[at], ranks - len(nodes))):

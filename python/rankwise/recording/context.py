@@ -245,7 +245,8 @@ def _hung_in(thread: Thread) -> str:
 
 def _calls_by_function(job: Job) -> np.ndarray:
     counts = np.stack([thread.calls["count"] for thread in job.threads])
-    return counts.sum(axis=0, dtype=np.int64)
+    totals: np.ndarray = counts.sum(axis=0, dtype=np.int64)
+    return totals
 
 
 def _not_recorded(job: Job, expansion: Expansion) -> list[dict[str, Any]]:

@@ -118,7 +118,8 @@ def _hung_s(waiting: list[Thread], run: dict[str, Any] | None) -> float | None:
         after_first = thread.seconds(max(rank["in_call_begin_ticks"] - rank["first_ticks"], 0))
         entered.append(rank["first_realtime_ns"] * 1e-9 + after_first)
     end_s: float = run["end_s"]
-    return max(end_s - max(entered), 0.0)
+    hung_s: float = max(end_s - max(entered), 0.0)
+    return hung_s
 
 
 def _text(found: dict[str, Any], open_ended: int, run: dict[str, Any] | None, one_of_these: bool) -> str:

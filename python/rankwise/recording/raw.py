@@ -190,7 +190,7 @@ def read(directory: Path) -> RawRecording:
     """
     raw = RawRecording([], [], [])
     failures: list[RankwiseError] = []
-    by_run: dict[object, list[Thread]] = {}
+    by_run: dict[str, list[Thread]] = {}
     files = raw_files(directory)
     for path in files:
         try:
@@ -201,7 +201,7 @@ def read(directory: Path) -> RawRecording:
             continue
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
         raw.notes += [f"{path.name}: {note}" for note in node.notes]
-        by_run.setdefault(node.run, []).extend(
+        by_run.setdefault(str(node.run), []).extend(
             Thread(rank_fields(record) | {"node_file": path.stem, "format": node.version}, record)
             for record in node.threads
         )
@@ -258,7 +258,7 @@ def _run_named(directory: Path) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _last_run(by_run: dict[object, list[Thread]]) -> str:
+def _last_run(by_run: dict[str, list[Thread]]) -> str:
     """The run that started last."""
 
     def start(run: str) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.core_waits import CoreWaits
@@ -197,9 +198,8 @@ def _receives(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
     taken = np.flatnonzero(np.isin(classes, ("irecv", "isendrecv")))
     numbers = columns["request"][taken].astype(np.int64)
     sorted_by = np.argsort(numbers, kind="stable")
-    owner = np.repeat(
-        np.arange(len(columns["kind"])), np.diff(columns["completion_offsets"].astype(np.int64))
-    )
+    offsets: npt.NDArray[np.int64] = columns["completion_offsets"].astype(np.int64)
+    owner = np.repeat(np.arange(len(columns["kind"])), np.diff(offsets))
     done = np.flatnonzero(columns["completion_is_receive"] & (columns["completion_peer"] >= 0))
     wanted = columns["completion_request"][done].astype(np.int64)
     at = np.searchsorted(numbers[sorted_by], wanted)

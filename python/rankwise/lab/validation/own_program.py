@@ -103,7 +103,7 @@ class InLab(Validation):
         usual = super()._measure_s()
         return min(usual, _MEASURE_SHARE * self.window_s) if self.window_s else usual
 
-    def _record_and_predict(self, lab: Lab, setting: Setting, case: Case) -> None:
+    def _record_and_predict(self, lab: Lab | None, setting: Setting, case: Case) -> None:
         super()._record_and_predict(lab, setting, case)
         plan = self.state.plan.case(setting)
         if self.fit and plan and plan.predicted and plan.launch_s:
@@ -146,15 +146,16 @@ class OnCluster(InLab):
                 f"no number of `{path}` has a confidence interval, so predictions would have none",
                 "leave `--machine` out to measure the cluster",
             )
-        for xml in filter(None, (each.topology_xml for each in (machine.node, *machine.node.others))):
+        files = [machine.node.topology_xml, *(each.topology_xml for each in machine.node.others)]
+        for xml in filter(None, files):
             shutil.copyfile(path.parent / xml, self.state.directory / xml)
         shutil.copyfile(path, self.state.machine_path(_RATE))
         self._freeze(_RATE)
 
-    def _lab(self, rate: float) -> AbstractContextManager[Lab]:
+    def _lab(self, rate: float) -> AbstractContextManager[None]:
         return nullcontext(None)
 
-    def _measure(self, rate: float, lab: Lab) -> None:
+    def _measure(self, rate: float, lab: Lab | None) -> None:
         measurement = Measurement(Site(list(self.options.on)), effort(self.options.quick, self._measure_s()))
         measurement.prepare()
         measurement.measure()
@@ -182,7 +183,7 @@ class OnCluster(InLab):
         self.state.settle(nodes=nodes, cores=each)
         super()._freeze(rate)
 
-    def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
+    def _can_run(self, lab: Lab | None, case: Case, placement: Placement) -> bool:
         try:
             self._prepared(case, msgspec.convert(to_dict(placement), PlacementFile), None).close()
         except RankwiseError:
@@ -190,7 +191,7 @@ class OnCluster(InLab):
         return True
 
     def _make(
-        self, lab: Lab, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
+        self, lab: Lab | None, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run by the user's launch line, placed as by `rankwise run` and recorded as by `rankwise record`."""
         asked = placed_run.Recorded(str(path), True, What(trace=trace))
@@ -199,7 +200,8 @@ class OnCluster(InLab):
         try:
             with open(log, "wb") as output:
                 status = run_limited(session.launch, limit_s, output)
-            recorder.finish(session.recording, Ended(status, None, False, start_s, time.time()))
+            if session.recording:
+                recorder.finish(session.recording, Ended(status, None, False, start_s, time.time()))
             launch_s, astray = time.time() - start_s, session.verify().astray
             if astray and not status:
                 raise RunFailedError(f"rank {astray[0].rank} did not run where the placement says")

@@ -64,8 +64,7 @@ def choose(
             chosen[name] = next(in_turn)
         elif name == "optimised":
             found = search.run(judge, seed=seed, budget_s=_SEARCH_S, screen=screen)
-            judged = [each for each in found if each.prediction is not None]
-            best = sorted(judged, key=lambda each: each.prediction.makespan_s)
+            best = sorted((each for each in found if each.prediction), key=lambda each: each.makespan_s)
             chosen[name] = next(each.placement for each in [found[-1], *best] if can_run(each.placement))
         elif name == "worst":
             scored = sorted(

@@ -69,12 +69,14 @@ class RecordedCase:
         """One of its placements: what is kept of the prediction, and the whole."""
         placement = self.placements[name]
         prediction = self.predictor.predict_with_interval(placement)
+        interval = prediction.interval
+        assert interval is not None  # all its machines have intervals
         kept = Predicted(
             name=name,
             placement=msgspec.convert(to_dict(placement), PlacementFile),
             makespan_s=prediction.makespan_s,
-            low_s=prediction.interval.low_s,
-            high_s=prediction.interval.high_s,
+            low_s=interval.low_s,
+            high_s=interval.high_s,
             network_bytes=network_bytes(prediction),
         )
         return kept, prediction

@@ -49,7 +49,9 @@ class PlacementResult(msgspec.Struct, frozen=True):
     def compared(self) -> Compared:
         """What was predicted beside what was measured."""
         found = self.measured
-        known = found and Median(found.median_s, found.low_s, found.high_s, len(found.times_s))
+        known = (
+            None if found is None else Median(found.median_s, found.low_s, found.high_s, len(found.times_s))
+        )
         return Compared(known, self.predicted_s, self.low_s, self.high_s, self.name == TRACED)
 
 
@@ -176,7 +178,8 @@ def summary(cases: Sequence[Sequence[Compared]]) -> Summary:
 
 def same_placements(predicted: Sequence[Predicted]) -> dict[str, str]:
     """Placements that are one before, by another name: name -> the first one's name. Nodes are all alike."""
-    first, same = {}, {}
+    first: dict[tuple[object, ...], str] = {}
+    same: dict[str, str] = {}
     for each in predicted:
         other = first.setdefault(_where(each.placement), each.name)
         if other != each.name:
@@ -234,7 +237,7 @@ def _placements(case: CasePlan, runs: list[Run]) -> list[PlacementResult]:
     return results
 
 
-def _where(placement: PlacementFile) -> tuple:
+def _where(placement: PlacementFile) -> tuple[object, ...]:
     numbers: dict[int, int] = {}
     return tuple((numbers.setdefault(each.node, len(numbers)), tuple(each.cores)) for each in placement.ranks)
 

@@ -269,7 +269,7 @@ class State:
         if repetitions > self.plan.options.repetitions:
             self.settle(repetitions=repetitions)
 
-    def settle(self, **options) -> None:
+    def settle(self, **options: int) -> None:
         """Keep options that are known only now."""
         self.plan.options = msgspec.structs.replace(self.plan.options, **options)
         self.save()

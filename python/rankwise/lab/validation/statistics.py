@@ -81,13 +81,13 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
     """
     pairs = ordered = 0
     for placements in cases:
-        known = [each for each in placements if each.measured]
-        for one, other in itertools.combinations(known, 2):
-            faster, slower = sorted((one, other), key=lambda each: each.measured.value)
-            enough = min(one.measured.count, other.measured.count) >= FEWEST_RUNS
-            if enough and faster.measured.high < slower.measured.low:
+        known = [(each.measured, each.predicted_s) for each in placements if each.measured]
+        for two in itertools.combinations(known, 2):
+            (faster, faster_s), (slower, slower_s) = sorted(two, key=lambda each: each[0].value)
+            enough = min(faster.count, slower.count) >= FEWEST_RUNS
+            if enough and faster.high < slower.low:
                 pairs += 1
-                ordered += faster.predicted_s < slower.predicted_s
+                ordered += faster_s < slower_s
     measured = [each for placements in cases for each in placements if each.measured]
     unknown = [each for each in measured if not each.is_traced]
     errors = np.array([each.error for each in unknown])
@@ -97,6 +97,8 @@ def agreement(cases: Sequence[Sequence[Compared]]) -> Agreement:
         times=len(measured),
         median_error=float(np.median(np.abs(errors))) if len(errors) else None,
         worst_error=float(errors[np.argmax(np.abs(errors))]) if len(errors) else None,
-        covered=sum(each.low_s <= each.measured.value <= each.high_s for each in unknown),
+        covered=sum(
+            each.measured is not None and each.low_s <= each.measured.value <= each.high_s for each in unknown
+        ),
         to_cover=len(unknown),
     )

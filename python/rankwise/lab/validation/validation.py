@@ -173,14 +173,14 @@ class Validation(ABC):
         plan = self.state.plan.case(setting)
         return plan is None or bool(self.state.missing(plan.name))
 
-    def _validate(self, lab: Lab, setting: Setting, case: Case, progress: Progress) -> None:
+    def _validate(self, lab: Lab | None, setting: Setting, case: Case, progress: Progress) -> None:
         """Record and predict a case unless that is done, then run it, as far as time is left."""
         if self._time_left() and self.state.plan.case(setting) is None:
             self._record_and_predict(lab, setting, case)
         plan = self.state.plan.case(setting)
         for _ in range(ROUNDS):
             left = self.state.missing(plan.name) if plan else []
-            if not left or not self._time_left():
+            if plan is None or not left or not self._time_left():
                 break
             self._run_missing(lab, plan, case, left, progress)
             if self._time_left() and (again := len(self.state.missing(plan.name))):
@@ -189,11 +189,12 @@ class Validation(ABC):
     def _time_left(self) -> bool:
         return time.monotonic() < self._end
 
-    def _lab(self, rate: float) -> AbstractContextManager[Lab]:
+    def _lab(self, rate: float) -> AbstractContextManager[Lab | None]:
         return own_lab(plan_lab(LAB_NAME, self.options.nodes, self.options.cores, rate))
 
-    def _measure(self, rate: float, lab: Lab) -> None:
+    def _measure(self, rate: float, lab: Lab | None) -> None:
         """Measure the lab, again a few times while others disturb it, and freeze the machine file disturbed least."""
+        assert lab is not None  # but `OnCluster` has its own
         found: list[MeasuredLab] = []
         for _ in range(ROUNDS):
             found.append(self._measure_once(lab))
@@ -268,7 +269,7 @@ class Validation(ABC):
     def _load(self, lab: Lab | None, known: CasePlan, case: Case) -> RecordedCase:
         return RecordedCase.load(self.state, known, lambda where: self._can_run(lab, case, where))
 
-    def _can_run(self, lab: Lab, case: Case, placement: Placement) -> bool:
+    def _can_run(self, lab: Lab | None, case: Case, placement: Placement) -> bool:
         """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""
         try:
             self._prepare(lab, case, msgspec.convert(placement_file.to_dict(placement), PlacementFile))
@@ -276,8 +277,9 @@ class Validation(ABC):
             return False
         return True
 
-    def _prepare(self, lab: Lab, case: Case, where: int | PlacementFile) -> LabRun:
+    def _prepare(self, lab: Lab | None, case: Case, where: int | PlacementFile) -> LabRun:
         """A run of so many ranks dealt blocked, or of a placement."""
+        assert lab is not None  # but `OnCluster` has its own
         placement = self._placement(lab, where)
         # Of another MPI on PATH that labs cannot use nothing is to be said.
         with first_on_path(self._launcher):
@@ -290,14 +292,14 @@ class Validation(ABC):
         return adopt(placement_file.loads(msgspec.json.encode(where)), lab, None)
 
     def _make(
-        self, lab: Lab, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
+        self, lab: Lab | None, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run of a case, recorded into `path`; the arguments are those of `_prepare` and `run_case`."""
         return run_case(self._prepare(lab, case, where), {}, path, trace, limit_s)
 
     def _run_missing(
         self,
-        lab: Lab,
+        lab: Lab | None,
         plan: CasePlan,
         case: Case,
         missing: list[tuple[int, str, str]],

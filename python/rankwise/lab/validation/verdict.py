@@ -29,21 +29,28 @@ _HOW = (
 
 
 class Pair(NamedTuple):
-    """Two placements that runs tell apart, and whether the faster one was predicted to be faster."""
+    """Two placements that runs tell apart, and whether the faster one was predicted to be faster; medians of the runs."""
 
     faster: PlacementResult
     slower: PlacementResult
     ordered: bool
+    faster_s: float
+    slower_s: float
 
 
 def pairs(case: CaseResult) -> list[Pair]:
     """All pairs of placements whose measured intervals do not overlap, as `statistics.agreement` counts them."""
-    known = [each for each in case.distinct if each.measured and len(each.measured.times_s) >= FEWEST_RUNS]
+    known = [
+        (each.measured, each)
+        for each in case.distinct
+        if each.measured and len(each.measured.times_s) >= FEWEST_RUNS
+    ]
     found = []
     for two in itertools.combinations(known, 2):
-        faster, slower = sorted(two, key=lambda each: each.measured.median_s)
-        if faster.measured.high_s < slower.measured.low_s:
-            found.append(Pair(faster, slower, faster.predicted_s < slower.predicted_s))
+        (one, faster), (other, slower) = sorted(two, key=lambda each: each[0].median_s)
+        if one.high_s < other.low_s:
+            ordered = faster.predicted_s < slower.predicted_s
+            found.append(Pair(faster, slower, ordered, one.median_s, other.median_s))
     return found
 
 
@@ -81,12 +88,12 @@ def sentence(document: Document) -> str:
     order = f"{found.ordered} of {counted(found.pairs, 'pair')} in order"
     if found.ordered < LEAST_ORDERED * found.pairs:
         wrong = [each for each in pairs(case) if not each.ordered]
-        worst = max(wrong, key=lambda each: each.slower.measured.median_s / each.faster.measured.median_s)
+        worst = max(wrong, key=lambda each: each.slower_s / each.faster_s)
         faster, slower = worst.faster, worst.slower
         return (
             f"no: only {order}; `{slower.name}` is predicted to take {seconds_text(slower.predicted_s)} and "
-            f"`{faster.name}` {seconds_text(faster.predicted_s)}, they took {seconds_text(slower.measured.median_s)} "
-            f"and {seconds_text(faster.measured.median_s)}; {error}, {inside}"
+            f"`{faster.name}` {seconds_text(faster.predicted_s)}, they took {seconds_text(worst.slower_s)} "
+            f"and {seconds_text(worst.faster_s)}; {error}, {inside}"
         )
     if found.median_error > MOST_ERROR:
         return f"right in order, wrong in times: {order}, but a {error}, {inside}"

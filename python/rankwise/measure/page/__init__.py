@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 import numpy as np
 from bokeh.embed import components
-from bokeh.models import ColumnDataSource, HoverTool, Whisker
+from bokeh.model import Model
+from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.models.annotations.geometry import Whisker
+from bokeh.plotting import figure
 from bokeh.resources import Resources
 from markupsafe import Markup
 
 from rankwise.machine.machine import Machine
 from rankwise.measure.answer_table import text
 from rankwise.measure.curves import Curve
-from rankwise.measure.questions.answer import Answer
+from rankwise.measure.questions.answer import Answer, Column, Value
 from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text, seconds_text
 from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, TEXT, plain_figure
@@ -26,7 +30,7 @@ _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY)
 
 def render(machine: Machine, curves: Sequence[Curve], answers: Sequence[Answer]) -> str:
     """The whole page."""
-    charts = {f"curve{at}": _curve(curve) for at, curve in enumerate(curves)}
+    charts: dict[str, Model] = {f"curve{at}": _curve(curve) for at, curve in enumerate(curves)}
     for at, answer in enumerate(answers):
         chart = _answer(answer)
         if chart is not None:
@@ -49,7 +53,7 @@ def _file(package: str, name: str) -> str:
     return (files(package) / name).read_text(encoding="utf-8")
 
 
-def _curve(curve: Curve):
+def _curve(curve: Curve) -> figure:
     source = ColumnDataSource(
         {
             "size": curve.sizes,
@@ -80,7 +84,7 @@ def _curve(curve: Curve):
     return made
 
 
-def _answer(answer: Answer):
+def _answer(answer: Answer) -> figure | None:
     """The table drawn as the question wishes; `None` where there are no two points."""
     if answer.plot is None or answer.missing:
         return None
@@ -91,16 +95,15 @@ def _answer(answer: Answer):
     x, y = names.index(plot.x), names.index(plot.y)
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in answer.rows:
-        point = tuple(_number(row[each]) for each in (x, y))
-        logs = (plot.log_x, plot.log_y)
-        if None in point or any(log and value <= 0 for log, value in zip(logs, point, strict=True)):
+        across, up = _number(row[x]), _number(row[y])
+        if across is None or up is None or (plot.log_x and across <= 0) or (plot.log_y and up <= 0):
             continue
         series = (
             ""
             if plot.series is None
             else text(row[names.index(plot.series)], answer.columns[names.index(plot.series)])
         )
-        lines.setdefault(series, []).append(point)
+        lines.setdefault(series, []).append((across, up))
     if max(map(len, lines.values()), default=0) < 2:
         return None
     made = plain_figure(
@@ -112,33 +115,33 @@ def _answer(answer: Answer):
     made.xaxis.axis_label = _label(answer.columns[x])
     made.yaxis.axis_label = _label(answer.columns[y])
     for at, (series, points) in enumerate(lines.items()):
-        across, up = np.array(points).T
-        order = np.argsort(across, kind="stable")
-        named = {"legend_label": series} if series else {}
+        xs, ys = np.array(points).T
+        order = np.argsort(xs, kind="stable")
+        named: dict[str, Any] = {"legend_label": series} if series else {}
         colour = _COLOURS[at % len(_COLOURS)]
-        made.line(across[order], up[order], color=colour, line_width=2, **named)
-        made.scatter(across, up, color=colour, size=5, **named)
+        made.line(xs[order], ys[order], color=colour, line_width=2, **named)
+        made.scatter(xs, ys, color=colour, size=5, **named)
     if made.legend:
         made.add_layout(made.legend[0], "above")
         _style_legend(made)
     return made
 
 
-def _style_legend(made) -> None:
+def _style_legend(made: figure) -> None:
     """Legend above the chart, in one line."""
     for legend in made.legend:
         legend.background_fill_color = legend.border_line_color = None
         legend.label_text_color = TEXT
         legend.label_text_font_size = "13px"
         legend.orientation = "horizontal"
-        legend.padding = legend.margin = 0
+        legend.update(padding=0, margin=0)
 
 
-def _label(column) -> str:
+def _label(column: Column) -> str:
     return f"{column.name} ({column.unit})" if column.unit else column.name
 
 
-def _number(value) -> float | None:
+def _number(value: Value) -> float | None:
     number = value.value if isinstance(value, Median) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not np.isfinite(number):
         return None

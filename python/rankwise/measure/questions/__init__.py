@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions import (
     availability,
@@ -45,7 +46,7 @@ def asked(plan: Plan, quick: bool, launch: int) -> list[Question]:
     return [q for q in QUESTIONS if (q.quick or not quick) and launch < q.launches and not q.why_not(plan)]
 
 
-def add_steps(steps, plan: Plan, seconds: float, quick: bool, launch: int) -> None:
+def add_steps(steps: Steps, plan: Plan, seconds: float, quick: bool, launch: int) -> None:
     """Add the steps of all questions of one launch, which may take `seconds` together."""
     questions = asked(plan, quick, launch)
     whole = sum(question.weight for question in questions) or 1.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.statistics import Median
 
@@ -110,7 +111,7 @@ class Question:
     name: str
     title: str
     tests: tuple[str, ...]
-    steps: Callable[[object, Task], None]
+    steps: Callable[[Steps, Task], None]
     answer: Callable[[pl.DataFrame, Plan], Answer]
     why_not: Callable[[Plan], str] = lambda plan: ""
     quick: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import sizes_for
@@ -25,7 +26,7 @@ _HOST = pl.when(_V1 > 0).then(1 - (_V2 - _V3) / _V1)
 _KEYS = ("test", "channel", "bytes", "setting")
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every channel's pair: polling by size and interval, Sandia's method by size; post-work-wait is `progress`'s."""
     polled, others = (sizes_for(task.plan, sizes, LAB_MOST) for sizes in (SIZES, HOST_SIZES))
     points = len(polled) * len(INTERVALS_NS) + 2 * len(others)
@@ -83,7 +84,7 @@ def _said(rows: list[tuple[Value, ...]]) -> str:
 def _polling(samples: pl.DataFrame, values: dict[str, Value]) -> list[tuple[Value, ...]]:
     shares = medians(samples, _KEYS, _POLLED)
     times = medians(samples, _KEYS, pl.when(_V3 > 0).then(_V3))
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     best: dict[str, float] = {}
     for key, share in shares.items():
         _, channel, size, interval = key
@@ -103,7 +104,7 @@ def _polling(samples: pl.DataFrame, values: dict[str, Value]) -> list[tuple[Valu
 def _host(samples: pl.DataFrame, values: dict[str, Value]) -> list[tuple[Value, ...]]:
     overheads = medians(samples, _KEYS, _V2 - _V3)
     shares = medians(samples, _KEYS, _HOST)
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for key, overhead in overheads.items():
         test, channel, size, _ = key
         share = shares.get(key)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
-from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
+from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import members, shapes, sizes_for
 from rankwise.measure.questions.settled import medians, per
+from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 SIZES = tuple(4**k for k in range(13))  # to 16 MiB
@@ -16,7 +18,7 @@ QUICK_SIZES = (8, 4096, 65536, 1048576)
 LAB_MOST = 262144
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every channel's pair; rings of all ranks."""
     sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)
     rings = [] if task.quick else shapes(task.plan, False)
@@ -29,7 +31,8 @@ def steps(steps, task: Task) -> None:
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     """Bandwidth of both directions together by size."""
-    rows, peak = [], {}
+    rows: list[tuple[Value, ...]] = []
+    peak: dict[str, Median] = {}
     found = medians(samples, ["test", "channel", "pairs", "bytes"], pl.col("value1"))
     for (test, channel, count, size), time in found.items():
         # Bytes that a rank sends and receives.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.settled import medians
@@ -17,7 +18,7 @@ TITLE = "Buffers that rotate"
 _ROTATING = pl.col("rotate_bytes") > 0
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Ping-pongs of every channel's pair; those with reused buffers belong to the fit."""
     each = task.seconds / max(1, len(SIZES) * len(task.plan.pairs))
     for channel, pair in task.plan.pairs.items():
@@ -54,7 +55,8 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
 
 def _ratios(time: Median, reused: Median) -> tuple[float, float, float]:
     ends = ((time.value, reused.value), (time.low, reused.high), (time.high, reused.low))
-    return tuple(a / b if b > 0 else 1.0 for a, b in ends)
+    value, low, high = (a / b if b > 0 else 1.0 for a, b in ends)
+    return value, low, high
 
 
 QUESTION = Question(

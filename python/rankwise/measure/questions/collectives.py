@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.groups import members, no_group, shapes, sizes_for
@@ -18,7 +19,7 @@ LAB_MOST = 16384
 MOST_BYTES = 1 << 27  # of a rank's buffer in an all-to-all
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """All of them on every group."""
     groups = [members(task.plan, *shape) for shape in shapes(task.plan, task.quick)]
     sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import End, Pair, Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.settled import medians, per
@@ -28,7 +29,7 @@ def _ends(plan: Plan) -> list[End]:
     return [seen[pu] for pu in sorted(seen)][:MOST_CORES]
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """One step for each core."""
     ends = _ends(task.plan)
     window = task.seconds / (len(ends) * len(SIZES) * 2.5)

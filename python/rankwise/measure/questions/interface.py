@@ -6,6 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
+from rankwise.measure.arguments import Steps
 from rankwise.measure.capacity import sweep
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
@@ -14,7 +15,7 @@ from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
 from rankwise.quantities import bytes_text
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """None: the sweep belongs to the fit, which every measurement makes."""
 
 
@@ -29,8 +30,9 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         if values[key] is None:
             most = max(found.rates, default=0) if found else 0
             reasons[key] = f"{most} pairs, the most that were tried, did not hold each other up"
-        for k, rate in found.rates.items() if found else ():
-            slowdown = k * found.rates[min(found.rates)].value / min(found.rates) / rate.value
+        rates = found.rates if found else {}
+        for k, rate in rates.items():
+            slowdown = k * rates[min(rates)].value / min(rates) / rate.value
             rows.append((what, k, rate, scaled(rate, 1 / k), slowdown))
     if of_bytes is None:
         sentence = "no window saw all pairs at once"

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 import polars as pl
 
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import capacity
+from rankwise.measure.arguments import Steps
 from rankwise.measure.disturbed import taken_from_pairs
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
@@ -43,7 +47,7 @@ def sweeps(plan: Plan) -> dict[str, list[list[End]]]:
     for name, cores in domains(next(iter(plan.nodes.values()))).items() if plan.nodes else ():
         groups = []
         for count in counts_to(len(cores)):
-            group = members(plan, 1, count, lambda end, cores=cores: end.core in cores)
+            group = members(plan, 1, count, partial(_is_on, cores))
             if group and own_cores(plan, group) and len({end.pu for end in group}) == count:
                 groups.append(group)
         if len(groups) > 1:
@@ -51,12 +55,16 @@ def sweeps(plan: Plan) -> dict[str, list[list[End]]]:
     return found
 
 
+def _is_on(cores: Collection[int], end: End) -> bool:
+    return end.core in cores
+
+
 def why_not(plan: Plan) -> str:
     """Why nothing can be swept; empty if something can."""
     return "" if sweeps(plan) else "no two ranks have cores of their own that share memory"
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every domain by number of ranks and working set."""
     found = sweeps(task.plan)
     points = len(SIZES) * sum(len(groups) for groups in found.values())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Question, Task, Value
 from rankwise.measure.questions.settled import medians
@@ -27,7 +28,7 @@ _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
 _KEYS = ["channel", "bytes"]
 
 
-def add(steps, task: Task) -> None:
+def add(steps: Steps, task: Task) -> None:
     """Bursts between two nodes, exchanges of all ranks, and the same ranks while they wait."""
     group = of_all_nodes(task.plan)
     has_network = NETWORK in task.plan.pairs
@@ -133,8 +134,9 @@ def per_byte(samples: pl.DataFrame, waits: Waiting) -> dict[int, Median]:
     for size, more in sorted(found.items()):
         if size > least:
             both = 2 * (size - least)
-            values = (more.value - empty.value, more.low - empty.high, more.high - empty.low)
-            out[size] = Median(*(max(0.0, value / both) for value in values), more.count)
+            of_both = (more.value - empty.value, more.low - empty.high, more.high - empty.low)
+            value, low, high = (max(0.0, each / both) for each in of_both)
+            out[size] = Median(value, low, high, more.count)
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import End, Pair, Plan, Rank
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.message_cpu import used_by_waiting
@@ -21,7 +22,7 @@ NEAR, FAR = "same node", "other nodes"
 MEETING = 6  # messages each way with a peer; samples with fewer have no first round trip
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """The first rank talks to the others of its node, then to those of other nodes, for the first time."""
     hosts = list(task.plan.by_host.values())
     first = hosts[0][0]
@@ -75,13 +76,13 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         for (count,), some in grown.group_by(["setting"], maintain_order=True):
             rows.append((channel, count, median(some["value1"].to_numpy()), median(some["grown"].to_numpy())))
         key = f"{channel.replace(' ', '_')}_bytes_per_peer"
-        most = int(grown["setting"].max())
-        values[key] = _slope(grown) if most >= LEAST_PEERS else None
-        if values[key] is None:
+        most = int(grown.select(pl.max("setting")).item())
+        values[key] = slope = _slope(grown) if most >= LEAST_PEERS else None
+        if slope is None:
             reasons[key] = f"{most} peer{'s' if most > 1 else ''} only, at least {LEAST_PEERS} are needed"
             said.append(f"{channel}: {reasons[key]}")
         else:
-            said.append(f"{channel}: {bytes_text(max(0.0, values[key].value))} for each of {most}")
+            said.append(f"{channel}: {bytes_text(max(0.0, slope.value))} for each of {most}")
         key = f"{channel.replace(' ', '_')}_connect_s"
         values[key] = contact.get(channel)
         if values[key] is None:

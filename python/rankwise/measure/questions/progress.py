@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from rankwise.machine.machine import Progress
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.settled import medians
@@ -31,7 +33,7 @@ OVERLAP = (
 AVAILABLE = pl.when(_TOGETHER > 0).then(pl.col("value4") / _TOGETHER)
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every channel's pair, by size and computation."""
     sizes, works = (QUICK_SIZES, WORK[-1:]) if task.quick else (SIZES, WORK)
     each = task.seconds / max(1, len(sizes) * len(works) * len(task.plan.pairs))
@@ -83,16 +85,16 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     )
 
 
-def _most(overlaps: dict[tuple, Median]) -> Median | None:
+def _most(overlaps: dict[tuple[int, float], Median]) -> Median | None:
     """Overlap of the largest messages with the most work."""
     return overlaps[max(overlaps)] if overlaps else None
 
 
-def verdicts(answers: Iterable[Answer]) -> dict[str, str]:
+def verdicts(answers: Iterable[Answer]) -> dict[str, Progress]:
     """The verdict by channel, where it is clear."""
     ending = "_progress"
     return {
-        key.removesuffix(ending): value
+        key.removesuffix(ending): "independent" if value == "independent" else "in-call"
         for answer in answers
         if answer.name == QUESTION.name
         for key, value in answer.values.items()

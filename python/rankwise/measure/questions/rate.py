@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
-from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
+from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.settled import medians, per, scaled
+from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 WINDOW = 160
@@ -17,7 +19,7 @@ QUICK_SIZES = (8, 1024, 65536)
 LAB_MOST = 16384
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every channel's pair."""
     sizes = sizes_for(task.plan, QUICK_SIZES if task.quick else SIZES, LAB_MOST)
     each = task.seconds / max(1, len(sizes) * len(task.plan.pairs))
@@ -27,7 +29,9 @@ def steps(steps, task: Task) -> None:
 
 def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     """Message rate and bandwidth by size."""
-    rows, most, peak = [], {}, {}
+    rows: list[tuple[Value, ...]] = []
+    most: dict[str, Median] = {}
+    peak: dict[str, Median] = {}
     for (channel, size), time in medians(samples, ["channel", "bytes"], pl.col("value1")).items():
         rate = per(1.0, time)
         rows.append((channel, size, rate, scaled(rate, size)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.groups import sizes_for
@@ -17,7 +18,7 @@ LAB_MOST = 1048576
 EXTRA = pl.col("value1") - pl.min_horizontal("value2", "value3")
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Every channel's pair."""
     sizes = sizes_for(task.plan, SIZES, LAB_MOST)
     each = task.seconds / max(1, len(sizes) * len(task.plan.pairs))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,7 +34,7 @@ def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return pl.concat(parts) if parts else undisturbed(samples)
 
 
-def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[tuple, Median]:
+def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[tuple[Any, ...], Median]:
     """Median of `value` at every point, in the order of the keys' values; values that are no numbers are left out."""
     kept = (
         settled(samples, keys)
@@ -51,8 +52,8 @@ def scaled(found: Median, factor: float) -> Median:
 
 def per(amount: float, time: Median) -> Median:
     """`amount` over a time, for example a bandwidth; the interval's ends change places."""
-    ends = [amount / t if t > 0 else float("inf") for t in (time.value, time.high, time.low)]
-    return Median(*ends, time.count)
+    value, low, high = (amount / t if t > 0 else float("inf") for t in (time.value, time.high, time.low))
+    return Median(value, low, high, time.count)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> Median | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankwise.measure.arguments import Steps
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot, Question, Task
 from rankwise.measure.questions.groups import members, no_group, shapes
@@ -19,7 +20,7 @@ TILES = (0, 4 << 20, 1 << 20, 256 << 10, 64 << 10)
 PATIENCE_S = 0.8  # of one tile size on one group; with less time there is less data
 
 
-def steps(steps, task: Task) -> None:
+def steps(steps: Steps, task: Task) -> None:
     """Rings of two ranks, of a node, and of all."""
     rings = _rings(task.plan)
     each = task.seconds / max(1, len(rings) * len(TILES))
