@@ -95,7 +95,8 @@ def read(directory: Path, ranks: int) -> Usage | None:
         return max(one / max(all_, 1) for one, all_ in zip(part, whole, strict=True))
 
     def mean(part: tuple[int, ...]) -> float:
-        return sum(one / time for one, time in zip(part, times, strict=True)) / ranks
+        shares: list[float] = [one / time for one, time in zip(part, times, strict=True)]
+        return sum(shares) / ranks
 
     return Usage(
         time_s=max(times) * 1e-9,

@@ -29,7 +29,8 @@ class Predicted(Protocol):
     """What a judge says of a placement: a `Prediction`, or anything that has its time."""
 
     @property
-    def makespan_s(self) -> float: ...
+    def makespan_s(self) -> float:
+        """Predicted time."""
 
 
 # Part of the time: placements nearer than this to each other differ by less than any run of a program.

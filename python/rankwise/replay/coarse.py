@@ -127,7 +127,8 @@ def _held_up(model: Model, placement: Placement) -> np.ndarray:
         return np.zeros(placement.ranks)
     places = layout(model.machine, model.topology_of(placement), placement)
     users = np.bincount(places["processor"], minlength=len(places["capacity"]))
-    return np.maximum(1.0, users / places["capacity"])[places["processor"]] - 1
+    held_up: np.ndarray = np.maximum(1.0, users / places["capacity"])[places["processor"]] - 1
+    return held_up
 
 
 def _costs(link: LinkClass, size: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -74,7 +74,7 @@ class Model:
     @property
     def shares_cores(self) -> bool:
         """Whether ranks on one core share its time."""
-        return self._interfaces_and_cores[0]["core_sharing"] != "none"
+        return bool(self._interfaces_and_cores[0]["core_sharing"] != "none")
 
     @property
     def not_modelled(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,8 @@ class LogGOPS:
                     status=2,
                 )
             values[field] = min(int(number), _UNLIMITED) if field == "S_bytes" else number
-        return cls(**values)
+        size_bytes = values.pop("S_bytes", None)
+        return cls(**values, S_bytes=None if size_bytes is None else int(size_bytes))
 
 
 def _is_number(text: str) -> bool:
@@ -128,7 +130,7 @@ def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> Plain
 
 def gains(schedule: _core.replay.Schedule, prediction: PlainPrediction) -> dict[str, float]:
     """By how much the makespan falls, in seconds, if one parameter were 0, each by itself; by parameter."""
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "L": {"L_s": 0.0},
         "o": {"o_s": 0.0},
         "g": {"g_s": 0.0},

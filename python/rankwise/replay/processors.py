@@ -54,7 +54,8 @@ def _divided(users: dict[frozenset[Core], int]) -> dict[frozenset[Core], frozens
     share: dict[frozenset[Core], frozenset[Core]] = {}
     left = {each: each for each in users}
     while left:
-        taken, most = frozenset(), (0.0, 0)
+        taken: frozenset[Core] = frozenset()
+        most = (0.0, 0)
         for cores in {*left.values(), frozenset().union(*left.values())}:
             confined = sum(users[each] for each, still in left.items() if still <= cores)
             if (crowd := (confined / len(cores), len(cores))) > most:

@@ -41,7 +41,8 @@ class RecordedRun:
     @property
     def rank_errors(self) -> np.ndarray:
         """The same of each rank."""
-        return self.rank_predicted_s / np.maximum(self.rank_recorded_s, 1e-12) - 1
+        errors: np.ndarray = self.rank_predicted_s / np.maximum(self.rank_recorded_s, 1e-12) - 1
+        return errors
 
     @property
     def factor(self) -> float:
@@ -60,7 +61,7 @@ class RecordedRun:
 
     def scale(self, replayed_s: float) -> float:
         """What replayed times are multiplied by, if the recorded placement is replayed in this time."""
-        return (self.recorded_s / replayed_s) ** self.weight
+        return float((self.recorded_s / replayed_s) ** self.weight)
 
     def spread(self, as_recorded: bool) -> float:
         """Standard deviation of the logarithm of what an anchored time is off by.

@@ -129,20 +129,16 @@ class Sharing:
         names = [each.name for each in self._bandwidths]
         if self._interrupts:
             names.append(self._interrupts.name)
-            core = self._interrupts.core
-            node_of = {
-                number: node for node, number in reversed(list(enumerate(self._interrupt_cores(topology))))
-            }
+            core = _core(self._interrupts)
+            numbers = self._interrupt_cores(self._interrupts, topology)
+            node_of = {number: node for node, number in reversed(list(enumerate(numbers)))}
             where.append([(node_of[number], core) for number in range(len(node_of))])
-        return [
-            SharedLoad(
-                names[each["resource"]],
-                *where[each["resource"]][each["number"]],
-                each["busy_s"],
-                each["saturated_s"],
-            )
-            for each in shared
-        ]
+        loads = []
+        for each in shared:
+            node, number = where[each["resource"]][each["number"]]
+            name = names[each["resource"]]
+            loads.append(SharedLoad(name, node, number, each["busy_s"], each["saturated_s"]))
+        return loads
 
     def bound_of(self, ranks: int) -> np.ndarray:
         """Of each rank, the part of its computation that waits for memory."""
@@ -202,14 +198,14 @@ class Sharing:
                 of_rank[rank] = number.setdefault((node, usual[where]), len(number))
         return of_rank, list(number)
 
-    def _interrupt_cores(self, topology: Topology) -> list[int]:
+    def _interrupt_cores(self, resource: Resource, topology: Topology) -> list[int]:
         """Of each node, the number of its interrupt core: nodes emulated on one host can have the same."""
-        core, host_cores = self._interrupts.core, self._machine.node.host_cores
+        core, host_cores = _core(resource), self._machine.node.host_cores
         nodes = range(len(topology.nodes))
         short = next((node for node in topology.nodes if node.cores <= core), None)
         if short is not None:
             raise RankwiseError(
-                f"`core` of `{self._interrupts.name}` is {core}, the nodes have cores 0 to {short.cores - 1}",
+                f"`core` of `{resource.name}` is {core}, the nodes have cores 0 to {short.cores - 1}",
                 "give the logical index of a core (formats/machine.md)",
             )
         number: dict[int, int] = {}
@@ -222,14 +218,14 @@ class Sharing:
         placement: Placement,
         processor_cores: Sequence[frozenset[Core]],
     ) -> dict[str, Any]:
-        core_of = self._interrupt_cores(topology)
+        core, core_of = _core(resource), self._interrupt_cores(resource, topology)
         host_cores = self._machine.node.host_cores
         processor_of = {core: p for p, cores in enumerate(processor_cores) for core in cores}
         on = np.full(max(core_of) + 1, _NONE, dtype=np.uint32)
         for node, number in enumerate(core_of):
-            where = (0, host_cores[node][resource.core]) if host_cores else (node, resource.core)
+            where = (0, host_cores[node][core]) if host_cores else (node, core)
             on[number] = processor_of.get(where, _NONE)
-        near_of = {node: _near(node, resource.core) for node in set(topology.nodes)}
+        near_of = {node: _near(node, core) for node in set(topology.nodes)}
         near = [near_of[node] for node in topology.nodes]
         far = [
             near[node].isdisjoint(placement.cores_of(rank))
@@ -240,6 +236,12 @@ class Sharing:
             "interrupt_processor": on,
             "far": np.array(far, dtype=np.uint8),
         }
+
+
+def _core(resource: Resource) -> int:
+    """The logical core that an interrupt core is."""
+    assert resource.core is not None  # machine files without it are refused
+    return resource.core
 
 
 def _ids(resource: Resource, node: NodeTopology) -> Sequence[int]:

@@ -54,7 +54,7 @@ class Sweep:
                 f"`{parameter}` has words as values, no range", "compare them with `--set`, one at a time"
             )
         parse, unit = known
-        first, last = (number(parse, end.strip()) for end in (low, high))
+        first, last = (number(parse, end.strip()) or 0.0 for end in (low, high))
         count = int(points or POINTS)
         if not 2 <= count <= 1000:
             raise RankwiseError(f"`{text}`: {count} points", "take 2 to 1000 points", status=2)

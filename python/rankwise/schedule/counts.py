@@ -52,8 +52,8 @@ class Counts:
         low = compute * np.clip(on_core_s / np.maximum(time, 1e-12), 0.0, 1.0)
         high = np.maximum(low, np.minimum(compute, on_core_s))
         names = ("source", "destination", "messages", "bytes")
-        columns = (rows[name].to_numpy().astype(np.int64) for name in names)
-        return cls(len(ordered), np.sqrt(low * high), *columns, low, high)
+        source, destination, count, total = (rows[name].to_numpy().astype(np.int64) for name in names)
+        return cls(len(ordered), np.sqrt(low * high), source, destination, count, total, low, high)
 
     @property
     def computation_factor(self) -> float:
@@ -87,6 +87,7 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int], 
             "record it with its trace: `rankwise record --trace -- ...`",
         )
     messages = recording.messages
-    outside = messages.filter(pl.col("source").is_null() | pl.col("destination").is_null())["messages"].sum()
+    unknown = pl.col("source").is_null() | pl.col("destination").is_null()
+    outside = int(messages.filter(unknown)["messages"].sum())
     omitted = {"messages to processes that the program started or joined": outside} if outside else {}
     return Counts.of(messages, ranks), recording.placement, omitted, missing

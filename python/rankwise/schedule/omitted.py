@@ -36,9 +36,9 @@ def gathered(omitted: Mapping[str, int]) -> dict[str, int]:
     alike: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for (how, call), ranks in calls.items():
         alike[how, _ranks(ranks)][call] = sum(ranks.values())
-    for (how, ranks), counts in alike.items():
+    for (how, those), counts in alike.items():
         names = [f"`{call}`" + (f" ({count})" if len(counts) > 1 else "") for call, count in counts.items()]
-        found[f"{', '.join(names)} of {ranks}, {how}"] = sum(counts.values())
+        found[f"{', '.join(names)} of {those}, {how}"] = sum(counts.values())
     return found
 
 

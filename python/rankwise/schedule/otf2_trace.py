@@ -24,13 +24,17 @@ from rankwise.schedule.otf2_sizes import Blocks
 _TAG_BITS = 0x7FFFFFFF  # OTF2's tags have no sign, MPI's are not negative
 
 
+# Kind and numbers of a record, as `_Survey` takes them from an event.
+Record = tuple[Any, ...]
+
+
 @dataclass
 class Call:
     """One MPI call: the computation before it in ticks, its records, and the number of its first event."""
 
     gap: int
     event: int
-    records: list[tuple] = field(default_factory=list)  # (kind, ...) as `_KINDS` makes them
+    records: list[Record] = field(default_factory=list)  # in their order
 
 
 def read(path: Path, library: str) -> tuple[_core.replay.Schedule, dict[str, int]]:
@@ -115,7 +119,7 @@ class _Survey:
                     self.members[comm._ref] = [self._rank_of[ref] for ref in refs]
         count = len(self.ranks)
         self.calls: list[list[Call]] = [[] for _ in range(count)]
-        self.received: list[dict[int, tuple]] = [{} for _ in range(count)]  # by request, what it took
+        self.received: list[dict[int, Record]] = [{} for _ in range(count)]  # by request, what it took
         self.omitted: dict[str, int] = defaultdict(int)
         self._depth = [0] * count
         self._free_since: list[int | None] = [None] * count
@@ -124,7 +128,7 @@ class _Survey:
         self._ended = [False] * count
         self._events = [0] * count
         events = otf2.events
-        self._takers: dict[type, Callable[[int, Any], tuple | None]] = {
+        self._takers: dict[type, Callable[[int, Any], Record]] = {
             events.MpiSend: lambda r, e: ("send", e.receiver, e.communicator._ref, e.msg_tag, e.msg_length),
             events.MpiRecv: lambda r, e: ("recv", e.sender, e.communicator._ref, e.msg_tag, e.msg_length),
             events.MpiIsend: lambda r, e: (
@@ -146,11 +150,11 @@ class _Survey:
             if hasattr(events, name):
                 self._takers[getattr(events, name)] = taker
 
-    def _collective(self, event: Any) -> tuple:
+    def _collective(self, event: Any) -> Record:
         name = str(event.collective_op).rpartition(".")[2].lower()
         return name, event.communicator._ref, event.root, event.size_sent, event.size_received
 
-    def _received(self, rank: int, event: Any) -> tuple:
+    def _received(self, rank: int, event: Any) -> Record:
         self.received[rank][event.request_id] = (
             event.sender, event.communicator._ref, event.msg_tag, event.msg_length
         )  # fmt: skip
@@ -192,8 +196,8 @@ class _Survey:
         name = event.region.name
         if name in ("MPI_Init", "MPI_Init_thread", "MPI_Session_init"):
             self._free_since[rank] = None
-        self._open[rank] = Call(self._gap(rank, event.time), self._events[rank])
-        self.calls[rank].append(self._open[rank])
+        call = self._open[rank] = Call(self._gap(rank, event.time), self._events[rank])
+        self.calls[rank].append(call)
         self._ended[rank] = name in ("MPI_Finalize", "MPI_Session_finalize")
 
     def _leave(self, rank: int, event: Any) -> None:
@@ -217,7 +221,7 @@ class _Writer:
         self.blocks = Blocks(survey.members, survey.omitted)
         self.omitted = survey.omitted
         self.requests: list[dict[int, list[int]]] = [{} for _ in survey.ranks]
-        self.begun: list[dict[int, tuple]] = [{} for _ in survey.ranks]
+        self.begun: list[dict[int, Record]] = [{} for _ in survey.ranks]
 
     def write(self) -> tuple[_core.replay.Schedule, dict[str, int]]:
         for rank, calls in enumerate(self.survey.calls):
@@ -235,7 +239,7 @@ class _Writer:
             self.omitted["requests that nobody waits for"] += left
         return self.builder.finish(), dict(self.omitted)
 
-    def _note(self, rank: int, record: tuple) -> None:
+    def _note(self, rank: int, record: Record) -> None:
         """What other ranks' records must be known for: lengths of collectives, what a request will be."""
         if record[0] == "collective":
             self.blocks.note(rank, *record[1:])
@@ -243,7 +247,7 @@ class _Writer:
             self.begun[rank][record[1]] = record[2:]
             self.blocks.note(rank, *record[2:])
 
-    def _call(self, rank: int, records: list[tuple]) -> None:
+    def _call(self, rank: int, records: list[Record]) -> None:
         together = {"send", "recv"} <= {record[0] for record in records}
         waits: list[int] = []
         # Receives of the call are posted before its sends.
@@ -251,7 +255,7 @@ class _Writer:
             waits += self._record(rank, record, together)
         self.builder.wait(rank, waits)
 
-    def _record(self, rank: int, record: tuple, together: bool) -> list[int]:
+    def _record(self, rank: int, record: Record, together: bool) -> list[int]:
         """Write one record; what the call waits for at its end."""
         kind = record[0]
         if kind in ("send", "recv", "isend"):
@@ -270,11 +274,11 @@ class _Writer:
         elif kind == "begin":
             begun = self.begun[rank].pop(record[1], None)
             if begun is not None:
-                self.requests[rank][record[1]] = self._collective(rank, *begun, nonblocking=True)
+                self.requests[rank][record[1]] = self._collective(rank, begun, nonblocking=True)
         elif kind in ("end", "ended"):
             return self.requests[rank].pop(record[1], [])
         elif kind == "collective":
-            return self._collective(rank, *record[1:], nonblocking=False)
+            return self._collective(rank, record[1:], nonblocking=False)
         return []
 
     def _post(self, rank: int, request: int) -> None:
@@ -286,7 +290,9 @@ class _Writer:
         if message is not None:
             self.requests[rank][request] = [self.builder.ireceive(rank, *message)]
 
-    def _message(self, rank: int, peer: int, comm: int, tag: int, length: int) -> tuple | None:
+    def _message(
+        self, rank: int, peer: int, comm: int, tag: int, length: int
+    ) -> tuple[int, int, int, int] | None:
         """Arguments of the builder: world rank, bytes, communicator, tag."""
         members = self.survey.members.get(comm)
         if members is None:
@@ -299,9 +305,8 @@ class _Writer:
             )
         return members[peer], length, self.comms[comm], tag & _TAG_BITS
 
-    def _collective(
-        self, rank: int, name: str, comm: int, root: int, sent: int, received: int, nonblocking: bool
-    ) -> list[int]:
+    def _collective(self, rank: int, record: Record, nonblocking: bool) -> list[int]:
+        name, comm, root, sent, received = record
         members = self.survey.members.get(comm)
         if members is None:
             self.omitted["collectives of intercommunicators"] += 1

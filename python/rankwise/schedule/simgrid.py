@@ -98,6 +98,9 @@ def read(
     return Reader(files, flops_per_s, library).read()
 
 
+Request = tuple[int, int, int]  # source, destination, tag
+
+
 class Reader:
     """One trace while it is read.
 
@@ -125,7 +128,9 @@ class Reader:
         self.builder = _core.replay.ProgramBuilder(self.ranks, library, "line")
         self.default_type = [1] * self.ranks
         # Requests by (source, destination, tag), as waits name them; a collective's by None.
-        self._requests: list[dict[tuple | None, deque]] = [defaultdict(deque) for _ in range(self.ranks)]
+        self._requests: list[dict[Request | None, deque[list[int]]]] = [
+            defaultdict(deque) for _ in range(self.ranks)
+        ]
         self._any_any: dict[tuple[int, int], int] = {}  # receives of any source and tag -> line
         self._rest_ps = [0.0] * self.ranks
         try:
@@ -265,8 +270,8 @@ class Reader:
         named += [(source, rank, any_tag) for any_tag in ANY_TAG]
         named += [(-1, rank, each) for each in (tag, *ANY_TAG)]
         # SimGrid gives nonblocking collectives negative tags of their own.
-        found = next((key for key in named if own.get(key)), None if tag < 0 and own.get(None) else named)
-        if found is named:
+        found = next((key for key in named if own.get(key)), None)
+        if found is None and not (tag < 0 and own.get(None)):
             return  # a test has completed it
         requests = own[found].popleft()
         self._forget(rank, found)
@@ -275,7 +280,7 @@ class Reader:
             self._any_any.pop((rank, requests[0]), None)
         self.builder.wait(rank, requests)
 
-    def _forget(self, rank: int, key: tuple | None) -> None:
+    def _forget(self, rank: int, key: Request | None) -> None:
         if not self._requests[rank][key]:
             del self._requests[rank][key]
 

@@ -29,7 +29,7 @@ _HOW = (
 
 
 class Pair(NamedTuple):
-    """Two placements that runs tell apart, and whether the faster one was predicted to be faster; medians of the runs."""
+    """Two placements that runs tell apart, and whether the faster one was predicted to be faster; medians."""
 
     faster: PlacementResult
     slower: PlacementResult
