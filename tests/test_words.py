@@ -18,11 +18,6 @@ OTHERS = {"add_layout": "Bokeh"}
 LEFT: dict[str, set[str]] = {
     "assignment": {"bindings", "core/placement"},
     "layout": {
-        "bindings",
-        "core/explain",
-        "core/machine",
-        "core/placement",
-        "core/replay",
         "core/schedule",
         "python/rankwise/cli",
         "python/rankwise/explain",

@@ -19,11 +19,11 @@ from rankwise.lab.limited import run_limited
 from rankwise.lab.network import send_single_frames, steer_receiving
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import launching, place, prepare
+from rankwise.lab.site import LabSite
 from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launcher, LaunchLine, Segment
-from rankwise.measure.lab_site import LabSite
 from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort

@@ -15,9 +15,9 @@ from rankwise.whole_files import check_free, replacing
 if TYPE_CHECKING:
     from rankwise.lab.counters import InterfaceCounters
     from rankwise.lab.run import LabRun, RunResult
-    from rankwise.lab.usage import Usage
     from rankwise.record.library import What
     from rankwise.record.session import Session
+    from rankwise.record.usage import Usage
 
 SCHEMA = "rankwise.lab-run/1"
 _NODES_SHOWN = 8

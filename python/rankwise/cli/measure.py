@@ -120,8 +120,8 @@ def _site(args: argparse.Namespace) -> Site:
     if args.lab is None:
         launch.check(args.command)
         return Site(args.command)
+    from rankwise.lab.site import LabSite
     from rankwise.lab.state import load
-    from rankwise.measure.lab_site import LabSite
 
     launch.check_lab(args.command)
     return LabSite(load(args.lab), args.command or ())

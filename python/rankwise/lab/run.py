@@ -39,6 +39,7 @@ from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.placement.simple import allocate
 from rankwise.record.library import REORDER, library_directory
+from rankwise.record.usage import Usage
 from rankwise.run import reorder
 from rankwise.run.binding import Bound, Verification, compare, read, variables
 
@@ -103,7 +104,7 @@ class RunResult:
     said: Path
     counted: Path
 
-    def usage(self) -> usage.Usage | None:
+    def usage(self) -> Usage | None:
         """What processors and sleeps did to the run; `None` where not all ranks said."""
         return usage.read(self.counted, self.prepared.placement.ranks)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
-from rankwise.lab.usage import Usage
+from rankwise.record.usage import Usage
 from rankwise.whole_files import replacing
 
 FILE_NAME = "recording.json"

@@ -8,8 +8,8 @@ from collections import Counter
 import msgspec
 import polars as pl
 
-from rankwise.lab.usage import Usage
 from rankwise.quantities import seconds_text
+from rankwise.record.usage import Usage
 from rankwise.recording import Recording, completeness
 from rankwise.report.data import Gap
 

@@ -20,6 +20,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import LabRun, adopt, place, prepare
+from rankwise.lab.site import LabSite
 from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
 from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
@@ -31,7 +32,6 @@ from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import from_synthetic
-from rankwise.measure.lab_site import LabSite
 from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort

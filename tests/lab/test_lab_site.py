@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.lab_site import LabSite
+from rankwise.lab.site import LabSite
 
 
 def test_a_lab_of_one_core():
