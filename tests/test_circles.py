@@ -16,7 +16,7 @@ PYTHON_ORDER = (
     ("errors", "quantities", "owner", "locks", "scratch", "regular_files", "whole_files")
     + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording")
     + ("schedule", "replay", "explain", "placement", "run", "report", "measure", "lab", "doctor")
-    + ("rankwise", "cli", "__main__")
+    + ("api", "rankwise", "cli", "__main__")
 )
 CORE_ORDER = ("", "trace", "collectives", "machine", "schedule", "replay", "explain", "placement")
 

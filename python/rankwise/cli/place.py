@@ -176,8 +176,7 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.file import save
-    from rankwise.placement.loads import RankTimes
-    from rankwise.placement.search import PlacementSearch
+    from rankwise.placement.place import make_search
     from rankwise.recording.recording import Recording
     from rankwise.replay.layout import topology_of
 
@@ -186,7 +185,6 @@ def _run(args: argparse.Namespace) -> int:
     machine = load(args.machine)
     topology = topology_of(machine, Path(args.machine).parent)
     source = _source(args, terminal)
-    ranks = source.schedule.ranks
     named, every, (topology, constraints) = args.hosts, topology, _usable(args, source, topology)
     launcher = None
     if args.format:
@@ -197,17 +195,9 @@ def _run(args: argparse.Namespace) -> int:
             "name the launcher with `--format`, or such a file with `--current`",
         )
     predictor = _predictor(args, source, machine, every, terminal)
-    search = PlacementSearch(
-        Recording.open(args.input).messages,
-        ranks,
-        machine,
-        topology,
-        args.objective or "time",
-        constraints,
-    )
+    messages = Recording.open(args.input).messages
+    search = make_search(predictor, messages, topology, args.objective or "time", constraints)
     current = _current(args, source.recorded, search)
-    parts_s = predictor.predict(search.simple()[0].placement).parts_s
-    search.learn(RankTimes.of(parts_s, predictor.memory_bound))
     found = _search(args, search, predictor, current, terminal)
     found[-1] = _with_gaps(found[-1], source)
     save(found[-1].placement, output)
@@ -273,28 +263,25 @@ def _search(
     current: Placement | None,
     terminal: Terminal,
 ) -> list[Candidate]:
+    from rankwise.placement.place import run_search
     from rankwise.quantities import seconds_text
-    from rankwise.replay.gain import is_better
 
-    least = args.least_gain
     budget_s = 10.0 if args.budget is None else args.budget
     start = time.monotonic()
     with terminal.progress("searching", 100) as update:
 
-        def told(judged_by: str, value: float) -> None:
+        def say(judged_by: str, value: float) -> None:
             done = int(100 * (time.monotonic() - start) / max(budget_s, 1e-3))
             update(min(99, done), f"{seconds_text(value)} {judged_by}" if search.objective == "time" else "")
 
-        return search.run(
-            predictor.predict,
+        return run_search(
+            search,
+            predictor,
             current,
-            args.seed,
-            budget_s,
-            screen=predictor.screen_s,
-            told=told,
-            better=(lambda placement, present: is_better(predictor, placement, present, least))
-            if least
-            else None,
+            seed=args.seed,
+            budget_s=budget_s,
+            least_gain=args.least_gain,
+            progress=say,
         )
 
 
@@ -377,16 +364,13 @@ def _predictor(
 
 def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:
     """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
-    from dataclasses import replace
-
+    from rankwise.placement.place import with_intervals
     from rankwise.schedule.omitted import let_go_text
 
     if most := max((each.prediction.let_go for each in candidates), default=0):
         terminal.warning(let_go_text(most), "let-go")
     try:
-        return [
-            replace(each, prediction=predictor.predict_with_interval(each.placement)) for each in candidates
-        ]
+        return with_intervals(candidates, predictor)
     except KeyboardInterrupt:
         terminal.note("interrupted: intervals are left out")
         return candidates
@@ -437,11 +421,7 @@ def _current(
     if recorded is None:
         return None
     recorded = recorded.trimmed
-    try:
-        search.slots_of(recorded)
-    except RankwiseError:
-        return None
-    return recorded
+    return recorded if search.has(recorded) else None
 
 
 def _named_current(args: argparse.Namespace, topology: Topology) -> Placement | None:

@@ -250,14 +250,11 @@ def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
     from rankwise.cli.predict_document import Outcome
-    from rankwise.explain.ties import ORDERS, canonical_position, tie_spread
+    from rankwise.explain.ties import ORDERS, in_canonical_order, tie_spread
 
-    predictor, spread = case.predictor, None
-    whole = not predictor.is_coarse and not predictor.in_windows
-    if whole:
-        predictor.check(placement)
-        predictor = predictor.in_order(canonical_position(predictor.schedule, placement))
+    predictor, spread = in_canonical_order(case.predictor, placement), None
     prediction = predictor.predict_with_interval(placement)
+    whole = not predictor.is_coarse and not predictor.in_windows
     if whole and not args.sweep and args.replays and placement.ranks > 1:
         spread = tie_spread(predictor, placement, prediction.makespan_s, min(ORDERS, args.replays))
     return Outcome(name, case.name, prediction, predictor, ties=spread)

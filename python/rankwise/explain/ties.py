@@ -65,6 +65,18 @@ def canonical_position(schedule: _core.replay.Schedule, placement: Placement) ->
     return position
 
 
+def in_canonical_order(predictor: Predictor, placement: Placement) -> Predictor:
+    """The predictor with ties served in that order; as it is where they are served by number only.
+
+    Raises:
+        RankwiseError: The placement does not fit the program or the machine.
+    """
+    if predictor.is_coarse or predictor.in_windows:
+        return predictor
+    predictor.check(placement)
+    return predictor.in_order(canonical_position(predictor.schedule, placement))
+
+
 def _of_nodes(of_rank: np.ndarray, node: np.ndarray, nodes: int) -> np.ndarray:
     """A number for each node of the numbers of its ranks, whatever their order."""
     total = np.zeros(nodes, dtype=np.uint64)

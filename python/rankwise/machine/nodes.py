@@ -73,6 +73,16 @@ def described(of: Node | OtherNodes, directory: Path) -> NodeTopology:
     return from_xml_file(directory / of.topology_xml)
 
 
+def with_absolute_paths(node: Node, directory: Path) -> Node:
+    """The nodes of a machine file that lies in `directory`, for use from anywhere."""
+
+    def of(path: str | None) -> str | None:
+        return path and str(directory.resolve() / path)
+
+    others = [msgspec.structs.replace(kind, topology_xml=of(kind.topology_xml)) for kind in node.others]
+    return msgspec.structs.replace(node, topology_xml=of(node.topology_xml), others=others)
+
+
 def topology_of_nodes(node: Node, directory: Path) -> Topology:
     """All nodes of a machine file that lies in `directory`."""
     nodes = [described(node, directory)] * node.count

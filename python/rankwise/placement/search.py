@@ -42,12 +42,12 @@ Judge = Callable[[Placement], Predicted]
 Screen = Callable[[list[Placement]], np.ndarray]
 # Whether the first placement is known to be better than the second.
 Better = Callable[[Placement, Placement], bool]
-# Told what the best so far was judged by (`surrogate`, `screened`, `predicted`) and that value.
-Told = Callable[[str, float], None]
+# Called with what the best so far was judged by (`surrogate`, `screened`, `predicted`) and that value.
+Progress = Callable[[str, float], None]
 
 
-def _untold(judged_by: str, value: float) -> None:
-    pass
+def say_nothing(judged_by: str, value: float) -> None:
+    """Of how the search gets on."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,14 @@ class PlacementSearch:
             slots.append(slot)
         return slots
 
+    def has(self, placement: Placement) -> bool:
+        """Whether a placement is one that could be found: its ranks have as many cores as here."""
+        try:
+            self.slots_of(placement)
+        except RankwiseError:
+            return False
+        return True
+
     def candidate(self, name: str, slot: list[int]) -> Candidate:
         """Score a placement by the surrogate."""
         value, busiest = self._search.score(slot)
@@ -227,7 +235,7 @@ class PlacementSearch:
         return slot
 
     def optimised(
-        self, starts: list[list[int]], seed: int, budget_s: float, told: Told = _untold
+        self, starts: list[list[int]], seed: int, budget_s: float, progress: Progress = say_nothing
     ) -> list[Candidate]:
         """Refine placements by swaps; different results, best surrogate first.
 
@@ -258,21 +266,23 @@ class PlacementSearch:
                 keep_nodes=self.constraints.keep_nodes,
             )  # fmt: skip
             found[tuple(slot)] = self.candidate("optimised", slot)
-            told("surrogate", min(each.surrogate_s for each in found.values()))
+            progress("surrogate", min(each.surrogate_s for each in found.values()))
         return sorted(found.values(), key=lambda candidate: candidate.surrogate_s)
 
-    def _climbed(self, start: list[int], screen: Screen, seed: int, end: float, told: Told) -> list[int]:
+    def _climbed(
+        self, start: list[int], screen: Screen, seed: int, end: float, progress: Progress
+    ) -> list[int]:
         """Improve a placement by screened predictions."""
         moves = Moves(self.slots.node, frozenset(self._fixed), self.constraints.keep_nodes)
         slot, self._stopped = climb(
             start, moves, lambda slots: screen([self.placement(each, "optimised") for each in slots]),
-            np.random.default_rng(seed), end, lambda time_s: told("screened", time_s),
+            np.random.default_rng(seed), end, lambda time_s: progress("screened", time_s),
         )  # fmt: skip
         return slot
 
     def run(
         self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4,
-        screen: Screen | None = None, told: Told = _untold, better: Better | None = None,
+        screen: Screen | None = None, progress: Progress = say_nothing, better: Better | None = None,
     ) -> list[Candidate]:  # fmt: skip
         """Judge the simple placements, the current one and the best found, by the objective.
 
@@ -284,7 +294,7 @@ class PlacementSearch:
             judged: How many of the placements found are judged.
             screen: About the predicted times of many placements; if it is given and the objective is time, half of the
                 budget goes into swaps that it is asked about.
-            told: Called with the best so far after each placement refined, screened or judged.
+            progress: Called with the best so far after each placement refined, screened or judged.
             better: If it is given and the objective is time, asked whether the best is known to be better than the
                 current placement, else the first of the simple ones; where it is not, that stays.
 
@@ -311,11 +321,11 @@ class PlacementSearch:
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         end = time.monotonic() + budget_s
         by_time = screen if self.objective == "time" else None
-        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, told)
+        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, progress)
         if by_time:
-            found = self._screened([each for each in known if each.allowed], found, by_time, seed, end, told)
+            found = self._screened([each for each in known if each.allowed], found, by_time, seed, end, progress)
         found = [*self._moved_together(found[:judged]), *found[:judged]]
-        known, found = self._judged(known, found, judge, told)
+        known, found = self._judged(known, found, judge, progress)
         self.judged = [*known, *found]
         stays = self._present(known)
         best = self._best([each for each in (*known, *found) if each.allowed], stays)
@@ -366,7 +376,7 @@ class PlacementSearch:
         return moved
 
     def _judged(
-        self, known: list[Candidate], found: list[Candidate], judge: Judge, told: Told
+        self, known: list[Candidate], found: list[Candidate], judge: Judge, progress: Progress
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Known and found placements with their predictions; Ctrl-C keeps those that have one."""
         first = next(at for at, each in enumerate(known) if each.allowed)
@@ -376,7 +386,7 @@ class PlacementSearch:
         try:
             for each in order:
                 judged[id(each)] = replace(each, prediction=judge(each.placement))
-                told("predicted", min(some.makespan_s for some in judged.values()))
+                progress("predicted", min(some.makespan_s for some in judged.values()))
         except KeyboardInterrupt:
             if not judged:
                 raise
@@ -391,13 +401,13 @@ class PlacementSearch:
         screen: Screen,
         seed: int,
         end: float,
-        told: Told,
+        progress: Progress,
     ) -> list[Candidate]:
         """The placements found in the order of the screen, first what swaps make of the best of all."""
         every = [*known, *found]
         times = screen([each.placement for each in every])
         order = np.argsort(times, kind="stable")
-        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end, told)
+        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end, progress)
         found = [every[at] for at in order if at >= len(known)]
         return [self.candidate("optimised", climbed), *found]
 

@@ -14,8 +14,8 @@ from rankwise.machine.file import load
 from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.place import make_search
 from rankwise.placement.reasons import network_bytes
-from rankwise.placement.search import PlacementSearch
 from rankwise.placement.simple import allocate
 from rankwise.recording.recording import Recording
 from rankwise.replay.layout import topology_of
@@ -48,7 +48,7 @@ class RecordedCase:
         topology = topology_of(machine, state.directory)
         source = load_source(path)
         predictor = Predictor.of(source, machine, topology, draws=DRAWS, seed=options.seed)
-        search = PlacementSearch(Recording.open(path).messages, source.schedule.ranks, machine, topology)
+        search = make_search(predictor, Recording.open(path).messages, topology)
         chosen = choose(
             search,
             predictor.predict,

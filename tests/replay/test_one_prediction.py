@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whoever predicts says the same of the same case: commands, validations, the demo, and Python."""
+
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from lab import keep_runs
+
+import rankwise
+from rankwise.cli import main
+from rankwise.lab.validation.prediction import RecordedCase
+from rankwise.lab.validation.state import CasePlan, Options, Setting, State
+from rankwise.machine.file import fingerprint
+
+CASE = "mpich.mg.16.20mbit"
+# Where one draw has a tie, `predict` serves it in an order that names of ranks do not change, the others by number.
+ORDERS = 1e-4
+GAIN = Path(__file__).resolve().parents[2] / "examples" / "gain.py"
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """Directory of a recording and its machine file, and what is predicted of the placement that was recorded."""
+    directory = tmp_path_factory.mktemp("case")
+    source = keep_runs.source_of(CASE, directory)
+    machine = directory / "lab.machine.toml"
+    machine.write_bytes((keep_runs.KEPT / f"{CASE}.machine.toml").read_bytes())
+    rankwise.save_placement(source.recorded, directory / "recorded.placement.json")
+    found = rankwise.Predictor.of(source, rankwise.load_machine(machine), draws=20)
+    assert found.anchor is not None and found.scale != 1
+    return directory, found.predict_with_interval(source.recorded)
+
+
+def said(capsys, *words):
+    assert main([*map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_predict_and_place_say_it(expected, capsys):
+    directory, prediction = expected
+    recording, machine = directory / f"{CASE}.rw", directory / "lab.machine.toml"
+    (predicted,) = said(capsys, "predict", recording, "-m", machine, "--no-losses")["placements"]
+    output = ("--budget", "0.1s", "-f", "-o", directory / "best.placement.json")
+    placed = said(capsys, "place", recording, "-m", machine, *output)["placements"]
+    current = next(each for each in placed if each["name"] == "current")
+    for each in (predicted, current):
+        assert each["makespan_s"] == prediction.makespan_s
+        assert each["interval"]["high_s"] == pytest.approx(prediction.interval.high_s, rel=ORDERS)
+        assert each["plain_replay"]["makespan_s"] == prediction.plain.makespan_s
+
+
+def test_python_says_it(expected):
+    directory, prediction = expected
+    names = (directory / f"{CASE}.rw", directory / "lab.machine.toml")
+    found = rankwise.predict(*names)
+    assert found.makespan_s == prediction.makespan_s
+    assert found.interval.high_s == pytest.approx(prediction.interval.high_s, rel=ORDERS)
+    placed = next(each for each in rankwise.place(*names, budget_s=0.1) if each.name == "current")
+    assert (placed.makespan_s, placed.prediction.interval) == (prediction.makespan_s, prediction.interval)
+
+
+def test_the_demo_says_it(expected, capsys, monkeypatch):
+    directory, prediction = expected
+    runs = directory / "runs"
+    runs.mkdir()
+    for name in ("before", "blocked", "placed"):
+        (runs / f"{name}-1.rw").symlink_to(directory / f"{CASE}.rw")
+    words = [f"{CASE}.rw", "lab.machine.toml", "recorded.placement.json", "runs"]
+    monkeypatch.chdir(directory)
+    monkeypatch.setattr(sys, "argv", [str(GAIN), *words])
+    runpy.run_path(str(GAIN), run_name="__main__")
+    rows = re.findall(r"^as \w+ .* s \(.*?\) +([0-9.]+ s) \(", capsys.readouterr().out, re.MULTILINE)
+    assert rows == [f"{prediction.makespan_s:.2f} s"] * 2
+
+
+def test_a_validation_says_it(expected, tmp_path):
+    directory, prediction = expected
+    # GIVEN a validation that has this recording and froze this machine file
+    rate = 2.5e6
+    options = Options(
+        4, 4, (rate,), (16,), "mpich", "mpiexec", ("mg",), placements=3, repetitions=1, seed=1, quick=True
+    )
+    state = State.create(tmp_path / "state", options, {})
+    frozen = state.machine_path(rate)
+    frozen.write_bytes((directory / "lab.machine.toml").read_bytes())
+    state.plan.machine_sha256["20mbit"] = fingerprint(frozen)
+    case = CasePlan(Setting("mg", 16, rate), "mg")
+    (state.directory / f"{case.name}.rw").symlink_to(directory / f"{CASE}.rw")
+    # WHEN it predicts its placements, the recorded one among them
+    recorded = RecordedCase.load(state, case)
+    predicted = [recorded.predict(name)[0] for name in recorded.placements]
+    where = prediction.placement
+    (same,) = {
+        each.makespan_s
+        for each in predicted
+        if [(rank.node, tuple(rank.cores)) for rank in each.placement.ranks]
+        == [(node, where.cores_of(rank)) for rank, node in enumerate(where.node.tolist())]
+    }
+    assert same == prediction.makespan_s
