@@ -10,7 +10,7 @@ from rankwise.machine import topology
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import (
-    MessageColumns,
+    CommMatrix,
     MessageDistribution,
     even_distribution,
     message_distribution,
@@ -21,15 +21,15 @@ NODE = topology.from_synthetic("package:2 core:2")
 OS_NODE = topology.from_synthetic("package:2 core:2(indexes=0,2,1,3)")
 
 
-def columns(rows: list[tuple[int, int, int, int]]) -> MessageColumns:
+def columns(rows: list[tuple[int, int, int, int]]) -> CommMatrix:
     """Messages from (source, destination, size in bytes, number)."""
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sizes = table[:, 2].tolist()
     upper = np.array([1 << (size - 1).bit_length() if size else 0 for size in sizes], dtype=np.int64)
-    return MessageColumns(table[:, 0], table[:, 1], upper, table[:, 3], table[:, 2] * table[:, 3])
+    return CommMatrix(table[:, 0], table[:, 1], upper, table[:, 3], table[:, 2] * table[:, 3])
 
 
-def pairwise(ranks: int, size: int = 1024) -> MessageColumns:
+def pairwise(ranks: int, size: int = 1024) -> CommMatrix:
     """Every rank sends one message to every other, as a pairwise all-to-all does."""
     return columns([(i, (i + step) % ranks, size, 1) for step in range(1, ranks) for i in range(ranks)])
 
@@ -38,7 +38,7 @@ def shares(part, of: str = "message_share") -> dict[str, float]:
     return {share.channel: getattr(share, of) for share in part.channels}
 
 
-def distribution_of(messages: MessageColumns, placement: Placement, nodes: Topology) -> MessageDistribution:
+def distribution_of(messages: CommMatrix, placement: Placement, nodes: Topology) -> MessageDistribution:
     return message_distribution(messages, placement.locations(nodes))
 
 

@@ -11,7 +11,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine import file as machine_file
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.topology import Topology, from_synthetic
-from rankwise.placement.costs import CoreSlots, PairCosts, message_time
+from rankwise.placement.costs import CommCosts, CoreSlots, message_time
 from rankwise.placement.search import PlacementSearch
 
 MACHINE = """
@@ -106,7 +106,7 @@ def test_a_missing_link_class_is_that_of_the_next_wider_channel():
 def test_pairs_sum_both_directions_and_keep_the_interfaces_apart():
     # GIVEN 10 messages of 1 byte from 0 to 1, 1 of 100 bytes back, and messages to self
     messages = table([(0, 1, 10, 10), (1, 0, 1, 100), (2, 2, 5, 5)])
-    costs = PairCosts.of(messages, 3, FULL, ("network", "node", "package"))
+    costs = CommCosts.of(messages, 3, FULL, ("network", "node", "package"))
     # THEN each of 0 and 1 has the other as its only neighbour, at the same cost
     assert costs.offsets.tolist() == [0, 1, 2, 2]
     assert costs.neighbour.tolist() == [1, 0]

@@ -205,11 +205,11 @@ def test_json_comes_back_as_the_types_and_fits_the_schema(record):
 def test_many_ranks_are_aggregated(record):
     import numpy as np
 
-    from rankwise.placement.distribution import MessageColumns
+    from rankwise.placement.distribution import CommMatrix
 
     rank = np.arange(1000)
     ones = np.ones(1000, dtype=np.int64)
-    matrix = comm_matrix(MessageColumns(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
+    matrix = comm_matrix(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
     assert (matrix.groups, matrix.ranks_per_group) == (250, 4)
     assert sum(matrix.messages) == 1000
 
@@ -220,13 +220,13 @@ def test_the_widest_distribution_is_not_cut():
 
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology, from_synthetic
-    from rankwise.placement.distribution import MessageColumns, message_distribution
+    from rankwise.placement.distribution import CommMatrix, message_distribution
 
     nodes = Topology.of(from_synthetic("package:2 l3:2 l2:2 core:2"), 2)
     placement = Placement.from_bindings(nodes, [0, 0, 0, 1], [[0], [1], range(16), [0]])
     source, destination = (each.ravel() for each in np.indices((4, 4)))
     sizes = np.full(16, 262144)
-    messages = MessageColumns(source, destination, sizes, source + 1, sizes * (source + 1))
+    messages = CommMatrix(source, destination, sizes, source + 1, sizes * (source + 1))
     found = message_distribution(messages, placement.locations(nodes), unbound_ranks=1)
     placed = data.PlacedDistribution("as it ran", "recorded", "2 nodes", None, [], found)
     # WHEN shown

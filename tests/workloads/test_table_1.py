@@ -6,7 +6,7 @@ import pytest
 from period_collectives import decomposed
 
 from rankwise.machine import topology
-from rankwise.placement.distribution import MessageColumns, message_distribution
+from rankwise.placement.distribution import CommMatrix, message_distribution
 from rankwise.placement.simple import allocate
 from rankwise.workloads import generate
 
@@ -29,7 +29,7 @@ def test_shares_by_channel_are_the_published_ones(name, messages, volumes):
     node = topology.from_synthetic("package:2 core:2(indexes=0,2,1,3)")
     placement, nodes = allocate(16, 4, 4, node, "blocked", core_order="os")
     # WHEN distributed over channels, all ranks together ("the total message distribution", section 5.2)
-    columns = MessageColumns(source, destination, size, number, size * number)
+    columns = CommMatrix(source, destination, size, number, size * number)
     total = message_distribution(columns, placement.locations(nodes)).total
     # THEN every number is within 2 points of the table
     found = {share.channel: share for share in total.channels}

@@ -71,7 +71,7 @@ def _lines(args: argparse.Namespace, result: RunResult, session: Session | None,
         session = replace(session, manifest=msgspec.structs.replace(session.manifest, usage=used))
     try:
         counters = result.counters()
-        lines += [] if args.quiet else _traffic(counters)
+        lines += [] if args.quiet else _passed(counters)
         if args.output:
             _write(args.output, result, counters, used, what)
     except (RankwiseError, OSError, MemoryError) as error:
@@ -122,7 +122,7 @@ def _options(args: argparse.Namespace, prepared: LabRun) -> list[str]:
     return ["-n", str(prepared.placement.ranks), *where, *(["--mpi", args.mpi] if args.mpi else [])]
 
 
-def _traffic(counters: list[InterfaceCounters]) -> list[str]:
+def _passed(counters: list[InterfaceCounters]) -> list[str]:
     from rankwise.quantities import bytes_text, count_text
 
     shown = counters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each pair of ranks costs at each distance: messages and a machine become the search's traffic and slots."""
+"""What each pair of ranks costs at each distance: messages and a machine become the search's costs and slots."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ _LESS = 1e-3
 
 
 @dataclass(frozen=True)
-class PairCosts:
+class CommCosts:
     """Neighbour lists of the ranks (compressed rows) with costs in seconds; both directions of a pair are summed.
 
     Attributes:
@@ -169,7 +169,7 @@ class PairCosts:
         channels: tuple[str, ...],
         reachable: frozenset[str] | None = None,
         objective: str = "time",
-    ) -> PairCosts:
+    ) -> CommCosts:
         """Sum the messages table (source, destination, messages, bytes; one row a size range and call).
 
         Messages of a row are taken to be of their mean size. Messages to self cost the same everywhere. Channels

@@ -25,7 +25,7 @@ DEFAULT_RANGES = (256, 4096, 65536, 262144)
 
 
 @dataclass(frozen=True)
-class MessageColumns:
+class CommMatrix:
     """Messages by source, destination and size: columns of equal length, in any order.
 
     Attributes:
@@ -129,7 +129,7 @@ class MessageDistribution(msgspec.Struct, frozen=True):
 
 
 def message_distribution(
-    messages: MessageColumns,
+    messages: CommMatrix,
     locations: Locations,
     ranges: Sequence[int] = DEFAULT_RANGES,
     *,

@@ -19,7 +19,7 @@ from rankwise.machine.placement import Placement, default_names
 from rankwise.machine.topology import Topology
 from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
-from rankwise.placement.costs import CoreSlots, PairCosts
+from rankwise.placement.costs import CommCosts, CoreSlots
 from rankwise.placement.loads import RankTimes, loads
 from rankwise.placement.simple import dealt
 from rankwise.quantities import counted
@@ -114,7 +114,7 @@ class PlacementSearch:
                 "use a machine file with more nodes, or forbid fewer cores",
             )
         self._messages = messages
-        costs = PairCosts.of(
+        costs = CommCosts.of(
             messages, ranks, machine, self.slots.channels, self.slots.reachable, objective
         )  # fmt: skip
         self._search = Search(

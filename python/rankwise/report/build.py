@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import rankwise
-from rankwise.placement.distribution import DEFAULT_RANGES, MessageColumns, message_distribution
+from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
 from rankwise.placement.seats import seats
 from rankwise.recording import Recording
 from rankwise.recording.ending import brief
@@ -40,7 +40,7 @@ def build(
     """
     ranks = recording.ranks
     time_s = _total(ranks["time_s"]) or 0.0
-    columns = message_columns(recording.messages)
+    columns = matrix_of(recording.messages)
     ran = recorded_placement(recording)
     parts = core_parts(recording)
     return data.ReportData(
@@ -61,9 +61,9 @@ def build(
     )
 
 
-def message_columns(messages: pl.DataFrame) -> MessageColumns:
+def matrix_of(messages: pl.DataFrame) -> CommMatrix:
     """The table of messages as numpy columns; a destination that is not known is -1."""
-    return MessageColumns(
+    return CommMatrix(
         source=messages["source"].to_numpy().astype(np.int64),
         destination=messages["destination"].fill_null(-1).to_numpy().astype(np.int64),
         bytes_up_to=messages["bytes_up_to"].to_numpy().astype(np.int64),
@@ -179,7 +179,7 @@ def _calls(calls: pl.DataFrame, time_s: float, mpi_s: float | None) -> list[data
     ]
 
 
-def _placed(placed: Placed, columns: MessageColumns, ranges: Sequence[int]) -> data.PlacedDistribution:
+def _placed(placed: Placed, columns: CommMatrix, ranges: Sequence[int]) -> data.PlacedDistribution:
     placement = placed.placement
     found = message_distribution(
         columns,

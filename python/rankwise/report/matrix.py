@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.placement.distribution import MessageColumns
-from rankwise.report.data import CommMatrix
+from rankwise.placement.distribution import CommMatrix
+from rankwise.report import data
 
 MOST_GROUPS = 256
 
 
-def comm_matrix(messages: MessageColumns, ranks: int, most_groups: int = MOST_GROUPS) -> CommMatrix:
+def comm_matrix(messages: CommMatrix, ranks: int, most_groups: int = MOST_GROUPS) -> data.CommMatrix:
     """Messages between groups of consecutive ranks; groups are single ranks if there are at most `most_groups`."""
     per_group = max(1, -(-ranks // most_groups))
     groups = -(-ranks // per_group)
@@ -20,7 +20,7 @@ def comm_matrix(messages: MessageColumns, ranks: int, most_groups: int = MOST_GR
     counts = np.bincount(cell, weights=messages.messages[known], minlength=groups * groups)
     volumes = np.bincount(cell, weights=messages.bytes[known], minlength=groups * groups)
     used = np.flatnonzero(counts)
-    return CommMatrix(
+    return data.CommMatrix(
         groups=groups,
         ranks_per_group=per_group,
         source=(used // groups).tolist(),
@@ -30,11 +30,11 @@ def comm_matrix(messages: MessageColumns, ranks: int, most_groups: int = MOST_GR
     )
 
 
-def coarser(matrix: CommMatrix, most_groups: int) -> CommMatrix:
+def coarser(matrix: data.CommMatrix, most_groups: int) -> data.CommMatrix:
     """The same matrix in fewer, larger groups."""
     if matrix.groups <= most_groups:
         return matrix
-    columns = MessageColumns(
+    columns = CommMatrix(
         source=np.array(matrix.source, dtype=np.int64),
         destination=np.array(matrix.destination, dtype=np.int64),
         bytes_up_to=np.zeros(len(matrix.source), dtype=np.int64),
@@ -42,7 +42,7 @@ def coarser(matrix: CommMatrix, most_groups: int) -> CommMatrix:
         bytes=np.array(matrix.bytes, dtype=np.int64),
     )
     joined = comm_matrix(columns, matrix.groups, most_groups)
-    return CommMatrix(
+    return data.CommMatrix(
         groups=joined.groups,
         ranks_per_group=joined.ranks_per_group * matrix.ranks_per_group,
         source=joined.source,

@@ -106,7 +106,7 @@ def circumstances(report: ReportData) -> str:
     return ", ".join(parts)
 
 
-def traffic(report: ReportData) -> str:
+def messages_and_bytes(report: ReportData) -> str:
     """How much was called and sent."""
     summary = report.summary
     text = f"{plural(summary.mpi_calls, 'MPI call')}; {plural(summary.messages, 'message')} "

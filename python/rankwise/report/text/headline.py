@@ -22,7 +22,7 @@ def view(report: ReportData) -> list[RenderableType]:
     if report.program.command:
         parts.append(Text(words.command_text(report), no_wrap=True, overflow="ellipsis"))
     parts += [Text(words.circumstances(report)), Text("")]
-    parts += _labelled("sent", [words.traffic(report)])
+    parts += _labelled("sent", [words.messages_and_bytes(report)])
     parts += _labelled("recording cost", [words.recording_cost(report)])
     if report.program.ending:
         parts += _labelled("ended", [report.program.ending.text], warn=True)
