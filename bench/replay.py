@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise import _core
-from rankwise.placement.decision import kendall
+from rankwise.placement.estimate_error import kendall
 
 SEND, RECEIVE, CALC = 1, 2, 3
 SIZE = 8192

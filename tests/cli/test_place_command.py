@@ -88,7 +88,7 @@ def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, cap
     assert screening["gap"] >= 0
     assert screening["tau"] is None or -1 <= screening["tau"] <= 1
     assert place("-f") == 0
-    assert "searched by screened times, decided by replayed ones: " in capsys.readouterr().out
+    assert "searched by estimated times, decided by replayed ones: " in capsys.readouterr().out
     assert place("-f", "--objective", "bytes", "--json") == 0
     assert json.loads(capsys.readouterr().out)["screening"] is None
 

@@ -149,7 +149,7 @@ def test_fewer_ranks_and_long_programs_are_tried_once():
 
 def chosen_among(ranks):
     """All placements of so many ranks in a lab of four nodes of four cores, found ones without a search."""
-    one = SimpleNamespace(prediction=None, placement="found", surrogate_s=1.0, makespan_s=1.0)
+    one = SimpleNamespace(prediction=None, placement="found", objective_s=1.0, makespan_s=1.0)
     search = SimpleNamespace(
         ranks=ranks,
         slots=SimpleNamespace(node=range(16)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Swaps by screened predictions."""
+"""Swaps by estimated predictions."""
 
 import itertools
 import time
@@ -12,7 +12,7 @@ NODE = np.array([0, 0, 0, 1, 1, 1])
 
 
 def far_from(wanted: list[int]):
-    """Screen: how many ranks are not on the slot that is wanted for them."""
+    """Estimator: how many ranks are not on the slot that is wanted for them."""
     return lambda slots: np.array(
         [1.0 + sum(a != b for a, b in zip(each, wanted, strict=True)) for each in slots]
     )
@@ -52,32 +52,36 @@ def test_nothing_is_done_without_time():
 def test_ctrl_c_keeps_the_best_so_far():
     calls = []
 
-    def screen(slots):
+    def estimator(slots):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return far_from([5, 0, 3, 1])(slots)
 
     slot, interrupted = climb(
-        [0, 1, 2, 3], Moves(NODE, frozenset(), False), screen, np.random.default_rng(1), time.monotonic() + 5
+        [0, 1, 2, 3],
+        Moves(NODE, frozenset(), False),
+        estimator,
+        np.random.default_rng(1),
+        time.monotonic() + 5,
     )
     assert interrupted and len(set(slot)) == 4
 
 
 def test_the_same_seed_asks_for_the_same_placements_however_long_that_takes():
-    # GIVEN a screen, and one that takes a while now and then
+    # GIVEN an estimate, and one that takes a while now and then
     wanted = [3, 1, 2, 0, 5, 4, 7, 6]
 
     def asked(delay_s):
         batches = []
 
-        def screen(slots):
+        def estimator(slots):
             time.sleep(delay_s * (len(batches) % 3))
             batches.append([list(each) for each in slots])
             return far_from(wanted)(slots)
 
         moves = Moves(np.zeros(8, dtype=int), frozenset(), False)
-        climb(list(range(8)), moves, screen, np.random.default_rng(3), time.monotonic() + 60)
+        climb(list(range(8)), moves, estimator, np.random.default_rng(3), time.monotonic() + 60)
         return batches
 
     # WHEN the same seed climbs with both and there is time enough THEN both are asked the same

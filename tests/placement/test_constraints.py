@@ -58,8 +58,8 @@ class Time:
 
 
 def judge(search: PlacementSearch):
-    """Function: the surrogate as predicted time."""
-    return lambda placement: Time(search.candidate("x", search.slots_of(placement)).surrogate_s)
+    """Function: the objective as predicted time."""
+    return lambda placement: Time(search.candidate("x", search.slots_of(placement)).objective_s)
 
 
 def random_messages(ranks: int, seed: int) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def test_with_two_ranks_fixed_and_two_cores_forbidden_the_optimum_is_found(seed,
     # THEN the search finds the best of them
     assert best.placement.node[1] == 1 and best.placement.cores_of(1) == (3,)
     assert 0 not in best.placement.cores.tolist()
-    value = {"network": lambda each: each.busiest_interface_s}.get(objective, lambda each: each.surrogate_s)
+    value = {"network": lambda each: each.busiest_interface_s}.get(objective, lambda each: each.objective_s)
     assert value(best) == pytest.approx(min(value(each) for each in tried), rel=1e-6)
 
 
@@ -173,16 +173,16 @@ def test_a_rank_cannot_be_fixed_to_the_second_core_of_a_group():
         PlacementSearch(random_messages(2, 0), 2, MACHINE, TOPOLOGY, constraints=constraints)
 
 
-def test_what_the_screen_sees_decides_over_the_surrogate():
-    # GIVEN a judge and a screen by whom rank 0 should be on the last core, whatever it sends
+def test_what_the_estimate_sees_decides_over_the_objective():
+    # GIVEN a judge and an estimate by whom rank 0 should be on the last core, whatever it sends
     search = PlacementSearch(random_messages(5, 4), 5, MACHINE, TOPOLOGY)
 
     def judged(placement):
         return Time(1.0 if (placement.node[0], placement.cores_of(0)) == (1, (3,)) else 2.0)
 
-    def screened(placements):
+    def estimated(placements):
         return np.array([judged(each).makespan_s for each in placements])
 
     # WHEN searched THEN it is there
-    best = search.run(judged, budget_s=2, screen=screened)[-1]
+    best = search.run(judged, budget_s=2, estimator=estimated)[-1]
     assert best.makespan_s == 1.0 and best.placement.injective

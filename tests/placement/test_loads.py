@@ -41,7 +41,7 @@ def loaded(ranks: int, seed: int, nodes: int):
 
 
 def defined(weights, demand, busy, slot, nodes) -> float:
-    """The surrogate from its definition."""
+    """The objective from its definition."""
     memory, wire, interrupted = np.zeros(2 * nodes), np.zeros(nodes), np.zeros(nodes)
     for rank, at in enumerate(slot):
         memory[at // 2] += demand[rank]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many placements of one schedule: replayed in threads, screened without a queue."""
+"""Many placements of one schedule: replayed in threads, estimated without a queue."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from replaying import schedule_of
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
-from rankwise.placement.decision import kendall
+from rankwise.placement.estimate_error import kendall
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 
@@ -54,7 +54,7 @@ def test_replays_in_threads_are_the_replays_one_by_one(threads):
     assert together.tolist() == [p.makespan_s(each) for each in placements]
 
 
-def test_the_screen_is_exact_where_nothing_queues_in_another_order():
+def test_the_estimate_is_exact_where_nothing_queues_in_another_order():
     # GIVEN a chain through all ranks, in which one thing happens after the other
     ranks = [[Op("calc", 1000), Op("send", 500, 1, requires=[0])]]
     for r in range(1, RANKS):
@@ -62,24 +62,24 @@ def test_the_screen_is_exact_where_nothing_queues_in_another_order():
         ranks.append([*own, Op("send", 500, r + 1, requires=[1])] if r < RANKS - 1 else own)
     p = predictor(schedule_of(ranks))
     placements = shuffled(p, 20)
-    assert p.screen_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-12)
+    assert p.estimates_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-12)
 
 
 @pytest.mark.parametrize("S", [0, 10**6])
-def test_the_screen_of_the_first_placement_errs_by_its_simplifications_only(S):
+def test_the_estimate_of_the_first_placement_errs_by_its_simplifications_only(S):
     network = LINK | {"S": S}
     p = Predictor.of(Source(pairs()), machine(network, network | {"L_s": 2e-7}, nic_bytes_per_s=1e9))
     placements = [placed(p, range(RANKS))]
-    assert p.screen_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-3)
+    assert p.estimates_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-3)
 
 
-def test_the_screen_sees_processors_that_ranks_share():
+def test_the_estimate_sees_processors_that_ranks_share():
     p = predictor(schedule_of([[Op("calc", 6000)] for _ in range(4)]))
     placements = [placed(p, [0, 1, 2, 3]), placed(p, [0, 0, 0, 1])]
-    assert p.screen_s(placements) == pytest.approx([6e-6, 18e-6])
+    assert p.estimates_s(placements) == pytest.approx([6e-6, 18e-6])
 
 
-def test_the_screen_serves_what_comes_early_in_idle_time():
+def test_the_estimate_serves_what_comes_early_in_idle_time():
     # GIVEN two senders on one node; rank 0's message is large and comes after rank 1's
     ranks = [
         [Op("calc", 30000), Op("send", 20000, 2, requires=[0])],
@@ -91,42 +91,42 @@ def test_the_screen_serves_what_comes_early_in_idle_time():
     # WHEN another placement has them the other way round, or apart
     placements = [placed(p, order) for order in ([0, 1, 2, 3], [2, 3, 0, 1], [0, 2, 4, 6], [0, 2, 1, 3])]
     # THEN nobody waits for who has not come yet
-    assert p.screen_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-9)
+    assert p.estimates_s(placements) == pytest.approx(p.makespans_s(placements), rel=1e-9)
 
 
-def test_the_screen_ranks_placements_as_replays_do():
+def test_the_estimate_ranks_placements_as_replays_do():
     # GIVEN ranks that exchange with their neighbour, and one placement that keeps all pairs within a node
     p = predictor()
     apart = [placed(p, [0, 2, 4, 6, 1, 3, 5, 7])] + [placed(p, [0, 2, 1, 3, 4, 6, 5, 7])] * 9
     placements = [*apart, placed(p, range(RANKS)), *shuffled(p, 20)]
-    screened, replayed = p.screen_s(placements), p.makespans_s(placements)
+    estimated, replayed = p.estimates_s(placements), p.makespans_s(placements)
     # THEN it is the best of all, and the others are not far from their replays
-    assert np.argmin(screened) == np.argmin(replayed) == 10
-    assert np.abs(screened / replayed - 1).mean() < 0.2
+    assert np.argmin(estimated) == np.argmin(replayed) == 10
+    assert np.abs(estimated / replayed - 1).mean() < 0.2
 
 
 def test_an_error_of_one_placement_is_raised():
     p = predictor(schedule_of([[Op("recv", 1, 1), Op("send", 1, 1, requires=[0])],
                                [Op("recv", 1, 0), Op("send", 1, 0, requires=[0])]]))  # fmt: skip
     placements = [placed(p, [0, 1]), placed(p, [0, 2])]
-    for judges in (p.makespans_s, p.screen_s):
+    for judges in (p.makespans_s, p.estimates_s):
         with pytest.raises(RankwiseError, match="deadlock"):
             judges(placements)
 
 
 def test_no_placement_has_no_makespan():
-    assert predictor().makespans_s([]).tolist() == predictor().screen_s([]).tolist() == []
+    assert predictor().makespans_s([]).tolist() == predictor().estimates_s([]).tolist() == []
 
 
-def test_a_screen_that_is_kept_gives_what_a_new_one_does():
+def test_an_estimate_that_is_kept_gives_what_a_new_one_does():
     p, placements = predictor(), shuffled(predictor(), 12)
     some, others = placements[:6], placements[6:]
-    fresh = [predictor().screen_s(each).tolist() for each in (some, others)]
-    # WHEN one schedule is screened from one placement, again, from another one, on another machine, and as at first
-    kept = [p.screen_s(each).tolist() for each in (some, some, others)]
+    fresh = [predictor().estimates_s(each).tolist() for each in (some, others)]
+    # WHEN one schedule is estimated from one placement, again, from another one, on another machine, and as at first
+    kept = [p.estimates_s(each).tolist() for each in (some, some, others)]
     slower = p.variant(machine(LINK | {"L_s": 1e-3}, LINK | {"L_s": 1e-3}), p.switches)
-    assert (slower.screen_s(some) > np.array(fresh[0])).all()
-    kept.append(p.screen_s(some).tolist())
+    assert (slower.estimates_s(some) > np.array(fresh[0])).all()
+    kept.append(p.estimates_s(some).tolist())
     # THEN the first placement and the machine decide, and nothing else
     assert kept == [fresh[0], fresh[0], fresh[1], fresh[0]]
 

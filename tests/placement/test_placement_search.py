@@ -123,9 +123,9 @@ def test_partners_four_apart_are_put_together(monkeypatch):
     # GIVEN ranks r and r + 4 that exchange large messages: blocked sends all over the network
     messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
     search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
-    # WHEN judged by the surrogate itself
+    # WHEN judged by the objective itself
     found = search.run(
-        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).surrogate_s), budget_s=5
+        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).objective_s), budget_s=5
     )
     best = found[-1]
     # THEN the best placement has no pair on different nodes, as cyclic, and pairs on one package, unlike blocked
@@ -137,7 +137,7 @@ def test_partners_four_apart_are_put_together(monkeypatch):
 
 
 def test_the_result_is_never_worse_than_the_simple_ones_by_the_judge():
-    # GIVEN a judge that does not like what the surrogate likes
+    # GIVEN a judge that does not like what the objective likes
     messages = table([(r, (r + 4) % 8, 10, 1_000_000) for r in range(8)])
     search = PlacementSearch(messages, 8, FULL, TOPOLOGY)
 
@@ -155,10 +155,10 @@ def test_channels_that_the_machine_does_not_have_need_no_link_class():
     one = Topology.of(from_synthetic("package:1 core:4"), 1)
     search = PlacementSearch(table([(0, 3, 1, 1)]), 4, machine(package=1e-6), one)
     found = search.run(
-        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).surrogate_s), budget_s=1
+        judge=lambda p: Time(search.candidate("x", search.slots_of(p)).objective_s), budget_s=1
     )
     assert sorted(found[-1].placement.cores.tolist()) == [0, 1, 2, 3]
-    assert found[-1].surrogate_s > 0
+    assert found[-1].objective_s > 0
     # THEN those it has do
     with pytest.raises(RankwiseError, match="no link class for channel `network`"):
         PlacementSearch(table([(0, 3, 1, 1)]), 4, machine(package=1e-6), Topology.of(one.nodes[0], 2))
@@ -209,7 +209,7 @@ def test_ctrl_c_while_placements_are_judged_keeps_the_best_so_far():
         calls.append(placement)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return Time(search.candidate("x", search.slots_of(placement)).surrogate_s)
+        return Time(search.candidate("x", search.slots_of(placement)).objective_s)
 
     # WHEN it is searched
     found = search.run(judge=judge, budget_s=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The surrogate's deltas, the greedy start and the swaps, against brute force and by properties."""
+"""The objective's deltas, the greedy start and the swaps, against brute force and by properties."""
 
 import itertools
 
@@ -43,7 +43,7 @@ def search_for(weights: np.ndarray, nodes: int, packages: int, cores: int) -> Se
 
 
 def expected(weights: np.ndarray, slot: list[int], packages: int, cores: int) -> tuple[float, float]:
-    """The surrogate and the busiest interface, computed from the definition."""
+    """The objective and the busiest interface, computed from the definition."""
     place = [(s // (packages * cores), s // cores, s) for s in slot]
     total, out, into = 0.0, {}, {}
     for a, b in itertools.permutations(range(len(weights)), 2):
@@ -67,7 +67,7 @@ def test_score_is_the_definition(ranks, seed):
     # GIVEN random traffic and a random placement on 3 nodes of 2 packages of 2 cores
     weights = random_weights(ranks, seed)
     slot = np.random.default_rng(seed).permutation(12)[:ranks].tolist()
-    # THEN the surrogate is what its definition says
+    # THEN the objective is what its definition says
     assert search_for(weights, 3, 2, 2).score(slot) == pytest.approx(expected(weights, slot, 2, 2), rel=1e-5)
 
 
@@ -80,7 +80,7 @@ def test_swaps_keep_a_placement_and_never_lose(ranks, seed):
     start = np.random.default_rng(seed).permutation(16)[:ranks].tolist()
     # WHEN it is refined
     refined = search.refine(start, seed=seed)
-    # THEN ranks still have cores of their own, and the surrogate has not grown
+    # THEN ranks still have cores of their own, and the objective has not grown
     assert len(set(refined)) == ranks and set(refined) <= set(range(16))
     assert search.score(refined)[0] <= search.score(start)[0] * (1 + 1e-9)
     # AND its incremental value agrees with a fresh computation

@@ -286,11 +286,13 @@ def test_many_placements_are_screened_without_and_replayed_with_it():
     parts, links = crowded()
     judge = predictor(halo(5), machine(*parts, *links), 0.9)
     placements = [HALVES, placed((0, 0), (1, 0), (0, 1), (1, 2)), placed((0, 0), (0, 2), (1, 0), (1, 2))]
-    # THEN all replays are those of one placement, and the screen says what it says without
+    # THEN all replays are those of one placement, and the estimate says what it says without
     assert judge.makespans_s(placements).tolist() == [judge.makespan_s(each) for each in placements]
     plain = predictor(halo(5), machine(*links))
-    assert (judge.screen_s(placements) <= judge.makespans_s(placements)).all()
-    assert judge.screen_s(placements[:1])[0] == pytest.approx(plain.screen_s(placements[:1])[0], rel=0.05)
+    assert (judge.estimates_s(placements) <= judge.makespans_s(placements)).all()
+    assert judge.estimates_s(placements[:1])[0] == pytest.approx(
+        plain.estimates_s(placements[:1])[0], rel=0.05
+    )
 
 
 def test_what_is_recorded_in_another_order_of_ranks_is_the_same():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
     from rankwise.placement.constraints import Constraints
-    from rankwise.placement.decision import ScreenError
+    from rankwise.placement.estimate_error import EstimateError
     from rankwise.placement.search import Candidate, PlacementSearch
     from rankwise.replay.predictor import Predictor
     from rankwise.schedule.source import Source
@@ -172,7 +172,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from rankwise.cli.place_document import document
     from rankwise.cli.place_format import Format
-    from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_screening
+    from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_estimate_error
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.placement.file import save
@@ -203,7 +203,7 @@ def _run(args: argparse.Namespace) -> int:
     save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
-    screening = _screening(search, predictor)
+    screening = _estimate_error(search, predictor)
     candidates = settled(_with_intervals(found, predictor, terminal))
     doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
@@ -213,7 +213,7 @@ def _run(args: argparse.Namespace) -> int:
         terminal.json(document(paths, source, predictor, candidates, topology, why, screening, words))
     else:
         show(terminal, candidates, topology, predictor, source, doubtful)
-        show_screening(terminal, screening)
+        show_estimate_error(terminal, screening)
         if words:
             terminal.result(f"\n{words}")
             if " -rankmap " in words:
@@ -285,18 +285,18 @@ def _search(
         )
 
 
-def _screening(search: PlacementSearch, predictor: Predictor) -> ScreenError | None:
-    """How far the screen that the search went by is from the replays that decided."""
+def _estimate_error(search: PlacementSearch, predictor: Predictor) -> EstimateError | None:
+    """How far the estimate that the search went by is from the replays that decided."""
     import numpy as np
 
-    from rankwise.placement.decision import ScreenError
+    from rankwise.placement.estimate_error import EstimateError
 
-    if search.objective != "time" or predictor.in_windows:  # where screened times are replayed ones
+    if search.objective != "time" or predictor.in_windows:  # where estimated times are replayed ones
         return None
     placements = [each.placement for each in search.judged]
     times = np.array([each.makespan_s for each in search.judged])
     try:
-        return ScreenError.of(predictor.screen_s(placements), times)
+        return EstimateError.of(predictor.estimates_s(placements), times)
     except KeyboardInterrupt:
         return None
 

@@ -25,7 +25,7 @@ from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
 
 if TYPE_CHECKING:
-    from rankwise.placement.decision import ScreenError
+    from rankwise.placement.estimate_error import EstimateError
     from rankwise.replay.predictor import Predictor
     from rankwise.schedule.source import Source
 
@@ -111,7 +111,7 @@ def document(
     candidates: Sequence[Candidate],
     topology: Topology,
     compared: tuple[str, list[str]],
-    screening: ScreenError | None,
+    screening: EstimateError | None,
     launch: str | None,
 ) -> dict[str, Any]:
     """The JSON-able result of `rankwise place`.
@@ -141,7 +141,7 @@ def document(
                 "network_share": network_share(each.prediction),
                 "busiest_interface_s": busiest_interface_s(each.prediction),
                 "sharing": asdict(sharing(each.placement, topology, predictor.machine)),
-                "search_objective_s": each.surrogate_s,
+                "search_objective_s": each.objective_s,
                 "placement": to_dict(each.placement),
                 "sends_let_go": each.prediction.let_go,
                 "plain_replay": msgspec.to_builtins(plain_replay_entry(each.prediction.plain)),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankwise.machine.machine import Machine
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.placement.decision import ScreenError
+    from rankwise.placement.estimate_error import EstimateError
     from rankwise.placement.search import Candidate
     from rankwise.replay.predictor import Predictor
     from rankwise.schedule.source import Source
@@ -142,13 +142,13 @@ def _show_sharing(
     terminal.table(head, rows)
 
 
-def show_screening(terminal: Terminal, screening: ScreenError | None) -> None:
+def show_estimate_error(terminal: Terminal, screening: EstimateError | None) -> None:
     """How far the times that the search went by are from those that decided."""
     if screening is None or screening.gap is None:
         return
     order = "" if screening.tau is None else f", tau of their order {screening.tau:.2f}"
     terminal.result(
-        f"\nsearched by screened times, decided by replayed ones: {screening.gap:.1%} apart\n"
+        f"\nsearched by estimated times, decided by replayed ones: {screening.gap:.1%} apart\n"
         f"(mean of {screening.placements} placements{order})"
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Swaps judged by screened predictions: what a surrogate of messages does not see, such as who waits when."""
+"""Swaps judged by estimated predictions: what the search's objective does not see, such as who waits when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A change that the screen calls better by less may be the screen's own error.
+# A change that the estimate calls better by less may be the estimate's own error.
 _LEAST_GAIN = 1e-4
 _PROPOSALS = 24
 _GIVE_UP_AFTER = 20
@@ -55,7 +55,7 @@ class Moves:
 def climb(
     slot: Sequence[int],
     moves: Moves,
-    screen: Callable[[list[list[int]]], np.ndarray],
+    estimator: Callable[[list[list[int]]], np.ndarray],
     rng: np.random.Generator,
     end: float,
     found: Callable[[float], None] = lambda time_s: None,
@@ -65,10 +65,10 @@ def climb(
     Args:
         slot: Slot of each rank at the start.
         moves: Which swaps are possible.
-        screen: About the predicted times of placements, comparable within one call.
+        estimator: About the predicted times of placements, comparable within one call.
         rng: Where the swaps come from.
         end: When to stop, in seconds of `time.monotonic`.
-        found: Told the best screened time so far after each call of `screen`.
+        found: Called with the best estimated time so far after each call of `estimator`.
 
     Returns:
         The slots in the end, and whether Ctrl-C ended the climb.
@@ -80,7 +80,7 @@ def climb(
             proposals = moves.some(best, count, rng)
             if not proposals:
                 break
-            times = screen([best, *proposals])
+            times = estimator([best, *proposals])
             chosen = int(np.argmin(times))
             found(float(times[chosen]))
             if times[chosen] < times[0] * (1 - _LEAST_GAIN):

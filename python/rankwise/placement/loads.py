@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much ranks load what they share besides interfaces: memories and interrupt cores, for the search's surrogate."""
+"""How much ranks load what they share besides interfaces: memories and interrupt cores, for the search's objective."""
 
 from __future__ import annotations
 

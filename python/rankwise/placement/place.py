@@ -69,7 +69,7 @@ def run_search(
         current,
         seed,
         budget_s,
-        screen=predictor.screen_s,
+        estimator=predictor.estimates_s,
         progress=progress,
         better=(lambda placement, present: is_better(predictor, placement, present, least_gain))
         if least_gain

@@ -39,10 +39,10 @@ WORTH_A_CHANGE = 0.001
 _SHORT_PLANE = 4
 
 Judge = Callable[[Placement], Predicted]
-Screen = Callable[[list[Placement]], np.ndarray]
+Estimator = Callable[[list[Placement]], np.ndarray]
 # Whether the first placement is known to be better than the second.
 Better = Callable[[Placement, Placement], bool]
-# Called with what the best so far was judged by (`surrogate`, `screened`, `predicted`) and that value.
+# Called with what the best so far was judged by (`objective`, `estimated`, `predicted`) and that value.
 Progress = Callable[[str, float], None]
 
 
@@ -57,7 +57,7 @@ class Candidate:
     Attributes:
         name: `blocked`, `cyclic`, `plane=K`, these with ` PxQ` on P of the nodes, `current`, `optimised`.
         placement: The placement.
-        surrogate_s: The search's quick stand-in for communication time.
+        objective_s: The search's quick stand-in for communication time.
         busiest_interface_s: Time of the busiest network interface, one direction.
         prediction: What the judge said; `None` if it was not asked.
         allowed: Whether it may be chosen; with constraints, not all that are shown may.
@@ -65,7 +65,7 @@ class Candidate:
 
     name: str
     placement: Placement
-    surrogate_s: float
+    objective_s: float
     busiest_interface_s: float
     prediction: Predicted | None = None
     allowed: bool = True
@@ -200,7 +200,7 @@ class PlacementSearch:
         return True
 
     def candidate(self, name: str, slot: list[int]) -> Candidate:
-        """Score a placement by the surrogate."""
+        """Score a placement by the objective."""
         value, busiest = self._search.score(slot)
         return Candidate(name, self.placement(slot, name), value, busiest)
 
@@ -237,7 +237,7 @@ class PlacementSearch:
     def optimised(
         self, starts: list[list[int]], seed: int, budget_s: float, progress: Progress = say_nothing
     ) -> list[Candidate]:
-        """Refine placements by swaps; different results, best surrogate first.
+        """Refine placements by swaps; different results, best objective first.
 
         Starts are the given ones, one cut along the machine, one grown, and a few at random.
         """
@@ -266,23 +266,23 @@ class PlacementSearch:
                 keep_nodes=self.constraints.keep_nodes,
             )  # fmt: skip
             found[tuple(slot)] = self.candidate("optimised", slot)
-            progress("surrogate", min(each.surrogate_s for each in found.values()))
-        return sorted(found.values(), key=lambda candidate: candidate.surrogate_s)
+            progress("objective", min(each.objective_s for each in found.values()))
+        return sorted(found.values(), key=lambda candidate: candidate.objective_s)
 
     def _climbed(
-        self, start: list[int], screen: Screen, seed: int, end: float, progress: Progress
+        self, start: list[int], estimator: Estimator, seed: int, end: float, progress: Progress
     ) -> list[int]:
-        """Improve a placement by screened predictions."""
+        """Improve a placement by estimated predictions."""
         moves = Moves(self.slots.node, frozenset(self._fixed), self.constraints.keep_nodes)
         slot, self._stopped = climb(
-            start, moves, lambda slots: screen([self.placement(each, "optimised") for each in slots]),
-            np.random.default_rng(seed), end, lambda time_s: progress("screened", time_s),
+            start, moves, lambda slots: estimator([self.placement(each, "optimised") for each in slots]),
+            np.random.default_rng(seed), end, lambda time_s: progress("estimated", time_s),
         )  # fmt: skip
         return slot
 
     def run(
         self, judge: Judge, current: Placement | None = None, seed: int = 1, budget_s: float = 10.0, judged: int = 4,
-        screen: Screen | None = None, progress: Progress = say_nothing, better: Better | None = None,
+        estimator: Estimator | None = None, progress: Progress = say_nothing, better: Better | None = None,
     ) -> list[Candidate]:  # fmt: skip
         """Judge the simple placements, the current one and the best found, by the objective.
 
@@ -292,9 +292,9 @@ class PlacementSearch:
             seed: Of the search; the same seed and enough budget give the same result.
             budget_s: Time for the search; judging comes on top.
             judged: How many of the placements found are judged.
-            screen: About the predicted times of many placements; if it is given and the objective is time, half of the
-                budget goes into swaps that it is asked about.
-            progress: Called with the best so far after each placement refined, screened or judged.
+            estimator: About the predicted times of many placements; if it is given and the objective is time, half of
+                the budget goes into swaps that it is asked about.
+            progress: Called with the best so far after each placement refined, estimated or judged.
             better: If it is given and the objective is time, asked whether the best is known to be better than the
                 current placement, else the first of the simple ones; where it is not, that stays.
 
@@ -320,10 +320,10 @@ class PlacementSearch:
             known = [replace(each, allowed=bool(np.all(each.placement.node == kept))) for each in known]
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         end = time.monotonic() + budget_s
-        by_time = screen if self.objective == "time" else None
+        by_time = estimator if self.objective == "time" else None
         found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, progress)
         if by_time:
-            found = self._screened([each for each in known if each.allowed], found, by_time, seed, end, progress)
+            found = self._by_estimate([each for each in known if each.allowed], found, by_time, seed, end, progress)
         found = [*self._moved_together(found[:judged]), *found[:judged]]
         known, found = self._judged(known, found, judge, progress)
         self.judged = [*known, *found]
@@ -394,20 +394,20 @@ class PlacementSearch:
         known, found = ([judged[id(each)] for each in some if id(each) in judged] for some in (known, found))
         return known, found
 
-    def _screened(
+    def _by_estimate(
         self,
         known: list[Candidate],
         found: list[Candidate],
-        screen: Screen,
+        estimator: Estimator,
         seed: int,
         end: float,
         progress: Progress,
     ) -> list[Candidate]:
-        """The placements found in the order of the screen, first what swaps make of the best of all."""
+        """The placements found in the order of the estimate, first what swaps make of the best of all."""
         every = [*known, *found]
-        times = screen([each.placement for each in every])
+        times = estimator([each.placement for each in every])
         order = np.argsort(times, kind="stable")
-        climbed = self._climbed(self.slots_of(every[order[0]].placement), screen, seed, end, progress)
+        climbed = self._climbed(self.slots_of(every[order[0]].placement), estimator, seed, end, progress)
         found = [every[at] for at in order if at >= len(known)]
         return [self.candidate("optimised", climbed), *found]
 
@@ -415,5 +415,5 @@ class PlacementSearch:
         if self.objective == "time":
             return (candidate.makespan_s,)
         if self.objective == "network":
-            return (candidate.busiest_interface_s, candidate.surrogate_s)
-        return (candidate.surrogate_s,)
+            return (candidate.busiest_interface_s, candidate.objective_s)
+        return (candidate.objective_s,)

@@ -199,7 +199,7 @@ class Predictor:
     def in_order(self, position: np.ndarray) -> Predictor:
         """The same, with events of one time served in another order of ranks than that of their numbers.
 
-        Many placements at once (`makespans_s`, `screen_s`) are served by number.
+        Many placements at once (`makespans_s`, `estimates_s`) are served by number.
 
         Args:
             position: Place of each rank in the order.
@@ -303,7 +303,7 @@ class Predictor:
             out[alike] = schedule.makespans_s(**self.model.arguments, layouts=chosen, threads=threads)
         return self.scale * out
 
-    def screen_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
+    def estimates_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
         """About the predicted times of many placements, without a queue: which of them are worth a replay.
 
         Everything is served in the order that it has in the replay of the first placement, and collectives are taken

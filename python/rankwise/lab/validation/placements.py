@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
-from rankwise.placement.search import Judge, PlacementSearch, Screen
+from rankwise.placement.search import Estimator, Judge, PlacementSearch
 
 # In order of what is dropped last.
 NAMES = ("blocked", "cyclic", "optimised", "worst", "random-1", "plane=2", "random-2", "random-3")
@@ -34,7 +34,7 @@ def choose(
     count: int,
     seed: int,
     dealt: Callable[[str], Placement],
-    screen: Screen | None = None,
+    estimator: Estimator | None = None,
     can_run: Callable[[Placement], bool] = lambda placement: True,
 ) -> dict[str, Placement]:
     """Placements by name.
@@ -45,7 +45,7 @@ def choose(
         count: How many of `NAMES`.
         seed: Of random placements and searches.
         dealt: The placement of a simple allocation, as the recorded run has it: `blocked`, `cyclic` or `plane=K`.
-        screen: About the predicted times of many placements, for the search.
+        estimator: About the predicted times of many placements, for the search.
         can_run: Whether a placement can be launched; others are not chosen.
 
     Returns:
@@ -63,12 +63,12 @@ def choose(
         if name.startswith("random-"):
             chosen[name] = next(in_turn)
         elif name == "optimised":
-            found = search.run(judge, seed=seed, budget_s=_SEARCH_S, screen=screen)
+            found = search.run(judge, seed=seed, budget_s=_SEARCH_S, estimator=estimator)
             best = sorted((each for each in found if each.prediction), key=lambda each: each.makespan_s)
             chosen[name] = next(each.placement for each in [found[-1], *best] if can_run(each.placement))
         elif name == "worst":
             scored = sorted(
-                (search.candidate(name, slot) for slot in randoms), key=lambda each: -each.surrogate_s
+                (search.candidate(name, slot) for slot in randoms), key=lambda each: -each.objective_s
             )
             possible = (each for each in scored if can_run(each.placement))
             judged = [

@@ -57,7 +57,7 @@ class RecordedCase:
             dealt=lambda allocation: allocate(
                 source.schedule.ranks, options.nodes, options.cores, topology.nodes[0], allocation
             )[0],
-            screen=predictor.screen_s,
+            estimator=predictor.estimates_s,
             can_run=can_run,
         )
         if search.interrupted:

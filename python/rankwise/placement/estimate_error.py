@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far screened times of placements are from replayed ones."""
+"""How far estimated times of placements are from replayed ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class ScreenError:
-    """How far screened times of placements are from their replayed ones.
+class EstimateError:
+    """How far estimated times of placements are from their replayed ones.
 
     Attributes:
         placements: How many were compared.
-        gap: Mean of how far screened times are from replayed ones, as a part of these; `None` if a time is 0.
+        gap: Mean of how far estimated times are from replayed ones, as a part of these; `None` if a time is 0.
         tau: Kendall's tau-b of both orders; `None` if there is no order to compare.
     """
 
@@ -24,15 +24,15 @@ class ScreenError:
     tau: float | None
 
     @classmethod
-    def of(cls, screened_s: np.ndarray, replayed_s: np.ndarray) -> ScreenError:
+    def of(cls, estimated_s: np.ndarray, replayed_s: np.ndarray) -> EstimateError:
         """Of the same placements in the same order."""
-        tau = kendall(screened_s, replayed_s)
-        gap = _gap(screened_s, replayed_s)
+        tau = kendall(estimated_s, replayed_s)
+        gap = _gap(estimated_s, replayed_s)
         return cls(len(replayed_s), *(None if math.isnan(value) else value for value in (gap, tau)))
 
 
-def _gap(screened_s: np.ndarray, replayed_s: np.ndarray) -> float:
-    return float(np.mean(np.abs(screened_s / replayed_s - 1))) if (replayed_s > 0).all() else math.nan
+def _gap(estimated_s: np.ndarray, replayed_s: np.ndarray) -> float:
+    return float(np.mean(np.abs(estimated_s / replayed_s - 1))) if (replayed_s > 0).all() else math.nan
 
 
 def kendall(one: np.ndarray, other: np.ndarray) -> float:
