@@ -10,9 +10,8 @@ import msgspec
 from interrupts.result import CONFIGURATIONS, Cost
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
-from rankwise.machine.machine import Machine, Resource
+from rankwise.machine.machine import Machine, Resource, topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load as load_source
 

@@ -16,7 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.explain.ties import in_canonical_order
 from rankwise.launchers.line import Launch
 from rankwise.machine import file as machine_file
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.nodes import with_absolute_paths
 from rankwise.machine.placement import Placement, fits, misfit
 from rankwise.machine.topology import Topology
@@ -25,7 +25,6 @@ from rankwise.placement.place import make_search, run_search, with_intervals
 from rankwise.placement.search import Candidate
 from rankwise.placement.usable import NodesWanted, usable_nodes
 from rankwise.recording.recording import Recording
-from rankwise.replay.layout import topology_of
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.report.data import ReportData

@@ -15,8 +15,8 @@ from raw_writer import FINALIZED, TRACED, Rank, write_recording
 from rankwise.cli import main
 from rankwise.cli.place_document import Document
 from rankwise.machine.file import load as load_machine
+from rankwise.machine.machine import topology_of
 from rankwise.placement.file import PlacementFile, load
-from rankwise.replay.layout import topology_of
 
 pytestmark = pytest.mark.mpi
 MACHINE = Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml"

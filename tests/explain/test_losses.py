@@ -6,9 +6,9 @@ from machines import machine
 
 from rankwise import _core
 from rankwise.explain.losses import count, losses
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 from rankwise.schedule.source import Source

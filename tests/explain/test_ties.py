@@ -16,9 +16,9 @@ from rankwise.errors import RankwiseError
 from rankwise.explain.critical_path import critical_path
 from rankwise.explain.explanation import explain
 from rankwise.explain.ties import canonical_position, tie_spread
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 

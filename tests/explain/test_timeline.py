@@ -16,8 +16,8 @@ from rankwise.explain import perfetto
 from rankwise.explain.critical_path import critical_path
 from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import Timeline
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source, load
 

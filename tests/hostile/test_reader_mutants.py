@@ -95,9 +95,9 @@ def make_machine(directory):
 
 
 def make_placement(directory):
+    from rankwise.machine.machine import topology_of
     from rankwise.placement import file
     from rankwise.placement.simple import allocate
-    from rankwise.replay.layout import topology_of
 
     node = topology_of(__import__("rankwise.machine.file").machine.file.load(MACHINE), MACHINE.parent).nodes[
         0

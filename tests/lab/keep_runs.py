@@ -20,10 +20,9 @@ from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c, pac
 
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.machine.file import load
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.placement import Placement
 from rankwise.recording import layouts
-from rankwise.replay.layout import topology_of
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches

@@ -10,10 +10,11 @@ import pytest
 
 from rankwise.machine import file
 from rankwise.machine.link_classes import link_index
+from rankwise.machine.machine import topology_of
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.measure.outcome import disturbed_path
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import layout, topology_of
+from rankwise.replay.layout import layout
 
 pytestmark = [pytest.mark.root, pytest.mark.mpi]
 

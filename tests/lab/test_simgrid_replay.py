@@ -10,8 +10,8 @@ from accuracy import simgrid
 
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.schedule.source import load as load_source
 
 GOAL = """

@@ -11,9 +11,9 @@ from rankwise.machine.capabilities import Capabilities
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 

@@ -8,8 +8,8 @@ import pytest
 from rankwise.cli import main
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import dumps, load, loads
+from rankwise.machine.machine import topology_of
 from rankwise.placement.simple import allocate_unlike
-from rankwise.replay.layout import topology_of
 from rankwise.run.session import topologies
 
 NODES = """

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from test_search import expected, random_weights, search_for
 
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.placement.costs import CoreSlots
 from rankwise.placement.loads import RankTimes, interrupt_cores, loads
 from rankwise.placement.sharing import sharing
-from rankwise.replay.layout import topology_of
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 

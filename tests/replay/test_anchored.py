@@ -20,10 +20,10 @@ from rankwise.explain.losses import losses
 from rankwise.explain.timeline import Timeline
 from rankwise.explain.unexplained import unexplained
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.recording.span import Span
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.recorded_run import ONE_PLACEMENT, ONE_RUN, RecordedRun
 from rankwise.replay.switches import Switches

@@ -13,9 +13,9 @@ from sharing_reference import Interrupts, Shared
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain.losses import losses
+from rankwise.machine.machine import topology_of
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 from rankwise.schedule.source import Source

@@ -7,9 +7,9 @@ import pytest
 from machines import machine
 
 from rankwise.explain.losses import losses
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 from rankwise.schedule.counts import Counts

@@ -14,9 +14,9 @@ from rankwise.errors import RankwiseError
 from rankwise.explain.explanation import explain
 from rankwise.explain.losses import losses
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 from rankwise.schedule.source import Source

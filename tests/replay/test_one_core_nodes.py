@@ -9,9 +9,8 @@ from raw_writer import write_recording
 from traced import ranks_of
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source, load
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 from rankwise.workloads.program import program

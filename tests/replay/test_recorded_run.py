@@ -10,10 +10,10 @@ from machines import machine, text
 
 from rankwise import _core
 from rankwise.cli import main
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.recording.span import Span
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule import source as sources
 

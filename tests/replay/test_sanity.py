@@ -13,8 +13,8 @@ from schedules import schedules
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 

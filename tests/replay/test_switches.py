@@ -11,10 +11,10 @@ from replaying import model, on_machine, schedule_of, switches
 from rankwise import _core
 from rankwise.explain.losses import losses
 from rankwise.machine.file import loads
+from rankwise.machine.machine import topology_of
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.overrides import apply
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import topology_of
 from rankwise.replay.ports import hops
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches

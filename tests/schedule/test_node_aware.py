@@ -9,8 +9,8 @@ from machines import machine
 from raw_writer import write_recording
 from traced import ranks_of
 
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import topology_of
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.schedules import partition
 from rankwise.schedule.source import Source, load

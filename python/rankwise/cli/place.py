@@ -175,10 +175,10 @@ def _run(args: argparse.Namespace) -> int:
     from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_estimate_error
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
+    from rankwise.machine.machine import topology_of
     from rankwise.placement.file import save
     from rankwise.placement.place import make_search
     from rankwise.recording.recording import Recording
-    from rankwise.replay.layout import topology_of
 
     terminal = Terminal(args)
     output = _output(args)

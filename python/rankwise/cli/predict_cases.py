@@ -46,9 +46,9 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
     from pathlib import Path
 
     from rankwise.machine.file import load
+    from rankwise.machine.machine import topology_of
     from rankwise.machine.overrides import apply
     from rankwise.machine.placement import misfit
-    from rankwise.replay.layout import topology_of
     from rankwise.replay.memory_bound import memory_bound
     from rankwise.replay.predictor import Predictor
 

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
+from rankwise.errors import RankwiseError
 from rankwise.machine.capabilities import Capabilities
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
-from rankwise.machine.nodes import Node
+from rankwise.machine.nodes import Node, topology_of_nodes
+from rankwise.machine.topology import Topology
 
 Protocol = Literal["shared-memory", "host-processed", "offloaded"]
 Progress = Literal["in-call", "independent"]
@@ -249,3 +252,19 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
             return self.node.host_cores is None
         rate = self.context.get("lab_rate_bytes_per_s", rate_bytes_per_s)
         return self.node.host_cores is not None and rate == rate_bytes_per_s
+
+
+def topology_of(machine: Machine, directory: Path) -> Topology:
+    """The nodes of a machine; `directory` is where its file lies.
+
+    Raises:
+        RankwiseError: A topology cannot be read, or a node has other cores than its `host_cores`.
+    """
+    topology = topology_of_nodes(machine.node, directory)
+    for node, cores in zip(topology.nodes, machine.node.host_cores or (), strict=False):
+        if len(cores) != node.cores:
+            raise RankwiseError(
+                f"`host_cores` has {len(cores)} cores for a node of {node.cores}",
+                "list one host core for each logical core (formats/machine.md)",
+            )
+    return topology

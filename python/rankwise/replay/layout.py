@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.machine import LinkClass, Machine
-from rankwise.machine.nodes import topology_of_nodes
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.processors import processors
@@ -23,18 +20,6 @@ from rankwise.replay.sharing import Sharing
 _Place = tuple[int, tuple[int, ...]]  # a node of its kind, and cores
 # Arrays of a layout with one value a rank.
 BY_RANK = ("node", "place", "processor", "memory_bound", "far")
-
-
-def topology_of(machine: Machine, directory: Path) -> Topology:
-    """The nodes of a machine; `directory` is where its file lies."""
-    topology = topology_of_nodes(machine.node, directory)
-    for node, cores in zip(topology.nodes, machine.node.host_cores or (), strict=False):
-        if len(cores) != node.cores:
-            raise RankwiseError(
-                f"`host_cores` has {len(cores)} cores for a node of {node.cores}",
-                "list one host core for each logical core (formats/machine.md)",
-            )
-    return topology
 
 
 def layout(

@@ -12,12 +12,12 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.placement import Placement, fits
 from rankwise.machine.topology import Topology
 from rankwise.quantities import counted
 from rankwise.replay import coarse
-from rankwise.replay.layout import reordered, topology_of
+from rankwise.replay.layout import reordered
 from rankwise.replay.memory_bound import check_memory
 from rankwise.replay.model import Model
 from rankwise.replay.ports import PortLoads

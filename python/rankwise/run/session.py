@@ -164,7 +164,7 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
     """
     if machine is not None:
         from rankwise.machine.file import load as load_machine
-        from rankwise.replay.layout import topology_of
+        from rankwise.machine.machine import topology_of
 
         described = load_machine(machine)
         if described.node.host_cores is not None:

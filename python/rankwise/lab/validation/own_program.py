@@ -24,6 +24,7 @@ from rankwise.launchers import parse
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import load
+from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.measure.outcome import write
 from rankwise.measure.session import Session as Measurement
@@ -33,7 +34,6 @@ from rankwise.placement.file import PlacementFile, loads, save, to_dict
 from rankwise.placement.simple import allocate
 from rankwise.record import session as recorder
 from rankwise.record.library import What
-from rankwise.replay.layout import topology_of
 from rankwise.replay.uncertainty import has_intervals
 from rankwise.run import session as placed_run
 

@@ -11,14 +11,13 @@ import msgspec
 from rankwise.lab.validation.placements import choose
 from rankwise.lab.validation.state import CasePlan, Predicted, State
 from rankwise.machine.file import load
-from rankwise.machine.machine import Machine
+from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.placement import Placement
 from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.place import make_search
 from rankwise.placement.reasons import network_bytes
 from rankwise.placement.simple import allocate
 from rankwise.recording.recording import Recording
-from rankwise.replay.layout import topology_of
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
