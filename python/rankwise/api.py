@@ -29,7 +29,7 @@ from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.report.data import ReportData
 from rankwise.schedule import source as sources
-from rankwise.schedule.source import Source, calls_named
+from rankwise.schedule.source import Source, name_calls
 
 PathName = str | os.PathLike[str]
 DRAWS = 20
@@ -83,7 +83,7 @@ def predict(
         where = _recorded(source, topology)
     else:
         where = placement if isinstance(placement, Placement) else placement_file.load(placement)
-    with calls_named(_name(program)):
+    with name_calls(_name(program)):
         predictor = Predictor.of(source, known, topology, draws=draws, plain=plain)
         return in_canonical_order(predictor, where).predict_with_interval(where)
 
@@ -129,7 +129,7 @@ def place(
     ran = source.recorded.trimmed if source.recorded and fits(source.recorded, topology) else None
     wanted = None if nodes is None else NodesWanted(nodes)
     usable = usable_nodes(topology, source.schedule.ranks, wanted, len(ran.node_names) if ran else 1)
-    with calls_named(recording):
+    with name_calls(recording):
         predictor = Predictor.of(source, known, topology, draws=draws)
         search = make_search(predictor, Recording.open(recording).messages, usable, objective)
         current = ran if ran and search.has(ran) else None

@@ -7,7 +7,7 @@ import pytest
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import dumps, loads
 from rankwise.machine.overrides import apply
-from rankwise.replay.uncertainty import has_intervals, resampled
+from rankwise.replay.uncertainty import has_intervals, resample
 
 HEAD = 'schema = "rankwise.machine/1"\nname = "test"\n[node]\ncount = 2\ntopology = "package:2 core:2 pu:1"\n'
 ASSUMED = 'obtained = "assumed", source = "test"'
@@ -89,7 +89,7 @@ def test_measured_numbers_of_a_memory_are_drawn_within_their_intervals():
     machine = loads(memory(number("per_core_bytes_per_s", 8e9), f"slowdown = {{ {slowdown} }}"))
     assert has_intervals(machine)
     rng = np.random.default_rng(1)
-    drawn = [resampled(machine, rng).resources[0].slowdown.values for _ in range(200)]
+    drawn = [resample(machine, rng).resources[0].slowdown.values for _ in range(200)]
     # THEN all curves rise from 1, and their third number is within its interval as often as the confidence says
     assert all(one == 1 and one <= two <= three for one, two, three in drawn)
     assert np.mean([1.6 <= three <= 2.4 for _, _, three in drawn]) == pytest.approx(0.95, abs=0.04)

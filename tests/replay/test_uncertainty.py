@@ -15,7 +15,7 @@ from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.simple import allocate
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.recorded_run import RecordedRun
-from rankwise.replay.uncertainty import RUN_TO_RUN, interval_of, resampled
+from rankwise.replay.uncertainty import RUN_TO_RUN, interval_of, resample
 from rankwise.schedule.source import Source
 
 NOTHING = Estimate(0.0, "assumed", source="none")
@@ -35,7 +35,7 @@ def test_measured_numbers_are_drawn_from_both_sides_of_their_interval():
     # GIVEN a latency of 10 us, from 9 to 14
     given = machine(Estimate(10e-6, "measured", 9e-6, 14e-6))
     rng = np.random.default_rng(1)
-    drawn = [resampled(given, rng).link_classes[0].segments[0].L_s.value for _ in range(4000)]
+    drawn = [resample(given, rng).link_classes[0].segments[0].L_s.value for _ in range(4000)]
     # THEN each end is a quantile of the halves: 2.5 % of the draws are beyond it
     assert np.quantile(drawn, [0.025, 0.5, 0.975]) == pytest.approx([9e-6, 10e-6, 14e-6], rel=0.03)
     assert min(drawn) > 0
@@ -49,7 +49,7 @@ def test_first_contact_is_drawn_once_for_all_channels_inside_a_node():
     core = msgspec.structs.replace(inside, channel="core")
     given = msgspec.structs.replace(given, link_classes=[network, inside, core])
     # WHEN they are drawn
-    links = resampled(given, np.random.default_rng(1)).link_classes
+    links = resample(given, np.random.default_rng(1)).link_classes
     # THEN those inside the node, which one measurement tells, are the same
     assert links[1].connect_s == links[2].connect_s != connect
     assert links[0].connect_s != links[1].connect_s
@@ -57,7 +57,7 @@ def test_first_contact_is_drawn_once_for_all_channels_inside_a_node():
 
 def test_numbers_without_an_interval_stay_and_the_machine_is_not_changed():
     given = machine(Estimate(10e-6, "published", source="a paper"))
-    drawn = resampled(given, np.random.default_rng(1))
+    drawn = resample(given, np.random.default_rng(1))
     assert drawn.link_classes == given.link_classes
     assert drawn.resources != given.resources
     assert given == machine(Estimate(10e-6, "published", source="a paper"))

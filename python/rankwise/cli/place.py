@@ -172,7 +172,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from rankwise.cli.place_document import document
     from rankwise.cli.place_format import Format
-    from rankwise.cli.place_show import compared, is_doubtful, settled, show, show_estimate_error
+    from rankwise.cli.place_show import compare, is_doubtful, settle, show, show_estimate_error
     from rankwise.cli.terminal import Terminal
     from rankwise.machine.file import load
     from rankwise.machine.machine import topology_of
@@ -204,12 +204,12 @@ def _run(args: argparse.Namespace) -> int:
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
     screening = _estimate_error(search, predictor)
-    candidates = settled(_with_intervals(found, predictor, terminal))
+    candidates = settle(_with_intervals(found, predictor, terminal))
     doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
         paths = (args.input, args.machine, str(output))
-        why = compared(candidates, topology, machine, doubtful)
+        why = compare(candidates, topology, machine, doubtful)
         terminal.json(document(paths, source, predictor, candidates, topology, why, screening, words))
     else:
         show(terminal, candidates, topology, predictor, source, doubtful)

@@ -33,15 +33,17 @@ def is_doubtful(candidates: list[Candidate], predictor: Predictor) -> bool:
     )
 
 
-def settled(candidates: list[Candidate]) -> list[Candidate]:
+def settle(candidates: list[Candidate]) -> list[Candidate]:
     """What is shown: a best that is where the ranks stay has the name of that, and is there once."""
     from dataclasses import replace
 
-    from rankwise.placement.seats import seats
+    from rankwise.placement.by_node import ranks_by_node
 
     *others, best = candidates
     stays = next((each for each in others if each.name == "current"), others[0])
-    if any(each.name == FOUND for each in others) or seats(stays.placement) != seats(best.placement):
+    if any(each.name == FOUND for each in others) or ranks_by_node(stays.placement) != ranks_by_node(
+        best.placement
+    ):
         return candidates
     return [*(each for each in others if each is not stays), replace(best, name=stays.name)]
 
@@ -77,18 +79,18 @@ def show(
     terminal.result("")
     _show_sharing(terminal, candidates, topology, machine)
     _show_seats(terminal, best.placement)
-    reference, sentences = compared(candidates, topology, machine, doubtful)
+    reference, sentences = compare(candidates, topology, machine, doubtful)
     terminal.result(f"\nthe best against {reference}:")
     for sentence in sentences:
         terminal.result(f"  {sentence}")
     show_run(terminal, predictor, source)
 
 
-def compared(
+def compare(
     candidates: list[Candidate], topology: Topology, machine: Machine, doubtful: bool = False
 ) -> tuple[str, list[str]]:
     """What the best is compared with, and sentences on what it saves and costs."""
-    from rankwise.placement.reasons import compared_with, in_doubt, kept, reasons
+    from rankwise.placement.reasons import compared_with, in_doubt, reasons, why_it_stays
 
     known = {each.name: each.prediction for each in candidates[:-1]}
     if candidates[-1].name != BEST and FOUND not in known:
@@ -104,15 +106,15 @@ def compared(
         return reference, sentences
     found = known[FOUND]
     saving = reasons(found, best, "the best", topology, machine)
-    return FOUND, [kept(found, best), *(f"{FOUND}: {each}" for each in saving)]
+    return FOUND, [why_it_stays(found, best), *(f"{FOUND}: {each}" for each in saving)]
 
 
 def _show_seats(terminal: Terminal, placement: Placement) -> None:
     """Which ranks are where."""
-    from rankwise.placement.seats import seat_lines, seats
+    from rankwise.placement.by_node import node_lines, ranks_by_node
 
     terminal.result("\nthe best, rank by rank:")
-    for line in seat_lines(seats(placement), _NODES_SHOWN, "the placement file has all"):
+    for line in node_lines(ranks_by_node(placement), _NODES_SHOWN, "the placement file has all"):
         terminal.result(line)
 
 

@@ -7,7 +7,7 @@ import argparse
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rankwise.cli.predict_cases import Case, label, make_case, named_machines, used
+from rankwise.cli.predict_cases import Case, label, machine_used, make_case, named_machines
 from rankwise.cli.predict_checks import (
     check,
     counts_only,
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     """Predict, and say it."""
     from rankwise.cli.terminal import Terminal
     from rankwise.quantities import rounded
-    from rankwise.schedule.source import MEMORY_BYTES, calls_named, load, write_goal
+    from rankwise.schedule.source import MEMORY_BYTES, load, name_calls, write_goal
 
     terminal = Terminal(args)
     check(args)
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
             )
         write_goal(source.schedule, args.goal)
         terminal.wrote(args.goal)
-    with calls_named(args.input):
+    with name_calls(args.input):
         if args.loggops:
             _plain(args, terminal, source)
         elif args.machine:
@@ -192,7 +192,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
         terminal.wrote(args.plot)
     if terminal.as_json:
         machines = [
-            used(case, source, path, args.set) for case, path in zip(cases, args.machine, strict=True)
+            machine_used(case, source, path, args.set) for case, path in zip(cases, args.machine, strict=True)
         ]
         terminal.json(document(args.input, source, machines, switches, outcomes, swept))
         return

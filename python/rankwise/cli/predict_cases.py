@@ -72,7 +72,7 @@ def make_case(path: str, name: str, args: argparse.Namespace, source: Source, sw
     return Case(name, machine, topology, predictor, _placements(args, source, path, topology), why)
 
 
-def used(case: Case, source: Source, path: str, settings: list[str]) -> MachineUsed:
+def machine_used(case: Case, source: Source, path: str, settings: list[str]) -> MachineUsed:
     """What the document says of a machine."""
     from rankwise.cli.predict_document import MachineUsed, run_entry
     from rankwise.explain.unexplained import unexplained

@@ -150,7 +150,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         yield _WhatIf("resource", cores[0] if cores else "core", "all", machine, without)
     for link in linked:
         for part, fields in [*_PARTS.items(), ("all", sum(_PARTS.values(), ()))]:
-            freed = _with_link(machine, _freed(link, fields))
+            freed = _with_link(machine, _free(link, fields))
             if link.channel == NETWORK and "L_s" in fields:
                 freed = _without_hops(freed)
             yield _WhatIf("channel", link.channel, part, freed, switches)
@@ -158,7 +158,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         passed = [r.name for r in modelled if r.kind in (*INTERFACES, "interrupt_core")]
         free = without_buffers(msgspec.structs.replace(_without(machine, passed), network=None))
         for link in machine.link_classes:
-            free = _with_link(free, _freed(link, sum(_PARTS.values(), ())))
+            free = _with_link(free, _free(link, sum(_PARTS.values(), ())))
         without = replace(switches, contacts=False)
         yield _WhatIf("communication", "communication", "all", free, without)
 
@@ -172,7 +172,7 @@ def _without_hops(machine: Machine) -> Machine:
     return msgspec.structs.replace(machine, network=network)
 
 
-def _freed(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:
+def _free(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:
     segments = [msgspec.structs.replace(s, **dict.fromkeys(fields, _FREE)) for s in link.segments]
     connect_s = None if "o_s" in fields else link.connect_s  # M13: it is overhead
     return msgspec.structs.replace(link, segments=segments, connect_s=connect_s)

@@ -58,10 +58,10 @@ def unexplained(predictor: Predictor, source: Source) -> list[Unexplained]:
     if source.schedule.operations > MOST_OPERATIONS:
         return []
     plain = predictor.measured or replace(predictor, anchor=None)
-    return compared(plain, source.recorded, source.calls())
+    return compare(plain, source.recorded, source.calls())
 
 
-def compared(predictor: Predictor, placement: Placement, calls: Sequence[CallTimes]) -> list[Unexplained]:
+def compare(predictor: Predictor, placement: Placement, calls: Sequence[CallTimes]) -> list[Unexplained]:
     """A recorded run and its replay, the largest difference first.
 
     Each rank's time is cut where a computation begins, in the run and in the replay: a piece is a computation with the

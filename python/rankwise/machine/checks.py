@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import UNBOUND, channel_names
 from rankwise.machine.machine import LinkClass, Machine
-from rankwise.machine.nodes import Node, OtherNodes, described
+from rankwise.machine.nodes import Node, OtherNodes, describe
 from rankwise.machine.topology import NodeTopology, Topology
 
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
@@ -78,7 +78,7 @@ def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
     of += [(f"node.others[{at}]", other) for at, other in enumerate(machine.node.others)]
     for path, kind in of:
         try:
-            kinds.append(described(kind, directory))
+            kinds.append(describe(kind, directory))
         except RankwiseError as error:
             key = "topology" if kind.topology is not None else "topology_xml"
             yield Problem(f"{path}.{key}", error.message, error.hint or "see `lstopo --of synthetic`")

@@ -82,7 +82,7 @@ def used_no_more(path: str | os.PathLike[str]) -> list[str]:
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
     """What does not fit what is asked of a machine whose file could be read, with the line of the key."""
     text = regular_files.read_text(path, "utf-8-sig", _MOST_BYTES)
-    return RankwiseError(_located(str(path), text, key, sentence), hint)
+    return RankwiseError(_locate(str(path), text, key, sentence), hint)
 
 
 def loads(text: str, name: str = "machine file") -> Machine:
@@ -146,10 +146,10 @@ def _given_twice(said: str, text: str) -> tuple[int, str] | None:
 
 def _refuse(problem: Problem | None, text: str, name: str) -> None:
     if problem is not None:
-        raise RankwiseError(_located(name, text, problem.path, problem.sentence), problem.hint)
+        raise RankwiseError(_locate(name, text, problem.path, problem.sentence), problem.hint)
 
 
-def _located(name: str, text: str, path: str, sentence: str) -> str:
+def _locate(name: str, text: str, path: str, sentence: str) -> str:
     line = line_of_path(text, path)
     where = f" line {line}" if line else ""
     return f"`{name}`{where} key `{path}`: {sentence}"

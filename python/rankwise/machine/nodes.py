@@ -65,7 +65,7 @@ def _one_description(of: Node | OtherNodes) -> None:
         raise ValueError("either `topology` or `topology_xml` is needed")
 
 
-def described(of: Node | OtherNodes, directory: Path) -> NodeTopology:
+def describe(of: Node | OtherNodes, directory: Path) -> NodeTopology:
     """The topology of one kind of node; `directory` is where the machine file lies."""
     if of.topology is not None:
         return from_synthetic(of.topology)
@@ -85,9 +85,9 @@ def with_absolute_paths(node: Node, directory: Path) -> Node:
 
 def topology_of_nodes(node: Node, directory: Path) -> Topology:
     """All nodes of a machine file that lies in `directory`."""
-    nodes = [described(node, directory)] * node.count
+    nodes = [describe(node, directory)] * node.count
     for kind in node.others:
-        other = described(kind, directory)
+        other = describe(kind, directory)
         for number in kind.nodes:
             nodes[number] = other
     return Topology(tuple(nodes))

@@ -94,7 +94,7 @@ def in_doubt(best: Prediction, present: Prediction) -> str:
     )
 
 
-def kept(found: Prediction, present: Prediction) -> str:
+def why_it_stays(found: Prediction, present: Prediction) -> str:
     """Why the present placement stays although one was found that is predicted to be faster."""
     saved = 1 - found.makespan_s / present.makespan_s
     return f"no placement is known to be better: the {saved:.1%} that the best found saves may be the model's error"

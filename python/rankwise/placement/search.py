@@ -21,7 +21,7 @@ from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CommCosts, CoreSlots
 from rankwise.placement.loads import RankTimes, loads
-from rankwise.placement.simple import dealt
+from rankwise.placement.simple import deal
 from rankwise.quantities import counted
 
 
@@ -216,14 +216,14 @@ class PlacementSearch:
             each = max(room)
             between = (k for k in range(2, each) if each % k == 0 or k <= _SHORT_PLANE)
             for plane in [each, 1, *between]:
-                node, slot = dealt(self.ranks, room, plane)
-                slots = self._settled((self._first_slot[node] + slot).tolist())
+                node, slot = deal(self.ranks, room, plane)
+                slots = self._settle((self._first_slot[node] + slot).tolist())
                 name = "blocked" if plane == each else "cyclic" if plane == 1 else f"plane={plane}"
                 if tuple(slots) not in found:
                     found[tuple(slots)] = self.candidate(name + where, slots)
         return list(found.values())
 
-    def _settled(self, slot: list[int]) -> list[int]:
+    def _settle(self, slot: list[int]) -> list[int]:
         """The slots with fixed ranks where they belong; whoever was there takes the rank's slot."""
         if not self._fixed:
             return slot
@@ -234,7 +234,7 @@ class PlacementSearch:
             slot[rank] = wanted
         return slot
 
-    def optimised(
+    def optimise(
         self, starts: list[list[int]], seed: int, budget_s: float, progress: Progress = say_nothing
     ) -> list[Candidate]:
         """Refine placements by swaps; different results, best objective first.
@@ -262,14 +262,14 @@ class PlacementSearch:
             if not slot:
                 break
             slot = self._search.refine(
-                self._settled(slot), seed=seed + at, budget_s=max(left, 0.0), fixed=fixed,
+                self._settle(slot), seed=seed + at, budget_s=max(left, 0.0), fixed=fixed,
                 keep_nodes=self.constraints.keep_nodes,
             )  # fmt: skip
             found[tuple(slot)] = self.candidate("optimised", slot)
             progress("objective", min(each.objective_s for each in found.values()))
         return sorted(found.values(), key=lambda candidate: candidate.objective_s)
 
-    def _climbed(
+    def _climb(
         self, start: list[int], estimator: Estimator, seed: int, end: float, progress: Progress
     ) -> list[int]:
         """Improve a placement by estimated predictions."""
@@ -309,7 +309,7 @@ class PlacementSearch:
         """
         known = self.simple()
         if current is not None:
-            known.append(self.candidate("current", self._settled(self.slots_of(current))))
+            known.append(self.candidate("current", self._settle(self.slots_of(current))))
         if self.constraints.keep_nodes:
             if current is None:
                 raise RankwiseError(
@@ -321,11 +321,11 @@ class PlacementSearch:
         starts = [self.slots_of(candidate.placement) for candidate in known if candidate.allowed]
         end = time.monotonic() + budget_s
         by_time = estimator if self.objective == "time" else None
-        found = self.optimised(starts, seed, budget_s / 2 if by_time else budget_s, progress)
+        found = self.optimise(starts, seed, budget_s / 2 if by_time else budget_s, progress)
         if by_time:
             found = self._by_estimate([each for each in known if each.allowed], found, by_time, seed, end, progress)
         found = [*self._moved_together(found[:judged]), *found[:judged]]
-        known, found = self._judged(known, found, judge, progress)
+        known, found = self._judge(known, found, judge, progress)
         self.judged = [*known, *found]
         stays = self._present(known)
         best = self._best([each for each in (*known, *found) if each.allowed], stays)
@@ -375,7 +375,7 @@ class PlacementSearch:
                 moved.append(self.candidate("optimised", slots))
         return moved
 
-    def _judged(
+    def _judge(
         self, known: list[Candidate], found: list[Candidate], judge: Judge, progress: Progress
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Known and found placements with their predictions; Ctrl-C keeps those that have one."""
@@ -407,7 +407,7 @@ class PlacementSearch:
         every = [*known, *found]
         times = estimator([each.placement for each in every])
         order = np.argsort(times, kind="stable")
-        climbed = self._climbed(self.slots_of(every[order[0]].placement), estimator, seed, end, progress)
+        climbed = self._climb(self.slots_of(every[order[0]].placement), estimator, seed, end, progress)
         found = [every[at] for at in order if at >= len(known)]
         return [self.candidate("optimised", climbed), *found]
 

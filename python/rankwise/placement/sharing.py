@@ -57,17 +57,17 @@ def sharing(placement: Placement, topology: Topology, machine: Machine | None = 
         nodes = placement.node.tolist()
         interrupted = tuple(rank for rank, node in enumerate(nodes) if at[node] in placement.cores_of(rank))
     names = dict.fromkeys(name for node in dict.fromkeys(topology.nodes) for name, _ in node.caches)
-    counted = {name: _shared(_owned(placement, topology, name)) for name in names}
+    counted = {name: _count(_own(placement, topology, name)) for name in names}
     return Sharing(
-        node=_shared(placement.node) or Shared(0, 0.0),
-        memory=_shared(_owned(placement, topology, None)),
+        node=_count(placement.node) or Shared(0, 0.0),
+        memory=_count(_own(placement, topology, None)),
         caches={name: shared for name, shared in counted.items() if shared},
         even_share=even_distribution(placement.locations(topology)).get(NETWORK),
         interrupted=interrupted,
     )
 
 
-def _owned(placement: Placement, topology: Topology, cache: str | None) -> np.ndarray:
+def _own(placement: Placement, topology: Topology, cache: str | None) -> np.ndarray:
     """The memory (or the cache of a level) of each rank as a number unique over nodes, -1 where it is not one."""
     kinds = {}
     for node in dict.fromkeys(topology.nodes):
@@ -81,7 +81,7 @@ def _owned(placement: Placement, topology: Topology, cache: str | None) -> np.nd
     return found
 
 
-def _shared(owned: np.ndarray) -> Shared | None:
+def _count(owned: np.ndarray) -> Shared | None:
     """How many ranks have the same number, of those that have one."""
     _, counts = np.unique(owned[owned >= 0], return_counts=True)
     if not len(counts):

@@ -75,7 +75,7 @@ def nodes_and_slots(ranks: int, nodes: int, ranks_per_node: int, plane: int) -> 
     return node, slot
 
 
-def dealt(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.ndarray]:
+def deal(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.ndarray]:
     """Node of each rank and slot on it, on nodes of any room: a full node is passed over.
 
     Args:
@@ -225,7 +225,7 @@ def allocate_unlike(
         )
     level = next(k for k in range(most + 1) if sum(min(each, k) for each in cores) >= ranks)
     room = [min(each, level) for each in cores]
-    node, slot = dealt(ranks, room, parse_allocation(allocation, level))
+    node, slot = deal(ranks, room, parse_allocation(allocation, level))
     return Placement(
         node_names=default_names(len(nodes)),
         topology_sha256=tuple(each.sha256 for each in nodes),

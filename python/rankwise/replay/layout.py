@@ -65,7 +65,7 @@ def layout(
     }
 
 
-def reordered(layout: dict[str, Any], position: np.ndarray) -> dict[str, Any]:
+def reorder(layout: dict[str, Any], position: np.ndarray) -> dict[str, Any]:
     """The layout of the same ranks in another order: those of its values that are by rank change places.
 
     Args:

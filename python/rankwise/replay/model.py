@@ -17,7 +17,7 @@ from rankwise.replay.layout import has_buffers, layout, links, without_buffers
 from rankwise.replay.ports import network_of, passing
 from rankwise.replay.sharing import Sharing, is_modelled
 from rankwise.replay.switches import Switches
-from rankwise.replay.uncertainty import has_intervals, resampled
+from rankwise.replay.uncertainty import has_intervals, resample
 
 INTERFACES = ("nic_tx", "nic_rx")
 
@@ -112,7 +112,7 @@ class Model:
         """The model with the machine's numbers drawn from their intervals; none if it has none."""
         rng = np.random.default_rng(seed)
         for _ in range(count if has_intervals(self.machine) else 0):
-            yield replace(self, machine=resampled(self.machine, rng))
+            yield replace(self, machine=resample(self.machine, rng))
 
     def left_out_in_windows(self) -> dict[str, list[str]]:
         """By part of the model, what of the machine a replay in windows would leave out."""

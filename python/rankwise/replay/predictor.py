@@ -17,7 +17,7 @@ from rankwise.machine.placement import Placement, fits
 from rankwise.machine.topology import Topology
 from rankwise.quantities import counted
 from rankwise.replay import coarse
-from rankwise.replay.layout import reordered
+from rankwise.replay.layout import reorder
 from rankwise.replay.memory_bound import check_memory
 from rankwise.replay.model import Model
 from rankwise.replay.ports import PortLoads
@@ -343,7 +343,7 @@ class Predictor:
         if self.position is None:
             return getattr(schedule, how)(**model.arguments, layout=layout)
         try:
-            return getattr(schedule, how)(**model.arguments, layout=reordered(layout, self.position))
+            return getattr(schedule, how)(**model.arguments, layout=reorder(layout, self.position))
         except RankwiseError:
             # Says it in the program's numbers.
             self.program.on(placement).replay_on_machine(**model.arguments, layout=layout)

@@ -71,7 +71,7 @@ def has_intervals(machine: Machine) -> bool:
     return any(each is not None and each.low is not None for each in [*estimates, *curves])
 
 
-def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
+def resample(machine: Machine, rng: np.random.Generator) -> Machine:
     """The machine with all measured numbers drawn anew.
 
     Each is drawn from two halves of normal distributions that meet at its value, each as wide as its side of the
@@ -82,22 +82,22 @@ def resampled(machine: Machine, rng: np.random.Generator) -> Machine:
     links, met = [], {}
     for link in machine.link_classes:
         draws = dict(zip(SEGMENT_KEYS, rng.standard_normal(len(SEGMENT_KEYS)), strict=True))
-        segments = [_drawn(segment, draws, quantile) for segment in link.segments]
+        segments = [_draw(segment, draws, quantile) for segment in link.segments]
         connect_s = link.connect_s
         if connect_s is not None:  # without it, other numbers are drawn as if there were none
             # One measurement says it of all channels inside a node.
             between = link.channel == NETWORK
             if between not in met:
                 met[between] = float(rng.standard_normal()) / quantile
-            connect_s = _moved(connect_s, met[between])
+            connect_s = _move(connect_s, met[between])
         links.append(msgspec.structs.replace(link, segments=segments, connect_s=connect_s))
     # Both directions of an interface come from one measurement.
     draws = dict(zip(RESOURCE_KEYS, rng.standard_normal(len(RESOURCE_KEYS)), strict=True))
     curve = float(rng.standard_normal())
-    resources = [_with_curve(_drawn(each, draws, quantile), curve / quantile) for each in machine.resources]
+    resources = [_with_curve(_draw(each, draws, quantile), curve / quantile) for each in machine.resources]
     network = machine.network
     if network is not None:
-        network = _drawn(network, {"hop_s": float(rng.standard_normal())}, quantile)
+        network = _draw(network, {"hop_s": float(rng.standard_normal())}, quantile)
     return msgspec.structs.replace(machine, link_classes=links, resources=resources, network=network)
 
 
@@ -148,8 +148,8 @@ def anchored_interval(
     )
 
 
-def _drawn(what: _Numbers, draws: dict[str, float], quantile: float) -> _Numbers:
-    changed = {key: _moved(getattr(what, key), draw / quantile) for key, draw in draws.items()}
+def _draw(what: _Numbers, draws: dict[str, float], quantile: float) -> _Numbers:
+    changed = {key: _move(getattr(what, key), draw / quantile) for key, draw in draws.items()}
     return msgspec.structs.replace(what, **changed)
 
 
@@ -159,7 +159,7 @@ def _with_curve(resource: Resource, draw: float) -> Resource:
     return msgspec.structs.replace(resource, slowdown=resource.slowdown.drawn(draw))
 
 
-def _moved(estimate: Estimate | None, by: float) -> Estimate | None:
+def _move(estimate: Estimate | None, by: float) -> Estimate | None:
     if estimate is None or estimate.low is None or estimate.high is None:
         return estimate
     side = estimate.high - estimate.value if by > 0 else estimate.value - estimate.low

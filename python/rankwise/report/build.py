@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 import rankwise
+from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
-from rankwise.placement.seats import seats
 from rankwise.recording import Recording
 from rankwise.recording.ending import brief
 from rankwise.report import data
@@ -193,7 +193,7 @@ def _placed(placed: Placed, columns: CommMatrix, ranges: Sequence[int]) -> data.
         allocation=placement.allocation,
         layout=placed.layout,
         core_order=placed.core_order,
-        seats=[data.Seat(*each) for each in seats(placement)],
+        seats=[data.Seat(*each) for each in ranks_by_node(placement)],
         distribution=found,
     )
 

@@ -40,7 +40,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
+def name_file(path: Path) -> Iterator[None]:
     """Errors on what a file holds as a whole (messages that do not match, a circle) get its name, too."""
     try:
         yield

@@ -20,7 +20,7 @@ _NOT_MODELLED = ("rma", "io", "partitioned", "comm")  # classes of formats/mpi_c
 _LONGEST = 40  # characters of numbers of ranks
 
 
-def gathered(omitted: Mapping[str, int]) -> dict[str, int]:
+def gather(omitted: Mapping[str, int]) -> dict[str, int]:
     """Calls of single ranks put together: those of the same ranks that are left out in the same way are one entry.
 
     Args:

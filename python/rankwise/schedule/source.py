@@ -17,8 +17,8 @@ from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
 from rankwise.schedule import simgrid
-from rankwise.schedule.inputs import named, read_bytes
-from rankwise.schedule.omitted import gathered, not_modelled
+from rankwise.schedule.inputs import name_file, read_bytes
+from rankwise.schedule.omitted import gather, not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,7 @@ def load(
         from rankwise.schedule import otf2_trace
 
         library = library or "mpich"
-        with named(path):
+        with name_file(path):
             schedule, omitted = otf2_trace.read(anchor, library)
         return Source(schedule, "otf2", omitted, library)
     if path.is_dir():
@@ -145,7 +145,7 @@ def load(
             counts, recorded, omitted, missing = of_recording(path)
             return Source(counts, "counts", omitted, recorded=recorded, missing=missing)
         return _from_recording(path, library, memory_bytes)
-    with named(path):
+    with name_file(path):
         if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
             # Mapped: large files are not in memory beside their schedule.
             data = np.memmap(path, np.uint8, "r")
@@ -171,7 +171,7 @@ def load(
 
 
 @contextmanager
-def calls_named(source_path: str | os.PathLike[str]):
+def name_calls(source_path: str | os.PathLike[str]):
     """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too.
 
     Where only a part of the calls was traced, that is the reason.
@@ -281,14 +281,14 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     missing = check_usable(path, recording.context)
     job = choose_job(read(path))
     library = library or algorithms_of(job.threads[0].rank)
-    with calls_named(path), named(path):
+    with name_calls(path), name_file(path):
         run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
         if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
             schedule = run.in_windows()
             omitted = schedule.omitted
         else:
             schedule, omitted = run.schedule()
-    omitted = gathered(omitted)
+    omitted = gather(omitted)
     cut = [what for what in omitted if what.startswith("traces that are cut short")]
     if cut and not recording.context["partial_ranks"]:
         raise RankwiseError(
@@ -301,7 +301,7 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     in_windows = isinstance(schedule, _core.replay.StreamedTrace)
 
     def expand(node: np.ndarray) -> _core.replay.Schedule:
-        with calls_named(path), named(path):
+        with name_calls(path), name_file(path):
             return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
 
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)

@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rankwise.placement.by_node import node_lines
 from rankwise.placement.distribution import MessageDistribution
-from rankwise.placement.seats import seat_lines
 from rankwise.report.data import PlacedDistribution, ReportData
 from rankwise.report.text.tables import table, title
 from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text, together
@@ -42,7 +42,7 @@ def one(placed: PlacedDistribution) -> list[RenderableType]:
         Text("\n".join(textwrap.wrap(f"Message distribution, {placed_text(placed)}", 78)), style="bold")
     ]
     rows = [(seat.node, seat.ranks, seat.cores) for seat in placed.seats]
-    parts += [Text(line, style="dim") for line in seat_lines(rows, _NODES_SHOWN, "HTML and JSON have all")]
+    parts += [Text(line, style="dim") for line in node_lines(rows, _NODES_SHOWN, "HTML and JSON have all")]
     if not distribution.total.messages:
         return [*parts, Text("  no messages between ranks")]
     parts.append(_table(distribution))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rankwise.machine.placement import Placement
 
 
-def seats(placement: Placement) -> list[tuple[str, str, str]]:
+def ranks_by_node(placement: Placement) -> list[tuple[str, str, str]]:
     """For each node that has ranks: its name, its ranks, and their cores in the order of the ranks."""
     of_node: dict[int, list[int]] = {}
     for rank, node in enumerate(placement.node.tolist()):
@@ -27,7 +27,7 @@ def seats(placement: Placement) -> list[tuple[str, str, str]]:
     return rows
 
 
-def seat_lines(rows: Sequence[tuple[str, str, str]], most: int, rest: str) -> list[str]:
+def node_lines(rows: Sequence[tuple[str, str, str]], most: int, rest: str) -> list[str]:
     """Seats in 78 columns: `  node0: ranks 0-3 on cores 0-3`.
 
     Args:
