@@ -73,7 +73,7 @@ def build_parser(commands: Sequence[str]) -> Parser:
     """The parser of the whole command line, from the modules in `rankwise.cli`."""
     parser = Parser(
         prog="rankwise",
-        description=_lines(rankwise.__doc__),
+        description=_lines((rankwise.__doc__ or "").partition("\n")[0]),
         epilog="What follows `--` is what you type today, for example `mpiexec -n 16 ./app`.",
     )
     parser.add_argument("--version", action="version", version=f"rankwise {rankwise.__version__}")

@@ -323,7 +323,9 @@ class PlacementSearch:
         by_time = estimator if self.objective == "time" else None
         found = self.optimise(starts, seed, budget_s / 2 if by_time else budget_s, progress)
         if by_time:
-            found = self._by_estimate([each for each in known if each.allowed], found, by_time, seed, end, progress)
+            found = self._by_estimate(
+                [each for each in known if each.allowed], found, by_time, seed, end, progress
+            )
         found = [*self._moved_together(found[:judged]), *found[:judged]]
         known, found = self._judge(known, found, judge, progress)
         self.judged = [*known, *found]
