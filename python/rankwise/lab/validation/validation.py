@@ -194,7 +194,6 @@ class Validation(ABC):
 
     def _measure(self, rate: float, lab: Lab | None) -> None:
         """Measure the lab, again a few times while others disturb it, and freeze the machine file disturbed least."""
-        assert lab is not None  # but `OnCluster` has its own
         found: list[MeasuredLab] = []
         for _ in range(ROUNDS):
             found.append(self._measure_once(lab))
@@ -210,7 +209,8 @@ class Validation(ABC):
     def _keep(self, rate: float, measured: MeasuredLab) -> None:
         self.state.plan.measured_others[rate_name(rate)] = measured.others
 
-    def _measure_once(self, lab: Lab) -> MeasuredLab:
+    def _measure_once(self, lab: Lab | None) -> MeasuredLab:
+        assert lab is not None  # but `OnCluster` has its own
         measurement = Measurement(
             LabSite(lab, [self.options.launcher]), effort(self.options.quick, self._measure_s())
         )
