@@ -90,7 +90,7 @@ def test_an_interrupted_measurement_freezes_nothing(validation, monkeypatch):
     # GIVEN Ctrl-C while the lab is measured a second time, of which the measurement keeps what there is
     written = measured(monkeypatch, [0.5, 0.0], interrupted=[1])
     with pytest.raises(KeyboardInterrupt):
-        validation._measure(RATE, None)
+        validation._measure(RATE, object())
     # THEN nothing is written, and a resumption measures again
     assert written == []
     assert State.resume(validation.state.directory).plan.machine_sha256 == {}
@@ -122,7 +122,7 @@ def test_ctrl_c_before_anything_is_measured_is_a_ctrl_c(monkeypatch):
 @pytest.mark.parametrize(("shares", "frozen"), [([0.3, 0.1, 0.2], 1), ([0.3, 0.01], 1), ([0.3, 0.2, 0.1], 2)])
 def test_the_measurement_that_others_disturbed_least_is_frozen(validation, monkeypatch, shares, frozen):
     written = measured(monkeypatch, shares)
-    validation._measure(RATE, None)
+    validation._measure(RATE, object())
     assert written == [frozen]
     assert validation.state.plan.measured_others == {"100mbit": min(shares)}
 
