@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write python/rankwise/recording/layouts.py, the structs and numbers of formats/recording.h, for Python.
 
-Usage: generate_layouts.py            after each change to formats/recording.h; needs `ruff` beside it
+Usage: generate_layouts.py            after each change to formats/recording.h
        generate_layouts.py --check    say whether that was forgotten
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -27,8 +26,9 @@ def python_name(name: str) -> str:
 
 
 def expression(text: str) -> str:
-    """A number as C writes it."""
-    return re.sub(r"\bRW_(\w+)", r"\1", NUMBER.sub(r"\1", " ".join(text.split())))
+    """A number as C writes it, digits as Python's formatter does."""
+    numbers = NUMBER.sub(lambda found: found[1][:2] + found[1][2:].upper(), " ".join(text.split()))
+    return re.sub(r"^\(([^()]*)\)$", r"\1", re.sub(r"\bRW_(\w+)", r"\1", numbers))
 
 
 def members(body: str) -> list[str]:
@@ -67,12 +67,9 @@ def layouts(header: str) -> str:
                 lines.append(f"{python_name(name)} = {expression(number or following)}")
                 following = f"{python_name(name)} + 1"
         else:
-            lines.append(
-                f"{python_name(found['struct'])} = np.dtype([{', '.join(members(found['fields']))}])"
-            )
-    text = "\n".join(lines) + "\n"
-    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
-    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+            fields = "".join(f"        {member},\n" for member in members(found["fields"]))
+            lines.append(f"{python_name(found['struct'])} = np.dtype(\n    [\n{fields}    ]\n)")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

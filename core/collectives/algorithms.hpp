@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "collectives/operation.hpp"
 #include "collectives/algorithms/trees.hpp"
+#include "collectives/operation.hpp"
 
 // The algorithms, one family a file. Each writes one rank's steps of one operation; they are joined to names
 // in registry.cpp.

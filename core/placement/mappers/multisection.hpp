@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "placement/mappers/bisection.hpp"
 #include "placement/hierarchy.hpp"
+#include "placement/mappers/bisection.hpp"
 
 namespace rankwise::placement {
 

@@ -127,10 +127,22 @@ RANK = np.dtype(
     ]
 )
 CALL_TOTAL = np.dtype(
-    [("count", "<u8"), ("ticks", "<u8"), ("max_ticks", "<u8"), ("bytes", "<u8"), ("min_ticks", "<u8")]
+    [
+        ("count", "<u8"),
+        ("ticks", "<u8"),
+        ("max_ticks", "<u8"),
+        ("bytes", "<u8"),
+        ("min_ticks", "<u8"),
+    ]
 )
 TICK_BINS = 48
-CALL_HISTOGRAM = np.dtype([("call", "<u4"), ("reserved", "<u4"), ("bins", "<u8", (TICK_BINS,))])
+CALL_HISTOGRAM = np.dtype(
+    [
+        ("call", "<u4"),
+        ("reserved", "<u4"),
+        ("bins", "<u8", (TICK_BINS,)),
+    ]
+)
 SITE_ENTRY = np.dtype(
     [
         ("module", "<u4"),
@@ -142,12 +154,31 @@ SITE_ENTRY = np.dtype(
     ]
 )
 MODULE_UNKNOWN = 0xFFFFFFFF
-MODULE = np.dtype([("path_bytes", "<u4"), ("reserved", "<u4")])
-PROGRESS = np.dtype([("begin_ticks", "<u8"), ("call", "<u4"), ("reserved", "<u4")])
+MODULE = np.dtype(
+    [
+        ("path_bytes", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
+PROGRESS = np.dtype(
+    [
+        ("begin_ticks", "<u8"),
+        ("call", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
 PEER_UNKNOWN = 0xFFFFFFFE
 PEER_EMPTY = 0xFFFFFFFF
 DIRECTION_RECEIVE = 0x8000
-PEER_ENTRY = np.dtype([("peer", "<u4"), ("call", "<u2"), ("bin", "<u2"), ("count", "<u8"), ("bytes", "<u8")])
+PEER_ENTRY = np.dtype(
+    [
+        ("peer", "<u4"),
+        ("call", "<u2"),
+        ("bin", "<u2"),
+        ("count", "<u8"),
+        ("bytes", "<u8"),
+    ]
+)
 
 # rw_collective_flag
 COLL_NONCOMMUTATIVE = 1 << 0
@@ -183,7 +214,13 @@ COMM = np.dtype(
         ("reserved", "<u4"),
     ]
 )
-RANK_RUN = np.dtype([("first", "<u4"), ("stride", "<i4"), ("count", "<u4")])
+RANK_RUN = np.dtype(
+    [
+        ("first", "<u4"),
+        ("stride", "<i4"),
+        ("count", "<u4"),
+    ]
+)
 
 # rw_trace_token
 TOKEN_MOST_REPEATS = 239
