@@ -11,8 +11,8 @@
 #include "error.hpp"
 #include "placement/bound.hpp"
 #include "placement/mappers/greedy.hpp"
-#include "placement/mapping.hpp"
 #include "placement/mappers/refine.hpp"
+#include "placement/mapping.hpp"
 #include "rooms.hpp"
 
 namespace nb = nanobind;
@@ -60,39 +60,39 @@ class Search {
     Search(const Table<std::int32_t> &groups, const Vector<std::int32_t> &node,
            const Vector<std::int64_t> &offsets, const Vector<std::int32_t> &neighbour,
            const Table<float> &cost, const Vector<float> &nic_out, const Vector<float> &nic_in)
-        : slots_{static_cast<std::int32_t>(groups.shape(1)), values(groups), values(node)},
-          traffic_{static_cast<Rank>(offsets.size()) - 1,
-                   values(offsets),
-                   values(neighbour),
-                   values(cost),
-                   values(nic_out),
-                   values(nic_in)} {
-        if (traffic_.ranks > slots_.count())
-            throw rankwise::Error("`" + std::to_string(traffic_.ranks) + "` ranks do not fit on `" +
-                                  std::to_string(slots_.count()) + "` cores");
+        : hierarchy_{static_cast<std::int32_t>(groups.shape(1)), values(groups), values(node)},
+          matrix_{static_cast<Rank>(offsets.size()) - 1,
+                  values(offsets),
+                  values(neighbour),
+                  values(cost),
+                  values(nic_out),
+                  values(nic_in)} {
+        if (matrix_.ranks > hierarchy_.count())
+            throw rankwise::Error("`" + std::to_string(matrix_.ranks) + "` ranks do not fit on `" +
+                                  std::to_string(hierarchy_.count()) + "` cores");
     }
 
     void share(std::vector<std::int32_t> memory, std::vector<double> demand, std::vector<Slot> interrupt_core,
                std::vector<double> busy, double interrupts) {
-        const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-        if ((!memory.empty() && memory.size() != slots_.node.size()) ||
+        const auto ranks = static_cast<std::size_t>(matrix_.ranks);
+        if ((!memory.empty() && memory.size() != hierarchy_.node.size()) ||
             (!demand.empty() && demand.size() != ranks) || (!interrupt_core.empty() && busy.size() != ranks))
             throw rankwise::Error("loads need a value for each slot and each rank");
         loads_ = {std::move(memory), std::move(demand), std::move(interrupt_core), std::move(busy),
                   interrupts};
     }
 
-    std::vector<Slot> grow() const { return rankwise::placement::grow(slots_, traffic_).slot; }
+    std::vector<Slot> grow() const { return rankwise::placement::grow(hierarchy_, matrix_).slot; }
 
     nb::tuple score(const std::vector<Slot> &slot) const {
-        const Surrogate surrogate(slots_, traffic_, loads_, make_assignment(slot, slots_.count()));
-        return nb::make_tuple(surrogate.value(), surrogate.busiest_interface());
+        const TimeEstimate estimate(hierarchy_, matrix_, loads_, make_placement(slot, hierarchy_.count()));
+        return nb::make_tuple(estimate.value(), estimate.busiest_interface());
     }
 
     std::vector<Slot> refine(const std::vector<Slot> &slot, std::uint64_t seed, std::int32_t rounds,
                              std::optional<double> budget_s, const std::vector<bool> &fixed,
                              bool keep_nodes) {
-        Surrogate surrogate(slots_, traffic_, loads_, make_assignment(slot, slots_.count()));
+        TimeEstimate estimate(hierarchy_, matrix_, loads_, make_placement(slot, hierarchy_.count()));
         Clock clock(budget_s);
         RefineOptions options;
         options.seed = seed;
@@ -100,39 +100,40 @@ class Search {
         options.stop = [&] { return clock.over(); };
         options.fixed.assign(fixed.begin(), fixed.end());
         options.keep_nodes = keep_nodes;
-        rankwise::placement::refine(surrogate, slots_, traffic_, options);
+        rankwise::placement::refine(estimate, hierarchy_, matrix_, options);
         interrupted_ = interrupted_ || clock.interrupted();
-        return surrogate.assignment().slot;
+        return estimate.placement().slot;
     }
 
     // What a pair saves by being as near as can be is the weight of its edge.
     std::vector<Slot> multisect(std::uint64_t seed) {
-        const auto width = static_cast<std::size_t>(slots_.levels) + 1;
+        const auto width = static_cast<std::size_t>(hierarchy_.levels) + 1;
         float most = 0;
-        std::vector<float> saved(traffic_.neighbour.size());
+        std::vector<float> saved(matrix_.neighbour.size());
         for (std::size_t e = 0; e < saved.size(); ++e) {
-            saved[e] = std::max(0.0F, traffic_.cost[e * width] - traffic_.cost[e * width + width - 2]);
+            saved[e] = std::max(0.0F, matrix_.cost[e * width] - matrix_.cost[e * width + width - 2]);
             most = std::max(most, saved[e]);
         }
         std::vector<Weight> weight(saved.size());
         for (std::size_t e = 0; e < saved.size(); ++e)
             weight[e] = most > 0 ? static_cast<Weight>(1e6 * static_cast<double>(saved[e] / most)) : 0;
         // Both ends' sums may differ in the last digit: the lower rank's counts.
-        for (Rank v = 0; v < traffic_.ranks; ++v)
-            for (auto e = traffic_.offsets[v]; e < traffic_.offsets[v + 1]; ++e)
-                if (const Rank u = traffic_.neighbour[e]; u < v) {
-                    const auto row = traffic_.neighbour.begin();
+        for (Rank v = 0; v < matrix_.ranks; ++v)
+            for (auto e = matrix_.offsets[v]; e < matrix_.offsets[v + 1]; ++e)
+                if (const Rank u = matrix_.neighbour[e]; u < v) {
+                    const auto row = matrix_.neighbour.begin();
                     const auto twin =
-                        std::lower_bound(row + traffic_.offsets[u], row + traffic_.offsets[u + 1], v);
+                        std::lower_bound(row + matrix_.offsets[u], row + matrix_.offsets[u + 1], v);
                     weight[e] = weight[twin - row];
                 }
-        const Graph graph = make_graph(traffic_.offsets, traffic_.neighbour, weight);
+        const Graph graph = make_graph(matrix_.offsets, matrix_.neighbour, weight);
         Clock clock(std::nullopt);
         Random random(seed);
-        auto slot = rankwise::placement::multisect(graph, slots_, random, 4, [&] { return clock.over(); });
-        if (!slot.empty() && slots_.levels > 1) {
-            const auto changed = exchange(graph, slots_, slot, 4, 1e18, [&] { return clock.over(); });
-            arrange_inside(graph, slots_, 1, slot, changed, random, 4);
+        auto slot =
+            rankwise::placement::multisect(graph, hierarchy_, random, 4, [&] { return clock.over(); });
+        if (!slot.empty() && hierarchy_.levels > 1) {
+            const auto changed = exchange(graph, hierarchy_, slot, 4, 1e18, [&] { return clock.over(); });
+            arrange_inside(graph, hierarchy_, 1, slot, changed, random, 4);
         }
         interrupted_ = interrupted_ || clock.interrupted();
         return slot;
@@ -141,8 +142,8 @@ class Search {
     bool interrupted() const { return interrupted_; }
 
   private:
-    Slots slots_;
-    Traffic traffic_;
+    Hierarchy hierarchy_;
+    CommMatrix matrix_;
     rankwise::placement::Loads loads_;
     bool interrupted_ = false;
 };
@@ -150,7 +151,7 @@ class Search {
 class Mapping {
   public:
     Mapping(const Graph &graph, std::vector<std::int32_t> arity, const std::vector<double> &distances)
-        : graph_(graph), arity_(std::move(arity)), slots_(uniform_slots(arity_)) {
+        : graph_(graph), arity_(std::move(arity)), hierarchy_(uniform_hierarchy(arity_)) {
         if (distances.size() != arity_.size())
             throw rankwise::Error("`" + std::to_string(distances.size()) +
                                       "` distances do not fit a hierarchy of `" +
@@ -162,11 +163,11 @@ class Mapping {
 
     nb::tuple score(const std::vector<Slot> &slot) const {
         const auto cost =
-            mapping_cost(graph_, slots_, distances_, make_assignment(slot, slots_.count()).slot);
+            mapping_cost(graph_, hierarchy_, distances_, make_placement(slot, hierarchy_.count()).slot);
         return nb::make_tuple(cost.total, cost.busiest);
     }
 
-    double bound() const { return lower_bound(graph_, slots_, distances_); }
+    double bound() const { return lower_bound(graph_, hierarchy_, distances_); }
 
     nb::tuple search(std::uint64_t seed, std::optional<double> budget_s, bool never_busier,
                      const Extents &grid, const std::vector<std::vector<Slot>> &given,
@@ -179,7 +180,7 @@ class Mapping {
                 progress(name, best.total, best.busiest);
             };
         nb::list found;
-        for (auto &each : map_graph(graph_, slots_, arity_, distances_, options))
+        for (auto &each : map_graph(graph_, hierarchy_, arity_, distances_, options))
             found.append(nb::make_tuple(each.name, to_numpy(std::move(each.slot)), each.cost.total,
                                         each.cost.busiest));
         return nb::make_tuple(found, clock.interrupted());
@@ -188,7 +189,7 @@ class Mapping {
   private:
     const Graph &graph_;
     std::vector<std::int32_t> arity_;
-    Slots slots_;
+    Hierarchy hierarchy_;
     Distances distances_;
 };
 

@@ -16,7 +16,6 @@ OTHERS = {"add_layout": "Bokeh"}
 
 # Where a word is still to be replaced, room by room; what has gone is taken off.
 LEFT: dict[str, set[str]] = {
-    "assignment": {"bindings", "core/placement"},
     "layout": {
         "core/schedule",
         "python/rankwise/cli",
@@ -43,7 +42,6 @@ LEFT: dict[str, set[str]] = {
     "spare": {"core/replay"},
     "static pass": {"core/placement"},
     "step": {"core/explain", "core/replay", "core/schedule"},
-    "surrogate": {"bindings", "core/placement"},
     "told": {
         "measure",
         "python/rankwise/cli",
@@ -54,7 +52,6 @@ LEFT: dict[str, set[str]] = {
         "python/rankwise/recording",
         "record",
     },
-    "traffic": {"bindings", "core/placement"},
 }
 
 

@@ -151,12 +151,13 @@ std::vector<double> leaving_by_degrees(const Graph &graph, const std::vector<std
 
 } // namespace
 
-double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances, const Extents &grid) {
-    if (slots.levels == 0 || graph.vertices() < 2)
+double lower_bound(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
+                   const Extents &grid) {
+    if (hierarchy.levels == 0 || graph.vertices() < 2)
         return 0;
     std::vector<std::int64_t> size; // of the largest block of level 1, 2, ...
-    for (std::int32_t level = 1; level < slots.levels; ++level) {
-        const auto starts = blocks_of(slots, level);
+    for (std::int32_t level = 1; level < hierarchy.levels; ++level) {
+        const auto starts = blocks_of(hierarchy, level);
         size.push_back(0);
         for (std::size_t i = 0; i + 1 < starts.size(); ++i)
             size.back() = std::max<std::int64_t>(size.back(), starts[i + 1] - starts[i]);
@@ -177,7 +178,7 @@ double lower_bound(const Graph &graph, const Slots &slots, const Distances &dist
     double total = 0;
     for (const auto weight : graph.weight)
         total += static_cast<double>(weight) / 2;
-    double sum = total * distances.of_level[slots.levels - 1];
+    double sum = total * distances.of_level[hierarchy.levels - 1];
     for (std::size_t level = 0; level < size.size(); ++level)
         sum += leaving[level] * (distances.of_level[level] - distances.of_level[level + 1]);
     return sum;

@@ -21,7 +21,7 @@ namespace rankwise::placement {
 /// sides are as the weights reach it.
 ///
 /// @param[in] grid of the vertices; looked for in the graph if it is empty
-double lower_bound(const Graph &graph, const Slots &slots, const Distances &distances,
+double lower_bound(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
                    const Extents &grid = {});
 
 } // namespace rankwise::placement

@@ -17,10 +17,10 @@ struct Distances {
 ///
 /// @param[in] arity how many parts a block of each level has, smallest blocks first: cores, ..., nodes
 /// @throws Error if there are none, one is below 1, or there are more than 2^31 slots
-Slots uniform_slots(std::span<const std::int32_t> arity);
+Hierarchy uniform_hierarchy(std::span<const std::int32_t> arity);
 
 /// @brief The first slots of all blocks of a level (1 is nodes), and the number of slots.
-std::vector<Slot> blocks_of(const Slots &slots, std::int32_t level);
+std::vector<Slot> blocks_of(const Hierarchy &hierarchy, std::int32_t level);
 
 /// @brief The sum of weight x distance, and what crosses the interfaces.
 struct MappingCost {
@@ -30,7 +30,7 @@ struct MappingCost {
 };
 
 /// @pre a slot for each vertex
-MappingCost mapping_cost(const Graph &graph, const Slots &slots, const Distances &distances,
+MappingCost mapping_cost(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
                          std::span<const Slot> slot);
 
 } // namespace rankwise::placement

@@ -32,9 +32,9 @@ constexpr double busier_worth = 0.01; // share of the sum that is worth a busier
 
 class Mapper {
   public:
-    Mapper(const Graph &graph, const Slots &slots, std::span<const std::int32_t> arity,
+    Mapper(const Graph &graph, const Hierarchy &hierarchy, std::span<const std::int32_t> arity,
            const Distances &distances, const MapOptions &options)
-        : graph_(graph), slots_(slots), arity_(arity), distances_(distances), options_(options) {
+        : graph_(graph), hierarchy_(hierarchy), arity_(arity), distances_(distances), options_(options) {
         for (const auto weight : graph.weight)
             weight_ += static_cast<double>(weight) / 2;
     }
@@ -43,7 +43,7 @@ class Mapper {
         baselines();
         best_ = any_ = *best_known();
         most_ = best_.cost.busiest;
-        bound_ = lower_bound(graph_, slots_, distances_, options_.grid);
+        bound_ = lower_bound(graph_, hierarchy_, distances_, options_.grid);
         bool regular = renumbered_grid();
         if (!regular)
             structured();
@@ -78,7 +78,7 @@ class Mapper {
     }
 
     Mapped scored(std::string name, std::vector<Slot> slot) const {
-        auto cost = mapping_cost(graph_, slots_, distances_, slot);
+        auto cost = mapping_cost(graph_, hierarchy_, distances_, slot);
         return {std::move(name), std::move(slot), std::move(cost)};
     }
 
@@ -88,11 +88,11 @@ class Mapper {
         tried_.push_back(scored("blocked", slot));
         tried_.push_back(scored("cyclic", cyclic()));
         for (const auto &given : options_.given)
-            tried_.push_back(scored("given", make_assignment(given, slots_.count()).slot));
+            tried_.push_back(scored("given", make_placement(given, hierarchy_.count()).slot));
     }
 
     std::vector<Slot> cyclic() const {
-        auto next = blocks_of(slots_, 1);
+        auto next = blocks_of(hierarchy_, 1);
         std::size_t used = 1; // no more nodes than are needed
         while (next[used] < graph_.vertices())
             ++used;
@@ -142,7 +142,7 @@ class Mapper {
                         consider(scored("tiles", std::move(tiling->slot)));
                 }
         }
-        if (best_.name == "tiles" || slots_.levels < 1)
+        if (best_.name == "tiles" || hierarchy_.levels < 1)
             return;
         for (const auto &grid : grids) {
             if (grid.size() < 2 || grid.size() > 3 || stopped())
@@ -150,9 +150,9 @@ class Mapper {
             if (graph_.vertices() > small && options_.grid.empty() && !options_.until_stopped &&
                 mean_steps(graph_, grid) > steps_of_grids)
                 continue;
-            auto slot = strips(graph_, slots_, grid);
+            auto slot = strips(graph_, hierarchy_, grid);
             Random random(options_.seed);
-            arrange_inside(graph_, slots_, 1, slot, {}, random, 4);
+            arrange_inside(graph_, hierarchy_, 1, slot, {}, random, 4);
             consider(scored("strips", std::move(slot)));
         }
     }
@@ -160,7 +160,7 @@ class Mapper {
     // Places a grid whose ranks were numbered in some other order as if they were numbered well; true if it
     // is one.
     bool renumbered_grid() {
-        if (!options_.grid.empty() || slots_.levels < 1 || graph_.vertices() < 4)
+        if (!options_.grid.empty() || hierarchy_.levels < 1 || graph_.vertices() < 4)
             return false;
         const auto suggested = suggested_grids(graph_, 1);
         if (!suggested.empty() && mean_steps(graph_, suggested.front()) <= steps_of_grids)
@@ -174,7 +174,7 @@ class Mapper {
         options.until_stopped = false;
         options.progress = nullptr;
         options.given.clear();
-        const auto found = Mapper(graph, slots_, arity_, distances_, options).run();
+        const auto found = Mapper(graph, hierarchy_, arity_, distances_, options).run();
         std::vector<Slot> slot(grid->order.size());
         for (std::size_t i = 0; i < slot.size(); ++i)
             slot[grid->order[i]] = found.back().slot[i];
@@ -197,7 +197,7 @@ class Mapper {
 
     void multilevel(std::uint64_t seed) {
         Random random(seed);
-        auto slot = multisect(graph_, slots_, random, graph_.vertices() <= small ? 4 : 2, options_.stop);
+        auto slot = multisect(graph_, hierarchy_, random, graph_.vertices() <= small ? 4 : 2, options_.stop);
         if (slot.empty() && graph_.vertices() > 0)
             return;
         Mapped cut = scored("multisection", std::move(slot));
@@ -214,7 +214,7 @@ class Mapper {
         std::vector<Slot> sorted(slot.size());
         for (std::size_t i = 0; i < order.size(); ++i)
             sorted[i] = slot[order[i]];
-        swap_in_blocks(renumbered(graph_, order), slots_, distances_, sorted, options);
+        swap_in_blocks(renumbered(graph_, order), hierarchy_, distances_, sorted, options);
         for (std::size_t i = 0; i < order.size(); ++i)
             slot[order[i]] = sorted[i];
     }
@@ -233,31 +233,31 @@ class Mapper {
 
     // Starts again from the best with a few ranks elsewhere, or from all of them anywhere.
     void kick(Random &random, bool anywhere) {
-        auto assignment = make_assignment(any_.slot, slots_.count());
+        auto placement = make_placement(any_.slot, hierarchy_.count());
         const auto n = static_cast<std::uint64_t>(graph_.vertices());
         const auto moves = anywhere ? 2 * n : 2 + random() % 4;
         for (std::uint64_t i = 0; i < moves; ++i) {
             const auto rank = static_cast<Rank>(random() % n);
-            const auto to = static_cast<Slot>(random() % static_cast<std::uint64_t>(slots_.count()));
-            const Slot from = assignment.slot[rank];
-            const Rank other = assignment.rank[to];
-            std::swap(assignment.rank[from], assignment.rank[to]);
-            assignment.slot[rank] = to;
+            const auto to = static_cast<Slot>(random() % static_cast<std::uint64_t>(hierarchy_.count()));
+            const Slot from = placement.slot[rank];
+            const Rank other = placement.rank[to];
+            std::swap(placement.rank[from], placement.rank[to]);
+            placement.slot[rank] = to;
             if (other != no_rank)
-                assignment.slot[other] = from;
+                placement.slot[other] = from;
         }
         const double most = options_.never_busier ? most_ : -1;
-        swap(assignment.slot, {8, most, swap_work(), options_.stop, 1, true});
-        consider(scored("swaps", std::move(assignment.slot)));
+        swap(placement.slot, {8, most, swap_work(), options_.stop, 1, true});
+        consider(scored("swaps", std::move(placement.slot)));
     }
 
     // Exchanges between nodes, then swaps.
     void polish(Mapped mapped) {
         auto slot = mapped.slot;
-        const auto changed = exchange(graph_, slots_, slot, 4, exchange_work(), options_.stop);
+        const auto changed = exchange(graph_, hierarchy_, slot, 4, exchange_work(), options_.stop);
         if (std::any_of(changed.begin(), changed.end(), [](auto each) { return each != 0; })) {
             Random random(options_.seed);
-            arrange_inside(graph_, slots_, 1, slot, changed, random, 4);
+            arrange_inside(graph_, hierarchy_, 1, slot, changed, random, 4);
             Mapped exchanged = scored(refined(mapped.name), std::move(slot));
             const bool allowed = exchanged.cost.busiest <= std::max(most_, mapped.cost.busiest);
             if (exchanged.cost.total < mapped.cost.total && (allowed || !options_.never_busier))
@@ -275,7 +275,7 @@ class Mapper {
     }
 
     const Graph &graph_;
-    const Slots &slots_;
+    const Hierarchy &hierarchy_;
     std::span<const std::int32_t> arity_;
     const Distances &distances_;
     const MapOptions &options_;
@@ -290,13 +290,14 @@ class Mapper {
 
 } // namespace
 
-std::vector<Mapped> map_graph(const Graph &graph, const Slots &slots, std::span<const std::int32_t> arity,
-                              const Distances &distances, const MapOptions &options) {
-    if (graph.vertices() > slots.count())
+std::vector<Mapped> map_graph(const Graph &graph, const Hierarchy &hierarchy,
+                              std::span<const std::int32_t> arity, const Distances &distances,
+                              const MapOptions &options) {
+    if (graph.vertices() > hierarchy.count())
         throw Error("`" + std::to_string(graph.vertices()) + "` ranks do not fit on `" +
-                        std::to_string(slots.count()) + "` cores",
+                        std::to_string(hierarchy.count()) + "` cores",
                     "name a larger machine, for example with more nodes");
-    return Mapper(graph, slots, arity, distances, options).run();
+    return Mapper(graph, hierarchy, arity, distances, options).run();
 }
 
 } // namespace rankwise::placement

@@ -36,7 +36,8 @@ struct Mapped {
 /// @param[in] arity of the machine if its blocks are alike, smallest first; empty if not
 /// @return blocked, cyclic, the given ones, and last the best
 /// @throws Error if there are more ranks than slots
-std::vector<Mapped> map_graph(const Graph &graph, const Slots &slots, std::span<const std::int32_t> arity,
-                              const Distances &distances, const MapOptions &options);
+std::vector<Mapped> map_graph(const Graph &graph, const Hierarchy &hierarchy,
+                              std::span<const std::int32_t> arity, const Distances &distances,
+                              const MapOptions &options);
 
 } // namespace rankwise::placement

@@ -21,13 +21,14 @@ using Path = std::uint64_t;
 class Paths {
   public:
     /// @pre the slots of each block follow one another
-    Paths(const Slots &slots, const Distances &distances) : of_(static_cast<std::size_t>(slots.count()), 0) {
-        const auto levels = static_cast<std::size_t>(slots.levels);
+    Paths(const Hierarchy &hierarchy, const Distances &distances)
+        : of_(static_cast<std::size_t>(hierarchy.count()), 0) {
+        const auto levels = static_cast<std::size_t>(hierarchy.levels);
         std::vector<Path> most(levels, 0), at(levels, 0);
         std::vector<Path> numbers(levels * of_.size());
-        for (Slot slot = 0; slot < slots.count(); ++slot) {
+        for (Slot slot = 0; slot < hierarchy.count(); ++slot) {
             const auto common =
-                slot == 0 ? std::size_t{0} : static_cast<std::size_t>(slots.level(slot - 1, slot));
+                slot == 0 ? std::size_t{0} : static_cast<std::size_t>(hierarchy.level(slot - 1, slot));
             if (slot > 0 && common < levels)
                 ++at[common];
             for (std::size_t level = common + 1; level < levels; ++level)
@@ -37,7 +38,7 @@ class Paths {
                 numbers[static_cast<std::size_t>(slot) * levels + level] = at[level];
             }
         }
-        level_.fill(slots.levels);
+        level_.fill(hierarchy.levels);
         int bits = 0;
         for (auto level = levels; level-- > 0;) {
             const int width = static_cast<int>(std::bit_width(most[level]));

@@ -5,21 +5,21 @@
 
 namespace rankwise::placement {
 
-Assignment make_assignment(std::span<const Slot> slot, Slot slots) {
-    Assignment assignment{{slot.begin(), slot.end()},
-                          std::vector<Rank>(static_cast<std::size_t>(slots), no_rank)};
+Placement make_placement(std::span<const Slot> slot, Slot slots) {
+    Placement placement{{slot.begin(), slot.end()},
+                        std::vector<Rank>(static_cast<std::size_t>(slots), no_rank)};
     for (std::size_t rank = 0; rank < slot.size(); ++rank) {
         if (slot[rank] < 0 || slot[rank] >= slots)
             throw Error("rank `" + std::to_string(rank) + "` is placed on core `" +
                         std::to_string(slot[rank]) + "`, but there are `" + std::to_string(slots) +
                         "` cores");
-        Rank &owner = assignment.rank[static_cast<std::size_t>(slot[rank])];
+        Rank &owner = placement.rank[static_cast<std::size_t>(slot[rank])];
         if (owner != no_rank)
             throw Error("ranks `" + std::to_string(owner) + "` and `" + std::to_string(rank) +
                         "` are placed on the same core");
         owner = static_cast<Rank>(rank);
     }
-    return assignment;
+    return placement;
 }
 
 } // namespace rankwise::placement

@@ -11,12 +11,12 @@ using Rank = std::int32_t;
 using Slot = std::int32_t;
 inline constexpr Rank no_rank = -1;
 
-/// @brief The cores ranks may take, and the tree of what they share.
+/// @brief The slots ranks may take, each a core or some, and the tree of what they share.
 ///
 /// `groups` has `levels` ids a slot, widest first (node, package, ..., core); ids need only differ between
 /// siblings' children of one parent. Two slots are `level` apart if they agree on exactly their first `level`
 /// ids: 0 is different nodes, `levels` is the same core.
-struct Slots {
+struct Hierarchy {
     std::int32_t levels = 0;
     std::vector<std::int32_t> groups;
     std::vector<std::int32_t> node; ///< dense node number of each slot, for the load of its interface
@@ -40,7 +40,7 @@ struct Slots {
 /// Neighbours of rank r are entries `offsets[r] .. offsets[r+1]`; entry e costs `cost[e * (levels + 1) +
 /// level]` seconds (its messages' LogGOPS time on the channel of that level), and occupies the interfaces for
 /// `nic_out[e]` and `nic_in[e]` seconds if the pair is on different nodes (out and in as seen from r).
-struct Traffic {
+struct CommMatrix {
     Rank ranks = 0;
     std::vector<std::int64_t> offsets;
     std::vector<Rank> neighbour;
@@ -60,13 +60,13 @@ struct Loads {
 };
 
 /// @brief Rank -> slot, and its inverse.
-struct Assignment {
+struct Placement {
     std::vector<Slot> slot;
     std::vector<Rank> rank; ///< no_rank where a slot is empty
 };
 
 /// @param[in] slot one slot a rank
 /// @throws Error if a slot does not exist or is taken twice
-Assignment make_assignment(std::span<const Slot> slot, Slot slots);
+Placement make_placement(std::span<const Slot> slot, Slot slots);
 
 } // namespace rankwise::placement

@@ -18,26 +18,26 @@ constexpr std::int64_t hub_times = 8, hub_least = 64;
 
 class Swapper {
   public:
-    Swapper(const Graph &graph, const Slots &slots, const Distances &distances, std::vector<Slot> &slot,
-            const SwapOptions &options)
-        : graph_(graph), slots_(slots), distances_(distances), slot_(slot), options_(options),
-          paths_(slots, distances), path_(slot.size()),
-          rank_(static_cast<std::size_t>(slots.count()), no_rank), own_(slot.size()), least_(slot.size()),
+    Swapper(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
+            std::vector<Slot> &slot, const SwapOptions &options)
+        : graph_(graph), hierarchy_(hierarchy), distances_(distances), slot_(slot), options_(options),
+          paths_(hierarchy, distances), path_(slot.size()),
+          rank_(static_cast<std::size_t>(hierarchy.count()), no_rank), own_(slot.size()), least_(slot.size()),
           awake_(slot.size(), 1) {
         for (std::size_t v = 0; v < slot.size(); ++v) {
             rank_[slot[v]] = static_cast<Rank>(v);
             path_[v] = paths_.of(slot[v]);
         }
-        for (std::int32_t level = 1; level < slots.levels; ++level) {
-            starts_.push_back(blocks_of(slots, level));
-            std::vector<std::int32_t> block(static_cast<std::size_t>(slots.count()));
+        for (std::int32_t level = 1; level < hierarchy.levels; ++level) {
+            starts_.push_back(blocks_of(hierarchy, level));
+            std::vector<std::int32_t> block(static_cast<std::size_t>(hierarchy.count()));
             for (std::size_t b = 0; b + 1 < starts_.back().size(); ++b)
                 std::fill(block.begin() + starts_.back()[b], block.begin() + starts_.back()[b + 1],
                           static_cast<std::int32_t>(b));
             tie_.emplace_back(starts_.back().size(), 0.0);
             block_.push_back(std::move(block));
         }
-        nearest_ = slots.levels > 0 ? slots.levels - 1 : 0;
+        nearest_ = hierarchy.levels > 0 ? hierarchy.levels - 1 : 0;
         const double nearest = distances.of_level[nearest_];
         hub_ = graph.vertices() > 0 ? hub_least + hub_times * graph.offsets.back() / graph.vertices() : 0;
         for (Rank v = 0; v < graph.vertices(); ++v) {
@@ -49,7 +49,7 @@ class Swapper {
             for (std::uint32_t v = 0; v < awake_.size(); ++v)
                 awake_[v] = (v * 2654435761U >> 8) % options.every == 0;
         if (options.most_on_node >= 0)
-            node_weight_ = mapping_cost(graph, slots, distances, slot).node_weight;
+            node_weight_ = mapping_cost(graph, hierarchy, distances, slot).node_weight;
     }
 
     std::int64_t run() {
@@ -177,16 +177,16 @@ class Swapper {
             if (u == other)
                 continue; // between the two nodes before and after
             const auto weight = static_cast<double>(graph_.weight[e]);
-            const auto node = slots_.node[slot_[u]];
-            at_from += node == slots_.node[from] ? weight : -weight;
-            at_to += node == slots_.node[to] ? -weight : weight;
+            const auto node = hierarchy_.node[slot_[u]];
+            at_from += node == hierarchy_.node[from] ? weight : -weight;
+            at_to += node == hierarchy_.node[to] ? -weight : weight;
         }
     }
 
     bool allowed(Rank v, Rank w, Slot here, Slot there) const {
-        if (options_.most_on_node < 0 || slots_.node[here] == slots_.node[there])
+        if (options_.most_on_node < 0 || hierarchy_.node[here] == hierarchy_.node[there])
             return true;
-        double at_here = node_weight_[slots_.node[here]], at_there = node_weight_[slots_.node[there]];
+        double at_here = node_weight_[hierarchy_.node[here]], at_there = node_weight_[hierarchy_.node[there]];
         const double most = std::max({options_.most_on_node, at_here, at_there});
         node_change(v, here, there, w, at_here, at_there);
         if (w != no_rank)
@@ -197,11 +197,12 @@ class Swapper {
     void carry_out(Rank v, Slot there) {
         const Slot here = slot_[v];
         const Rank w = rank_[there];
-        if (!node_weight_.empty() && slots_.node[here] != slots_.node[there]) {
-            node_change(v, here, there, w, node_weight_[slots_.node[here]], node_weight_[slots_.node[there]]);
+        if (!node_weight_.empty() && hierarchy_.node[here] != hierarchy_.node[there]) {
+            node_change(v, here, there, w, node_weight_[hierarchy_.node[here]],
+                        node_weight_[hierarchy_.node[there]]);
             if (w != no_rank)
-                node_change(w, there, here, v, node_weight_[slots_.node[there]],
-                            node_weight_[slots_.node[here]]);
+                node_change(w, there, here, v, node_weight_[hierarchy_.node[there]],
+                            node_weight_[hierarchy_.node[here]]);
         }
         rank_[here] = w;
         rank_[there] = v;
@@ -233,7 +234,7 @@ class Swapper {
     }
 
     const Graph &graph_;
-    const Slots &slots_;
+    const Hierarchy &hierarchy_;
     const Distances &distances_;
     std::vector<Slot> &slot_;
     const SwapOptions &options_;
@@ -253,9 +254,9 @@ class Swapper {
 
 } // namespace
 
-std::int64_t swap_in_blocks(const Graph &graph, const Slots &slots, const Distances &distances,
+std::int64_t swap_in_blocks(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
                             std::vector<Slot> &slot, const SwapOptions &options) {
-    return Swapper(graph, slots, distances, slot, options).run();
+    return Swapper(graph, hierarchy, distances, slot, options).run();
 }
 
 } // namespace rankwise::placement

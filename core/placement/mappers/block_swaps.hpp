@@ -28,7 +28,7 @@ struct SwapOptions {
 ///
 /// @param[in,out] slot of each rank
 /// @return number of swaps made
-std::int64_t swap_in_blocks(const Graph &graph, const Slots &slots, const Distances &distances,
+std::int64_t swap_in_blocks(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
                             std::vector<Slot> &slot, const SwapOptions &options);
 
 } // namespace rankwise::placement

@@ -10,16 +10,16 @@ namespace rankwise::placement {
 namespace {
 
 struct Grower {
-    const Slots &slots;
-    const Traffic &traffic;
-    Assignment result;
+    const Hierarchy &hierarchy;
+    const CommMatrix &matrix;
+    Placement result;
     std::vector<double> gain;         // of a rank: what it saves by joining the group that grows
     std::vector<std::int32_t> member; // number of the set a rank belongs to at present
     std::int32_t sets = 0;
 
     double saving(std::size_t entry, std::int32_t level) const {
-        const auto width = static_cast<std::size_t>(slots.levels) + 1;
-        const float *cost = &traffic.cost[entry * width];
+        const auto width = static_cast<std::size_t>(hierarchy.levels) + 1;
+        const float *cost = &matrix.cost[entry * width];
         return static_cast<double>(cost[level]) - static_cast<double>(cost[level + 1]);
     }
 
@@ -32,9 +32,9 @@ struct Grower {
         double least = -1;
         for (const Rank r : set) {
             double inside = 0;
-            for (auto e = traffic.offsets[static_cast<std::size_t>(r)];
-                 e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e)
-                if (member[static_cast<std::size_t>(traffic.neighbour[static_cast<std::size_t>(e)])] == left)
+            for (auto e = matrix.offsets[static_cast<std::size_t>(r)];
+                 e < matrix.offsets[static_cast<std::size_t>(r) + 1]; ++e)
+                if (member[static_cast<std::size_t>(matrix.neighbour[static_cast<std::size_t>(e)])] == left)
                     inside += saving(static_cast<std::size_t>(e), level);
             gain[static_cast<std::size_t>(r)] = 0;
             if (least < 0 || inside < least) {
@@ -68,9 +68,9 @@ struct Grower {
             }
             member[static_cast<std::size_t>(r)] = taken;
             group.push_back(r);
-            for (auto e = traffic.offsets[static_cast<std::size_t>(r)];
-                 e < traffic.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
-                const Rank other = traffic.neighbour[static_cast<std::size_t>(e)];
+            for (auto e = matrix.offsets[static_cast<std::size_t>(r)];
+                 e < matrix.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
+                const Rank other = matrix.neighbour[static_cast<std::size_t>(e)];
                 if (member[static_cast<std::size_t>(other)] != left)
                     continue;
                 gain[static_cast<std::size_t>(other)] += saving(static_cast<std::size_t>(e), level);
@@ -86,7 +86,7 @@ struct Grower {
         assert(set.size() <= within.size());
         if (set.empty())
             return;
-        if (level == slots.levels || within.size() == 1) {
+        if (level == hierarchy.levels || within.size() == 1) {
             for (std::size_t i = 0; i < set.size(); ++i)
                 result.slot[static_cast<std::size_t>(set[i])] = within[i];
             return;
@@ -94,7 +94,7 @@ struct Grower {
         std::size_t begin = 0;
         while (begin < within.size() && !set.empty()) {
             std::size_t end = begin + 1;
-            while (end < within.size() && slots.level(within[begin], within[end]) > level)
+            while (end < within.size() && hierarchy.level(within[begin], within[end]) > level)
                 ++end;
             const std::size_t size = std::min(end - begin, set.size());
             if (size < set.size())
@@ -108,19 +108,19 @@ struct Grower {
 
 } // namespace
 
-Assignment grow(const Slots &slots, const Traffic &traffic) {
-    const auto n = static_cast<std::size_t>(traffic.ranks);
-    Grower grower{slots,
-                  traffic,
+Placement grow(const Hierarchy &hierarchy, const CommMatrix &matrix) {
+    const auto n = static_cast<std::size_t>(matrix.ranks);
+    Grower grower{hierarchy,
+                  matrix,
                   {std::vector<Slot>(n, -1), {}},
                   std::vector<double>(n, 0),
                   std::vector<std::int32_t>(n, -1)};
     std::vector<Rank> ranks(n);
     std::iota(ranks.begin(), ranks.end(), 0);
-    std::vector<Slot> all(static_cast<std::size_t>(slots.count()));
+    std::vector<Slot> all(static_cast<std::size_t>(hierarchy.count()));
     std::iota(all.begin(), all.end(), 0);
     grower.divide(ranks, all, 0);
-    return make_assignment(grower.result.slot, slots.count());
+    return make_placement(grower.result.slot, hierarchy.count());
 }
 
 } // namespace rankwise::placement

@@ -12,6 +12,6 @@ namespace rankwise::placement {
 /// of its own; groups are filled in order, so that the last may stay partly empty.
 ///
 /// @pre as many slots as ranks, or more
-Assignment grow(const Slots &slots, const Traffic &traffic);
+Placement grow(const Hierarchy &hierarchy, const CommMatrix &matrix);
 
 } // namespace rankwise::placement

@@ -104,7 +104,7 @@ std::vector<Rank> rests_last(std::span<const Rank> order, std::int64_t group, st
 
 class Best {
   public:
-    Best(std::span<const Edge> edges, const Slots &slots) : edges_(edges), slots_(slots) {}
+    Best(std::span<const Edge> edges, const Hierarchy &hierarchy) : edges_(edges), hierarchy_(hierarchy) {}
 
     void consider(std::span<const Rank> order) {
         std::vector<Slot> slot(order.size());
@@ -112,7 +112,7 @@ class Best {
             slot[order[i]] = static_cast<Slot>(i);
         double inside = 0;
         for (const auto &edge : edges_)
-            if (slots_.node[slot[edge.from]] == slots_.node[slot[edge.to]])
+            if (hierarchy_.node[slot[edge.from]] == hierarchy_.node[slot[edge.to]])
                 inside += edge.weight;
         if (inside > inside_) {
             inside_ = inside;
@@ -124,7 +124,7 @@ class Best {
 
   private:
     std::span<const Edge> edges_;
-    const Slots &slots_;
+    const Hierarchy &hierarchy_;
     double inside_ = -1;
     std::vector<Slot> slot_;
 };
@@ -175,12 +175,12 @@ double mean_steps(const Graph &graph, const Extents &extents) {
     return weight > 0 ? apart(edges, extents).steps / weight : 0;
 }
 
-std::vector<Slot> strips(const Graph &graph, const Slots &slots, const Extents &extents) {
+std::vector<Slot> strips(const Graph &graph, const Hierarchy &hierarchy, const Extents &extents) {
     const auto edges = some_edges(graph, most_edges);
     const Walk walk(extents);
-    const auto starts = blocks_of(slots, 1);
+    const auto starts = blocks_of(hierarchy, 1);
     const std::int64_t node = starts[1];
-    Best best(edges, slots);
+    Best best(edges, hierarchy);
     for (std::size_t along = 0; along < extents.size(); ++along) {
         const std::size_t p = along == 0 ? 1 : 0, q = along == 2 ? 1 : 2;
         std::int64_t last_x = 0;

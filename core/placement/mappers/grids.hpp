@@ -32,6 +32,6 @@ double mean_steps(const Graph &graph, const Extents &extents);
 ///
 /// @param[in] extents of a grid of two or three dimensions with as many points as ranks
 /// @return slot of each rank
-std::vector<Slot> strips(const Graph &graph, const Slots &slots, const Extents &extents);
+std::vector<Slot> strips(const Graph &graph, const Hierarchy &hierarchy, const Extents &extents);
 
 } // namespace rankwise::placement

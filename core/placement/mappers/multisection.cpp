@@ -41,23 +41,23 @@ class Part {
 
 class Sectioner {
   public:
-    Sectioner(const Slots &slots, Random &random, std::int32_t tries, const Stop &stop,
+    Sectioner(const Hierarchy &hierarchy, Random &random, std::int32_t tries, const Stop &stop,
               std::vector<Slot> &slot)
-        : slots_(slots), random_(random), tries_(tries), stop_(stop), slot_(slot) {}
+        : hierarchy_(hierarchy), random_(random), tries_(tries), stop_(stop), slot_(slot) {}
 
     // Places the vertices of `graph`, which are ranks `ranks`, on the slots from begin to end, one block of
     // `level`.
     void block(const Graph &graph, std::span<const Rank> ranks, Slot begin, Slot end, std::int32_t level) {
         if (ranks.empty())
             return;
-        if (end - begin == 1 || level == slots_.levels) {
+        if (end - begin == 1 || level == hierarchy_.levels) {
             for (std::size_t i = 0; i < ranks.size(); ++i)
                 slot_[ranks[i]] = begin + static_cast<Slot>(i);
             return;
         }
         std::vector<Slot> starts{begin};
         for (Slot slot = begin + 1; slot < end; ++slot)
-            if (slots_.level(slot - 1, slot) <= level)
+            if (hierarchy_.level(slot - 1, slot) <= level)
                 starts.push_back(slot);
         starts.push_back(end);
         while (starts.size() > 2 && starts[starts.size() - 2] - begin >= static_cast<Slot>(ranks.size()))
@@ -94,7 +94,7 @@ class Sectioner {
         }
     }
 
-    const Slots &slots_;
+    const Hierarchy &hierarchy_;
     Random &random_;
     std::int32_t tries_;
     const Stop &stop_;
@@ -105,32 +105,34 @@ class Sectioner {
 struct Members {
     std::vector<std::vector<Rank>> of;
 
-    Members(const Slots &slots, std::span<const Slot> slot) {
-        of.resize(static_cast<std::size_t>(*std::max_element(slots.node.begin(), slots.node.end())) + 1);
+    Members(const Hierarchy &hierarchy, std::span<const Slot> slot) {
+        of.resize(static_cast<std::size_t>(*std::max_element(hierarchy.node.begin(), hierarchy.node.end())) +
+                  1);
         for (std::size_t v = 0; v < slot.size(); ++v)
-            of[slots.node[slot[v]]].push_back(static_cast<Rank>(v));
+            of[hierarchy.node[slot[v]]].push_back(static_cast<Rank>(v));
     }
 };
 
 } // namespace
 
-std::vector<Slot> multisect(const Graph &graph, const Slots &slots, Random &random, std::int32_t tries,
-                            const Stop &stop) {
+std::vector<Slot> multisect(const Graph &graph, const Hierarchy &hierarchy, Random &random,
+                            std::int32_t tries, const Stop &stop) {
     std::vector<Slot> slot(static_cast<std::size_t>(graph.vertices()), -1);
     std::vector<Rank> ranks(slot.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     try {
-        Sectioner(slots, random, tries, stop, slot).block(graph, ranks, 0, slots.count(), 0);
+        Sectioner(hierarchy, random, tries, stop, slot).block(graph, ranks, 0, hierarchy.count(), 0);
     } catch (const Stopped &) {
         slot.clear();
     }
     return slot;
 }
 
-void arrange_inside(const Graph &graph, const Slots &slots, std::int32_t level, std::vector<Slot> &slot,
-                    std::span<const std::uint8_t> redo, Random &random, std::int32_t tries) {
-    const auto starts = blocks_of(slots, level);
-    std::vector<Rank> rank(static_cast<std::size_t>(slots.count()), no_rank);
+void arrange_inside(const Graph &graph, const Hierarchy &hierarchy, std::int32_t level,
+                    std::vector<Slot> &slot, std::span<const std::uint8_t> redo, Random &random,
+                    std::int32_t tries) {
+    const auto starts = blocks_of(hierarchy, level);
+    std::vector<Rank> rank(static_cast<std::size_t>(hierarchy.count()), no_rank);
     for (std::size_t v = 0; v < slot.size(); ++v)
         rank[slot[v]] = static_cast<Rank>(v);
     Part part(graph);
@@ -143,19 +145,19 @@ void arrange_inside(const Graph &graph, const Slots &slots, std::int32_t level, 
             if (rank[s] != no_rank)
                 members.push_back(rank[s]);
         std::sort(members.begin(), members.end());
-        Sectioner(slots, random, tries, never, slot)
+        Sectioner(hierarchy, random, tries, never, slot)
             .block(part.of(members), members, starts[b], starts[b + 1], level);
     }
 }
 
-std::vector<std::uint8_t> exchange(const Graph &graph, const Slots &slots, std::vector<Slot> &slot,
+std::vector<std::uint8_t> exchange(const Graph &graph, const Hierarchy &hierarchy, std::vector<Slot> &slot,
                                    std::int32_t rounds, double work, const Stop &stop) {
-    Members nodes(slots, slot);
-    const auto starts = blocks_of(slots, 1);
+    Members nodes(hierarchy, slot);
+    const auto starts = blocks_of(hierarchy, 1);
     const auto count = nodes.of.size();
     std::vector<std::int32_t> home(slot.size());
     for (std::size_t v = 0; v < slot.size(); ++v)
-        home[v] = slots.node[slot[v]];
+        home[v] = hierarchy.node[slot[v]];
     std::vector<std::uint8_t> changed(count, 0), active(count, 1);
     Part part(graph);
     std::vector<Weight> tie(count, 0);

@@ -21,14 +21,15 @@ using Stop = std::function<bool()>;
 ///
 /// @param[in] tries first cuts of the smallest graph of each bisection
 /// @return the slot of each rank; empty if it was stopped
-std::vector<Slot> multisect(const Graph &graph, const Slots &slots, Random &random, std::int32_t tries,
-                            const Stop &stop);
+std::vector<Slot> multisect(const Graph &graph, const Hierarchy &hierarchy, Random &random,
+                            std::int32_t tries, const Stop &stop);
 
 /// @brief The same inside each block of a level: which ranks it has stays.
 /// @param[in,out] slot of each rank
 /// @param[in] redo whether a block is cut anew; empty for all
-void arrange_inside(const Graph &graph, const Slots &slots, std::int32_t level, std::vector<Slot> &slot,
-                    std::span<const std::uint8_t> redo, Random &random, std::int32_t tries);
+void arrange_inside(const Graph &graph, const Hierarchy &hierarchy, std::int32_t level,
+                    std::vector<Slot> &slot, std::span<const std::uint8_t> redo, Random &random,
+                    std::int32_t tries);
 
 /// @brief Move ranks between pairs of nodes that talk to each other while less weight crosses between nodes.
 ///
@@ -38,7 +39,7 @@ void arrange_inside(const Graph &graph, const Slots &slots, std::int32_t level, 
 /// @param[in] rounds at most over all pairs
 /// @param[in] work   edges looked at, at most, as a multiple of all
 /// @return which nodes changed
-std::vector<std::uint8_t> exchange(const Graph &graph, const Slots &slots, std::vector<Slot> &slot,
+std::vector<std::uint8_t> exchange(const Graph &graph, const Hierarchy &hierarchy, std::vector<Slot> &slot,
                                    std::int32_t rounds, double work, const Stop &stop);
 
 } // namespace rankwise::placement

@@ -15,22 +15,22 @@ constexpr Slot slots_around = 4;
 
 class Partners {
   public:
-    Partners(const Slots &slots, const Traffic &traffic, const RefineOptions &options)
-        : slots_(slots), traffic_(traffic), options_(options), random_(options.seed) {}
+    Partners(const Hierarchy &hierarchy, const CommMatrix &matrix, const RefineOptions &options)
+        : hierarchy_(hierarchy), matrix_(matrix), options_(options), random_(options.seed) {}
 
     // The slots worth trying for a rank: beside its costliest neighbours, and a few anywhere.
-    const std::vector<Slot> &of(Rank rank, const Surrogate &surrogate) {
-        const Assignment &assignment = surrogate.assignment();
+    const std::vector<Slot> &of(Rank rank, const TimeEstimate &estimate) {
+        const Placement &placement = estimate.placement();
         found_.clear();
         entries_.clear();
-        const auto width = static_cast<std::size_t>(slots_.levels) + 1;
-        const Slot here = assignment.slot[static_cast<std::size_t>(rank)];
-        for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)];
-             e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
+        const auto width = static_cast<std::size_t>(hierarchy_.levels) + 1;
+        const Slot here = placement.slot[static_cast<std::size_t>(rank)];
+        for (auto e = matrix_.offsets[static_cast<std::size_t>(rank)];
+             e < matrix_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
             const auto i = static_cast<std::size_t>(e);
-            const Slot there = assignment.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
-            const auto level = static_cast<std::size_t>(slots_.level(here, there));
-            const float now = traffic_.cost[i * width + level], best = traffic_.cost[i * width + width - 2];
+            const Slot there = placement.slot[static_cast<std::size_t>(matrix_.neighbour[i])];
+            const auto level = static_cast<std::size_t>(hierarchy_.level(here, there));
+            const float now = matrix_.cost[i * width + level], best = matrix_.cost[i * width + width - 2];
             if (now > best)
                 entries_.emplace_back(now - best, there);
         }
@@ -43,9 +43,9 @@ class Partners {
             for (Slot step = 1; step <= slots_around; ++step)
                 for (const Slot slot : {entries_[k].second - step, entries_[k].second + step})
                     add(slot, here);
-        add(surrogate.interrupt_core_of(here), here);
+        add(estimate.interrupt_core_of(here), here);
         for (std::int32_t k = 0; k < options_.random_partners; ++k)
-            add(static_cast<Slot>(random_() % static_cast<std::uint64_t>(slots_.count())), here);
+            add(static_cast<Slot>(random_() % static_cast<std::uint64_t>(hierarchy_.count())), here);
         return found_;
     }
 
@@ -57,12 +57,12 @@ class Partners {
 
   private:
     void add(Slot slot, Slot here) {
-        if (slot >= 0 && slot < slots_.count() && slot != here)
+        if (slot >= 0 && slot < hierarchy_.count() && slot != here)
             found_.push_back(slot);
     }
 
-    const Slots &slots_;
-    const Traffic &traffic_;
+    const Hierarchy &hierarchy_;
+    const CommMatrix &matrix_;
     const RefineOptions &options_;
     std::mt19937_64 random_;
     std::vector<Slot> found_;
@@ -71,13 +71,13 @@ class Partners {
 
 } // namespace
 
-std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &traffic,
+std::int64_t refine(TimeEstimate &estimate, const Hierarchy &hierarchy, const CommMatrix &matrix,
                     const RefineOptions &options) {
-    Partners partners(slots, traffic, options);
+    Partners partners(hierarchy, matrix, options);
     const auto fixed = [&](Rank rank) {
         return !options.fixed.empty() && rank != no_rank && options.fixed[rank];
     };
-    std::vector<Rank> order(static_cast<std::size_t>(traffic.ranks));
+    std::vector<Rank> order(static_cast<std::size_t>(matrix.ranks));
     std::iota(order.begin(), order.end(), 0);
     std::int64_t swaps = 0;
     for (std::int32_t round = 0; round < options.rounds; ++round) {
@@ -88,20 +88,20 @@ std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &tra
                 return swaps;
             if (fixed(rank))
                 continue;
-            const Slot here = surrogate.assignment().slot[static_cast<std::size_t>(rank)];
+            const Slot here = estimate.placement().slot[static_cast<std::size_t>(rank)];
             Slot best = here;
-            double change = -least_gain * surrogate.value();
-            for (const Slot slot : partners.of(rank, surrogate)) {
-                if (fixed(surrogate.assignment().rank[slot]) ||
-                    (options.keep_nodes && slots.node[slot] != slots.node[here]))
+            double change = -least_gain * estimate.value();
+            for (const Slot slot : partners.of(rank, estimate)) {
+                if (fixed(estimate.placement().rank[slot]) ||
+                    (options.keep_nodes && hierarchy.node[slot] != hierarchy.node[here]))
                     continue;
-                if (const double candidate = surrogate.swap_change(here, slot); candidate < change) {
+                if (const double candidate = estimate.swap_change(here, slot); candidate < change) {
                     change = candidate;
                     best = slot;
                 }
             }
             if (best != here) {
-                surrogate.swap(here, best);
+                estimate.swap(here, best);
                 ++swaps;
             }
         }

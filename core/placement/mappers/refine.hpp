@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "placement/surrogate.hpp"
+#include "placement/time_estimate.hpp"
 
 namespace rankwise::placement {
 
@@ -18,13 +18,13 @@ struct RefineOptions {
     bool keep_nodes = false;              ///< ranks stay on their nodes
 };
 
-/// @brief Swap ranks (or move them to empty slots) while that makes the surrogate better.
+/// @brief Swap ranks (or move them to empty slots) while that makes the estimate better.
 ///
 /// Each rank in turn tries the slots near those of its costliest neighbours and a few random ones, and takes
-/// the best swap if it gains. Never makes the surrogate worse; the same seed gives the same result.
+/// the best swap if it gains. Never makes the estimate worse; the same seed gives the same result.
 ///
 /// @return number of swaps made
-std::int64_t refine(Surrogate &surrogate, const Slots &slots, const Traffic &traffic,
+std::int64_t refine(TimeEstimate &estimate, const Hierarchy &hierarchy, const CommMatrix &matrix,
                     const RefineOptions &options);
 
 } // namespace rankwise::placement

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "placement/surrogate.hpp"
+#include "placement/time_estimate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,28 +23,29 @@ double LoadNorm::change(double before, double after) const noexcept {
     return power(after * scale_) - power(before * scale_);
 }
 
-Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &loads, Assignment assignment)
-    : slots_(slots), traffic_(traffic), loads_(loads), assignment_(std::move(assignment)) {
+TimeEstimate::TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix, const Loads &loads,
+                           Placement placement)
+    : hierarchy_(hierarchy), matrix_(matrix), loads_(loads), placement_(std::move(placement)) {
     const auto nodes =
-        slots_.node.empty() ? 0 : *std::max_element(slots_.node.begin(), slots_.node.end()) + 1;
+        hierarchy_.node.empty() ? 0 : *std::max_element(hierarchy_.node.begin(), hierarchy_.node.end()) + 1;
     out_.assign(static_cast<std::size_t>(nodes), 0);
     in_.assign(static_cast<std::size_t>(nodes), 0);
-    const auto width = static_cast<std::size_t>(slots_.levels) + 1;
+    const auto width = static_cast<std::size_t>(hierarchy_.levels) + 1;
     double total = 0;
-    for (Rank r = 0; r < traffic_.ranks; ++r) {
-        const Slot here = assignment_.slot[static_cast<std::size_t>(r)];
-        for (auto e = traffic_.offsets[static_cast<std::size_t>(r)];
-             e < traffic_.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
+    for (Rank r = 0; r < matrix_.ranks; ++r) {
+        const Slot here = placement_.slot[static_cast<std::size_t>(r)];
+        for (auto e = matrix_.offsets[static_cast<std::size_t>(r)];
+             e < matrix_.offsets[static_cast<std::size_t>(r) + 1]; ++e) {
             const auto i = static_cast<std::size_t>(e);
-            const Slot there = assignment_.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
-            const auto level = slots_.level(here, there);
-            cost_ += 0.5 * static_cast<double>(traffic_.cost[i * width + static_cast<std::size_t>(level)]);
-            total += static_cast<double>(traffic_.nic_out[i]);
+            const Slot there = placement_.slot[static_cast<std::size_t>(matrix_.neighbour[i])];
+            const auto level = hierarchy_.level(here, there);
+            cost_ += 0.5 * static_cast<double>(matrix_.cost[i * width + static_cast<std::size_t>(level)]);
+            total += static_cast<double>(matrix_.nic_out[i]);
             if (level == 0) {
-                out_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] +=
-                    static_cast<double>(traffic_.nic_out[i]);
-                in_[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(here)])] +=
-                    static_cast<double>(traffic_.nic_in[i]);
+                out_[static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(here)])] +=
+                    static_cast<double>(matrix_.nic_out[i]);
+                in_[static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(here)])] +=
+                    static_cast<double>(matrix_.nic_in[i]);
             }
         }
     }
@@ -53,19 +54,19 @@ Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &lo
     for (std::size_t node = 0; node < out_.size(); ++node) {
         interfaces_.apply(interfaces_.change(0, out_[node]) + interfaces_.change(0, in_[node]));
         if (!loads_.interrupt_core.empty())
-            if (const Slot core = loads_.interrupt_core[node]; core >= 0)
-                interrupts_.apply(
-                    interrupts_.change(0, interrupts(static_cast<std::int32_t>(node),
-                                                     assignment_.rank[static_cast<std::size_t>(core)], 0)));
+            if (const Slot busy_core = loads_.interrupt_core[node]; busy_core >= 0)
+                interrupts_.apply(interrupts_.change(
+                    0, interrupts(static_cast<std::int32_t>(node),
+                                  placement_.rank[static_cast<std::size_t>(busy_core)], 0)));
     }
     if (loads_.memory.empty() || loads_.demand.empty())
         return;
     memory_.assign(
         static_cast<std::size_t>(*std::max_element(loads_.memory.begin(), loads_.memory.end())) + 1, 0);
     double demanded = 0;
-    for (Rank r = 0; r < traffic_.ranks; ++r)
+    for (Rank r = 0; r < matrix_.ranks; ++r)
         if (const auto memory =
-                loads_.memory[static_cast<std::size_t>(assignment_.slot[static_cast<std::size_t>(r)])];
+                loads_.memory[static_cast<std::size_t>(placement_.slot[static_cast<std::size_t>(r)])];
             memory >= 0) {
             memory_[static_cast<std::size_t>(memory)] += demand(r);
             demanded += demand(r);
@@ -75,44 +76,44 @@ Surrogate::Surrogate(const Slots &slots, const Traffic &traffic, const Loads &lo
         memories_.apply(memories_.change(0, load));
 }
 
-double Surrogate::demand(Rank rank) const noexcept {
+double TimeEstimate::demand(Rank rank) const noexcept {
     return rank == no_rank ? 0 : loads_.demand[static_cast<std::size_t>(rank)];
 }
 
-double Surrogate::interrupts(std::int32_t node, Rank rank, double more) const noexcept {
+double TimeEstimate::interrupts(std::int32_t node, Rank rank, double more) const noexcept {
     const auto n = static_cast<std::size_t>(node);
     return rank == no_rank
                ? 0
                : loads_.interrupts * (out_[n] + in_[n] + more) * loads_.busy[static_cast<std::size_t>(rank)];
 }
 
-double Surrogate::value() const noexcept {
-    return cost_ / std::max<Rank>(traffic_.ranks, 1) + interfaces_.value() + memories_.value() +
+double TimeEstimate::value() const noexcept {
+    return cost_ / std::max<Rank>(matrix_.ranks, 1) + interfaces_.value() + memories_.value() +
            interrupts_.value();
 }
 
-double Surrogate::busiest_interface() const noexcept {
+double TimeEstimate::busiest_interface() const noexcept {
     double most = 0;
     for (std::size_t node = 0; node < out_.size(); ++node)
         most = std::max({most, out_[node], in_[node]});
     return most;
 }
 
-void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a,
-                     Change &change) const noexcept {
-    const auto width = static_cast<std::size_t>(slots_.levels) + 1;
-    for (auto e = traffic_.offsets[static_cast<std::size_t>(rank)];
-         e < traffic_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
+void TimeEstimate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a,
+                        Change &change) const noexcept {
+    const auto width = static_cast<std::size_t>(hierarchy_.levels) + 1;
+    for (auto e = matrix_.offsets[static_cast<std::size_t>(rank)];
+         e < matrix_.offsets[static_cast<std::size_t>(rank) + 1]; ++e) {
         const auto i = static_cast<std::size_t>(e);
-        const auto out = static_cast<double>(traffic_.nic_out[i]);
-        const auto in = static_cast<double>(traffic_.nic_in[i]);
+        const auto out = static_cast<double>(matrix_.nic_out[i]);
+        const auto in = static_cast<double>(matrix_.nic_in[i]);
         double &from_out = from_is_a ? change.out_a : change.out_b,
                &from_in = from_is_a ? change.in_a : change.in_b;
         double &to_out = from_is_a ? change.out_b : change.out_a,
                &to_in = from_is_a ? change.in_b : change.in_a;
-        if (traffic_.neighbour[i] == partner) {
+        if (matrix_.neighbour[i] == partner) {
             // The pair's distance stays, but what it sends each way now leaves the other node.
-            if (slots_.level(from, to) == 0) {
+            if (hierarchy_.level(from, to) == 0) {
                 from_out -= out;
                 from_in -= in;
                 to_out += out;
@@ -120,10 +121,10 @@ void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a
             }
             continue;
         }
-        const Slot other = assignment_.slot[static_cast<std::size_t>(traffic_.neighbour[i])];
-        const auto before = slots_.level(from, other);
-        const auto after = slots_.level(to, other);
-        const float *cost = &traffic_.cost[i * width];
+        const Slot other = placement_.slot[static_cast<std::size_t>(matrix_.neighbour[i])];
+        const auto before = hierarchy_.level(from, other);
+        const auto after = hierarchy_.level(to, other);
+        const float *cost = &matrix_.cost[i * width];
         change.cost += static_cast<double>(cost[after]) - static_cast<double>(cost[before]);
         if (before == 0) {
             from_out -= out;
@@ -144,10 +145,10 @@ void Surrogate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a
     }
 }
 
-Surrogate::Change Surrogate::change(Slot a, Slot b) const noexcept {
+TimeEstimate::Change TimeEstimate::change(Slot a, Slot b) const noexcept {
     Change result;
-    const Rank rank_a = assignment_.rank[static_cast<std::size_t>(a)];
-    const Rank rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    const Rank rank_a = placement_.rank[static_cast<std::size_t>(a)];
+    const Rank rank_b = placement_.rank[static_cast<std::size_t>(b)];
     if (rank_a != no_rank)
         move(rank_a, a, b, rank_b, true, result);
     if (rank_b != no_rank)
@@ -155,12 +156,12 @@ Surrogate::Change Surrogate::change(Slot a, Slot b) const noexcept {
     return result;
 }
 
-Surrogate::Powers Surrogate::powers(Slot a, Slot b, const Change &change) const noexcept {
-    const auto node_a = slots_.node[static_cast<std::size_t>(a)],
-               node_b = slots_.node[static_cast<std::size_t>(b)];
+TimeEstimate::Powers TimeEstimate::powers(Slot a, Slot b, const Change &change) const noexcept {
+    const auto node_a = hierarchy_.node[static_cast<std::size_t>(a)],
+               node_b = hierarchy_.node[static_cast<std::size_t>(b)];
     const auto x = static_cast<std::size_t>(node_a), y = static_cast<std::size_t>(node_b);
-    const Rank rank_a = assignment_.rank[static_cast<std::size_t>(a)];
-    const Rank rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    const Rank rank_a = placement_.rank[static_cast<std::size_t>(a)];
+    const Rank rank_b = placement_.rank[static_cast<std::size_t>(b)];
     Powers result;
     if (x != y)
         result.interfaces = interfaces_.change(out_[x], out_[x] + change.out_a) +
@@ -185,7 +186,7 @@ Surrogate::Powers Surrogate::powers(Slot a, Slot b, const Change &change) const 
         const Slot core = loads_.interrupt_core[static_cast<std::size_t>(node)];
         if (core < 0)
             return;
-        const Rank before = assignment_.rank[static_cast<std::size_t>(core)];
+        const Rank before = placement_.rank[static_cast<std::size_t>(core)];
         const Rank after = core == a ? rank_b : core == b ? rank_a : before;
         result.interrupts += interrupts_.change(interrupts(node, before, 0), interrupts(node, after, more));
     };
@@ -195,10 +196,10 @@ Surrogate::Powers Surrogate::powers(Slot a, Slot b, const Change &change) const 
     return result;
 }
 
-double Surrogate::swap_change(Slot a, Slot b) const noexcept {
+double TimeEstimate::swap_change(Slot a, Slot b) const noexcept {
     const Change result = change(a, b);
     const Powers power = powers(a, b, result);
-    double sum = result.cost / std::max<Rank>(traffic_.ranks, 1);
+    double sum = result.cost / std::max<Rank>(matrix_.ranks, 1);
     if (power.interfaces != 0)
         sum += interfaces_.value(power.interfaces) - interfaces_.value();
     if (power.memories != 0)
@@ -208,11 +209,11 @@ double Surrogate::swap_change(Slot a, Slot b) const noexcept {
     return sum;
 }
 
-void Surrogate::swap(Slot a, Slot b) noexcept {
+void TimeEstimate::swap(Slot a, Slot b) noexcept {
     const Change result = change(a, b);
     const Powers power = powers(a, b, result);
-    const auto x = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(a)]);
-    const auto y = static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(b)]);
+    const auto x = static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(a)]);
+    const auto y = static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(b)]);
     interfaces_.apply(power.interfaces);
     memories_.apply(power.memories);
     interrupts_.apply(power.interrupts);
@@ -223,8 +224,8 @@ void Surrogate::swap(Slot a, Slot b) noexcept {
         out_[y] += result.out_b;
         in_[y] += result.in_b;
     }
-    Rank &rank_a = assignment_.rank[static_cast<std::size_t>(a)],
-         &rank_b = assignment_.rank[static_cast<std::size_t>(b)];
+    Rank &rank_a = placement_.rank[static_cast<std::size_t>(a)],
+         &rank_b = placement_.rank[static_cast<std::size_t>(b)];
     if (!memory_.empty()) {
         const double more = demand(rank_b) - demand(rank_a);
         if (const auto m = loads_.memory[static_cast<std::size_t>(a)]; m >= 0)
@@ -234,9 +235,9 @@ void Surrogate::swap(Slot a, Slot b) noexcept {
     }
     std::swap(rank_a, rank_b);
     if (rank_a != no_rank)
-        assignment_.slot[static_cast<std::size_t>(rank_a)] = a;
+        placement_.slot[static_cast<std::size_t>(rank_a)] = a;
     if (rank_b != no_rank)
-        assignment_.slot[static_cast<std::size_t>(rank_b)] = b;
+        placement_.slot[static_cast<std::size_t>(rank_b)] = b;
 }
 
 } // namespace rankwise::placement

@@ -27,8 +27,8 @@ class LoadNorm {
     double sum_ = 0;
 };
 
-/// @brief A quick stand-in for predicted time; the change of a swap takes time proportional to two ranks'
-/// neighbours.
+/// @brief What a placement's time comes to, without a replay; the change of a swap takes time proportional to
+/// two ranks' neighbours.
 ///
 ///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  interfaces  +  memories  +  interrupt
 ///   cores
@@ -37,10 +37,11 @@ class LoadNorm {
 /// seconds: of network interfaces (tx and rx apart), of memories by what their ranks demand, and of interrupt
 /// cores by the node's protocol work as far as the rank there has something else to do, so that a rank that
 /// waits is the best to be there (Narayanaswamy, Balaji & Feng, 2007).
-class Surrogate {
+class TimeEstimate {
   public:
-    /// @pre the assignment fits the slots and the traffic; these and the loads must outlive the surrogate
-    Surrogate(const Slots &slots, const Traffic &traffic, const Loads &loads, Assignment assignment);
+    /// @pre the placement fits the hierarchy and the matrix; these and the loads must outlive the estimate
+    TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix, const Loads &loads,
+                 Placement placement);
 
     /// @return J in seconds
     double value() const noexcept;
@@ -59,11 +60,11 @@ class Surrogate {
         if (loads_.interrupt_core.empty())
             return slot;
         const Slot core =
-            loads_.interrupt_core[static_cast<std::size_t>(slots_.node[static_cast<std::size_t>(slot)])];
+            loads_.interrupt_core[static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(slot)])];
         return core < 0 ? slot : core;
     }
 
-    const Assignment &assignment() const noexcept { return assignment_; }
+    const Placement &placement() const noexcept { return placement_; }
 
   private:
     struct Change {
@@ -84,10 +85,10 @@ class Surrogate {
     double demand(Rank rank) const noexcept;
     double interrupts(std::int32_t node, Rank rank, double more) const noexcept;
 
-    const Slots &slots_;
-    const Traffic &traffic_;
+    const Hierarchy &hierarchy_;
+    const CommMatrix &matrix_;
     const Loads &loads_;
-    Assignment assignment_;
+    Placement placement_;
     std::vector<double> out_, in_; // seconds, by node
     std::vector<double> memory_;   // seconds, by memory
     double cost_ = 0;
