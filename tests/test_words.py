@@ -12,17 +12,13 @@ ROOMS = ("bindings", "core", "lab", "measure", "python/rankwise", "record", "wor
 COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 # Names that others gave.
-OTHERS = {"add_layout": "Bokeh"}
+OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib"}
 
 # Where a word is still to be replaced, room by room; what has gone is taken off.
 LEFT: dict[str, set[str]] = {
     "layout": {
-        "core/schedule",
-        "python/rankwise/cli",
         "python/rankwise/explain",
-        "python/rankwise/measure",
         "python/rankwise/replay",
-        "python/rankwise/report",
     },
     "let go": {
         "bindings",
@@ -37,14 +33,13 @@ LEFT: dict[str, set[str]] = {
     "let sends": {"core/replay"},
     "recorder": {"core/replay"},
     "screen": {"bindings", "core/placement", "python/rankwise/replay"},
-    "seats": {"python/rankwise/launchers", "python/rankwise/run", "record"},
+    "seats": {"record"},
     "slots": {"core/placement"},
     "spare": {"core/replay"},
     "static pass": {"core/placement"},
     "step": {"core/explain", "core/replay", "core/schedule"},
     "told": {
         "measure",
-        "python/rankwise/cli",
         "python/rankwise/lab",
         "python/rankwise/launchers",
         "python/rankwise/measure",

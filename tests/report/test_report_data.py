@@ -16,8 +16,8 @@ from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
-from rankwise.report.layouts import Asked, asked_placements
 from rankwise.report.matrix import coarser, comm_matrix
+from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
 from rankwise.report.words import place_text
@@ -102,7 +102,7 @@ def test_the_recordings_own_nodes_are_the_default(record):
     path = record()
     report = report_of(path, allocations=["cyclic"])
     assert report.distributions[1].name == "4x4 cyclic"
-    assert report.distributions[1].layout == report.distributions[0].layout
+    assert report.distributions[1].nodes == report.distributions[0].nodes
     assert report_of(path, nodes="8x2").distributions[1].name == "8x2 blocked"
     assert report_of(path, node="core:8").distributions[1].name == "2x8 blocked"
 

@@ -16,7 +16,7 @@ from rankwise.report.build import build
 from rankwise.report.data import to_dict
 from rankwise.report.html import matrix, render
 from rankwise.report.html.distribution import charts
-from rankwise.report.layouts import Asked, asked_placements
+from rankwise.report.placements import Asked, asked_placements
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 

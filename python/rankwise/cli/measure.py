@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     session.kept = lambda samples: sample_files.save(samples, kept) if len(samples) else None
     measure_end.announce(terminal, session)
     parts = 1000
-    with _told_to_end(), terminal.progress("measuring", parts) as update:
+    with _end_at_sigterm(), terminal.progress("measuring", parts) as update:
         session.measure(
             lambda done, total, now: update(
                 parts * done // total if total else parts,
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _told_to_end() -> Iterator[None]:
+def _end_at_sigterm() -> Iterator[None]:
     """Take the end of a job's time and `kill` as Ctrl-C; not where SIGTERM is ignored or taken otherwise."""
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

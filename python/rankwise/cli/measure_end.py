@@ -139,9 +139,9 @@ def _errors(terminal: Terminal, findings: Findings) -> None:
     if worst:
         terminal.result(f"\nsizes where the error is largest  {', '.join(worst)}")
     errors = {name: found.fit.held_out_error for name, found in findings.channels.items()}
-    told = [f"{name} {100 * error:.0f} %" for name, error in errors.items() if error is not None]
-    if told:
-        terminal.result(f"error at sizes that the lines were not fitted to  {', '.join(told)}")
+    held_out = [f"{name} {100 * error:.0f} %" for name, error in errors.items() if error is not None]
+    if held_out:
+        terminal.result(f"error at sizes that the lines were not fitted to  {', '.join(held_out)}")
 
 
 def _capacities(terminal: Terminal, findings: Findings) -> None:
@@ -163,13 +163,13 @@ def _answers(terminal: Terminal, answers: Sequence[Answer]) -> None:
         if answer.rows:
             rows = [[text(v, c) for v, c in zip(row, answer.columns, strict=True)] for row in answer.rows]
             # A column that nothing is known of takes the place of those that say something.
-            told = [at for at in range(len(answer.columns)) if any(row[at] != "-" for row in rows)]
-            rows = [[row[at] for at in told] for row in rows]
+            answered = [at for at in range(len(answer.columns)) if any(row[at] != "-" for row in rows)]
+            rows = [[row[at] for at in answered] for row in rows]
             if len(rows) > MOST_ROWS:
                 more = len(rows) - MOST_ROWS
                 lines = "line" if more == 1 else "lines"
                 terminal.note(f"{more} more {lines}: in the page of `--plot NAME.html`, or `--json`")
-            terminal.table([answer.columns[at].name for at in told], rows[:MOST_ROWS])
+            terminal.table([answer.columns[at].name for at in answered], rows[:MOST_ROWS])
         for doubt in answer.doubts:
             terminal.warning(doubt.text, doubt.code)
 

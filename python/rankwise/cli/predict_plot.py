@@ -49,7 +49,8 @@ def plot(path: str, sweep: Sweep, times: list[list[float]], labels: list[str]) -
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    figure.set_layout_engine("constrained")
     for label, each in zip(labels, times, strict=True):
         axes.plot(sweep.values, each, marker="o", markersize=3, label=label)
     if sweep.log:

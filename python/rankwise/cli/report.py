@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal, wants_colour
     from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
     from rankwise.recording import Recording
-    from rankwise.report import build, data, layouts
+    from rankwise.report import build, data, placements
 
     terminal = Terminal(args)
     check_kind("recording", args.recording, "`rankwise report app.rw`", 1)
@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
     check_ranges(ranges)
     path = _output(args, terminal)
     recording = Recording.open(args.recording, args.job)
-    asked = layouts.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
-    report = build.build(recording, layouts.asked_placements(recording, asked), ranges)
+    asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
+    report = build.build(recording, placements.asked_placements(recording, asked), ranges)
     if args.json:
         terminal.json(data.to_dict(report))
     else:
@@ -195,8 +195,8 @@ def _next(args: argparse.Namespace, ranks: int) -> str:
     if not (args.nodes or args.node or args.allocation or args.placement):
         nodes = max(min(ranks, 4), 1)
         each = max(-(-ranks // nodes), 1)
-        layout = f"--nodes {nodes}x{each} --node 'package:2 core:{-(-each // 2)}'"
-        return f"next: rankwise report {shlex.quote(args.recording)} {layout}"
+        nodes_options = f"--nodes {nodes}x{each} --node 'package:2 core:{-(-each // 2)}'"
+        return f"next: rankwise report {shlex.quote(args.recording)} {nodes_options}"
     if "measure" in COMMANDS:
         return f"next: rankwise measure -- mpiexec -n {ranks}"
     return (

@@ -274,7 +274,7 @@ def _renumbering(
     """Variables of processes that find their ranks themselves; a recorder comes first, and sees these ranks."""
     plan = directory / "renumbered"
     where = [(seat["node"], seat["host_pus"]) for seat in seats]
-    plan.write_text(reorder.plan_of_seats(prepared.placement.node_names, where), encoding="ascii")
+    plan.write_text(reorder.order_text(prepared.placement.node_names, where), encoding="ascii")
     library = prepared.mpi_library
     return (
         _preload(preload, str(library_directory() / REORDER))

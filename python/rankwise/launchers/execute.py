@@ -64,14 +64,14 @@ def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
     try:
         start_s = time.time()
         pid = _spawn(launch, before, untied)
-        status, number, told = _wait(pid, watched)
+        status, number, signals = _wait(pid, watched)
         after = before | LATE
         with contextlib.suppress(OSError):
             os.waitpid(pid, 0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, after)
-    interrupted = signal.SIGINT in told
-    return Ended(status, number, interrupted, start_s, time.time(), max(told, default=None))
+    interrupted = signal.SIGINT in signals
+    return Ended(status, number, interrupted, start_s, time.time(), max(signals, default=None))
 
 
 def _spawn(launch: Launch, mask: set[int | signal.Signals], untied: Callable[[], None] | None) -> int:
@@ -86,7 +86,7 @@ def _spawn(launch: Launch, mask: set[int | signal.Signals], untied: Callable[[],
 
 def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, set[int]]:
     """Exit status, signal that ended it, and the signals that came meanwhile to end it."""
-    told: set[int] = set()
+    signals: set[int] = set()
     pending: list[tuple[float, int]] = []
     while True:
         # Left for who asks again: nothing is lost where there is no memory for the answer.
@@ -94,8 +94,8 @@ def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, set[
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is not None:
                 if ended.si_code == os.CLD_EXITED:
-                    return ended.si_status, None, told
-                return 128 + ended.si_status, ended.si_status, told
+                    return ended.si_status, None, signals
+                return 128 + ended.si_status, ended.si_status, signals
             now = time.monotonic()
             for _, number in [each for each in pending if each[0] <= now]:
                 _send(pid, number)
@@ -104,7 +104,7 @@ def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, set[
             if info is None or info.si_signo == signal.SIGCHLD:
                 continue
             if info.si_signo in _ENDING:
-                told.add(int(info.si_signo))
+                signals.add(int(info.si_signo))
             if info.si_signo in _TELLING:
                 _send(pid, info.si_signo)
             elif info.si_code != _FROM_KERNEL:

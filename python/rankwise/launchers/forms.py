@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.launchers.placed import Seats
+from rankwise.launchers.placed import RanksByHost
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
 
@@ -39,11 +39,11 @@ class Form:
 
 
 class _Bindings:
-    """What all forms need: the seats, and the OS numbers of each rank's CPUs."""
+    """What all forms need: the by_host, and the OS numbers of each rank's CPUs."""
 
     def __init__(self, placement: Placement, nodes: Sequence[NodeTopology]):
         self.placement, self.nodes = placement, nodes
-        self.seats = Seats.of(placement)
+        self.by_host = RanksByHost.of(placement)
         # The first PU of each core: ranks have whole cores, and a list of CPUs has an entry a rank.
         self.cpus = [
             [nodes[node].pus[core][0] for core in placement.cores_of(rank)]
@@ -57,14 +57,14 @@ class _Bindings:
     @property
     def hosts(self) -> list[str]:
         """The host of each rank."""
-        return [self.seats.hosts[host] for host in self.seats.of_rank]
+        return [self.by_host.hosts[host] for host in self.by_host.of_rank]
 
     @property
     def common(self) -> list[str] | None:
         """CPUs by local rank, if that is the same list on all nodes, as far as they have ranks, and one a rank."""
         if not self.placement.bound.all():
             return None
-        lists = [[str(self.cpus[rank][0]) for rank in ranks] for ranks in self.seats.ranks]
+        lists = [[str(self.cpus[rank][0]) for rank in ranks] for ranks in self.by_host.ranks]
         longest = max(lists, key=len)
         return longest if all(each == longest[: len(each)] for each in lists) else None
 
@@ -99,7 +99,7 @@ def intel(bound: _Bindings, stem: str) -> Form:
         return Form(files, f"{line} -env I_MPI_PIN_PROCESSOR_LIST {','.join(bound.common)} ./app")
     lists = {
         host: ",".join(str(bound.cpus[rank][0]) for rank in ranks)
-        for host, ranks in zip(bound.seats.hosts, bound.seats.ranks, strict=True)
+        for host, ranks in zip(bound.by_host.hosts, bound.by_host.ranks, strict=True)
     }
     sets = [
         f"-host {host} -n {count} -env I_MPI_PIN_PROCESSOR_LIST {lists[host]} ./app" for host, count in runs
@@ -110,7 +110,7 @@ def intel(bound: _Bindings, stem: str) -> Form:
 def cray(bound: _Bindings, stem: str) -> Form:
     """MPICH_RANK_ORDER: ranks in the order of slots, which are the first cores of each node."""
     placement = bound.placement
-    used = bound.seats.ranks
+    used = bound.by_host.ranks
     each = max(map(len, used))
     for at, ranks in enumerate(used):
         if len(ranks) < each and at + 1 < len(used):
@@ -130,16 +130,16 @@ def cray(bound: _Bindings, stem: str) -> Form:
                 )
         order += own
     line = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=" + shlex.quote(stem + ".MPICH_RANK_ORDER")
-    hosts = ",".join(bound.seats.hosts)
+    hosts = ",".join(bound.by_host.hosts)
     line += f" srun -N {len(used)} -n {bound.ranks} --ntasks-per-node={each} -w {shlex.quote(hosts)} -m block:block"
     return Form({".MPICH_RANK_ORDER": ",".join(map(str, order)) + "\n"}, f"{line} --cpu-bind=cores ./app")
 
 
 def flux(bound: _Bindings, stem: str) -> Form:
     """A task map by RFC 34, blocks of [node, nodes, tasks a node, repeat]; nodes as the job counts them."""
-    runs = _runs(bound.seats.of_rank)
+    runs = _runs(bound.by_host.of_rank)
     blocks = ",".join(f"[{node},1,{count},1]" for node, count in runs)
-    line = f"flux run -N{len(bound.seats.hosts)} -n{bound.ranks} --taskmap='manual:[{blocks}]'"
+    line = f"flux run -N{len(bound.by_host.hosts)} -n{bound.ranks} --taskmap='manual:[{blocks}]'"
     if bound.common:
         return Form({}, f"{line} -o 'cpu-affinity=map:{';'.join(bound.common)}' ./app")
     files = {".pin.sh": bound.pin_script("FLUX_TASK_RANK")}
@@ -150,7 +150,7 @@ def pbs(bound: _Bindings, stem: str) -> Form:
     """Open MPI's rank file, with the nodes as the job counts them: `+n0` is the first of PBS_NODEFILE."""
     rows = [
         f"rank {rank}=+n{host} slot={','.join(map(str, bound.placement.cores_of(rank)))}\n"
-        for rank, host in enumerate(bound.seats.of_rank)
+        for rank, host in enumerate(bound.by_host.of_rank)
     ]
     line = f"mpirun --map-by rankfile:FILE={shlex.quote(stem + '.rankfile')} -n {bound.ranks} ./app"
     return Form({".rankfile": "".join(rows)}, line)
@@ -159,8 +159,8 @@ def pbs(bound: _Bindings, stem: str) -> Form:
 def lsf(bound: _Bindings, stem: str) -> Form:
     """The resource file of jsrun: hosts from 1 in the job's order, hardware threads counted core after core."""
     rows = []
-    for rank, host in enumerate(bound.seats.of_rank):
-        first = np.cumsum([0, *(len(pus) for pus in bound.nodes[bound.seats.nodes[host]].pus)])
+    for rank, host in enumerate(bound.by_host.of_rank):
+        first = np.cumsum([0, *(len(pus) for pus in bound.nodes[bound.by_host.nodes[host]].pus)])
         cpus = ",".join(
             f"{first[core]}-{first[core + 1] - 1}" if first[core + 1] - first[core] > 1 else f"{first[core]}"
             for core in bound.placement.cores_of(rank)

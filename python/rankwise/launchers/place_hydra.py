@@ -37,8 +37,8 @@ def refuse(line: LaunchLine, inherited: Mapping[str, str]) -> None:
 
 def emit(placing: Placing) -> Emitted:
     """A host file, and a rank map where the order of hosts does not say it."""
-    seats = placing.seats
-    counts = dealt(seats.of_rank)
+    by_host = placing.by_host
+    counts = dealt(by_host.of_rank)
     hosts = placing.file(SUFFIXES[0])
     options = [["-f", str(hosts)]]
     if counts is None:
@@ -48,21 +48,21 @@ def emit(placing: Placing) -> Emitted:
                 f"mpiexec of MPICH {placing.launcher.version} cannot deal ranks to hosts in this order",
                 "use MPICH 5.0.2 or newer, whose `-rankmap` can, or Open MPI, or a placement that is blocked",
             )
-        order = host_order(seats.of_rank, len(seats.hosts))
+        order = host_order(by_host.of_rank, len(by_host.hosts))
         if order is None:
             raise CannotDeal(
                 "ranks of MPICH hang in MPI_Init where they are dealt to hosts in this order (docs/run.md)",
                 "use `rankwise run --reorder`, or Open MPI",
             )
         number = {host: at for at, host in enumerate(order)}
-        options.append(["-rankmap", rank_map([number[host] for host in seats.of_rank])])
-        counts = {at: len(seats.ranks[at]) for at in order}
+        options.append(["-rankmap", rank_map([number[host] for host in by_host.of_rank])])
+        counts = {at: len(by_host.ranks[at]) for at in order}
     lines = []
     for at, count in counts.items():
-        line = f"{seats.hosts[at]}:{count}"
+        line = f"{by_host.hosts[at]}:{count}"
         if placing.nodes is not None:
-            node = placing.nodes[seats.nodes[at]]
-            pus = ["+".join(map(str, pus_of(placing.placement, node, rank))) for rank in seats.ranks[at]]
+            node = placing.nodes[by_host.nodes[at]]
+            pus = ["+".join(map(str, pus_of(placing.placement, node, rank))) for rank in by_host.ranks[at]]
             line += f" binding=user:{','.join(pus)}"
         lines.append(line)
     return Emitted(options, {hosts: lines})

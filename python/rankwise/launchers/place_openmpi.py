@@ -40,19 +40,19 @@ _PREFIXES = ("OMPI_MCA_", "PRTE_MCA_")
 
 def emit(placing: Placing) -> Emitted:
     """A rank file, and a host file where no batch system gives the hosts; or ranks in sequence, not bound."""
-    seats, placement = placing.seats, placing.placement
+    by_host, placement = placing.by_host, placing.placement
     hosts, ranks = (placing.file(suffix) for suffix in SUFFIXES)
     if placing.nodes is None:
         # The sequential mapper takes the n-th line for rank n.
         mapper = ["--mca", "rmaps", "seq"] if placing.launcher.kind == "orterun" else ["--map-by", "seq"]
         options = [mapper, ["--hostfile", str(hosts)], ["--bind-to", "none"]]
-        return Emitted(options, {hosts: [seats.hosts[at] for at in seats.of_rank]})
+        return Emitted(options, {hosts: [by_host.hosts[at] for at in by_host.of_rank]})
     emitted = Emitted([], {})
     # Slurm's allocation is known to Open MPI; a host file would only narrow it.
     if "SLURM_JOB_NODELIST" not in placing.inherited:
-        slots = [sum(len(placement.cores_of(rank)) for rank in of_host) for of_host in seats.ranks]
+        slots = [sum(len(placement.cores_of(rank)) for rank in of_host) for of_host in by_host.ranks]
         emitted.files[hosts] = [
-            f"{host} slots={count}" for host, count in zip(seats.hosts, slots, strict=True)
+            f"{host} slots={count}" for host, count in zip(by_host.hosts, slots, strict=True)
         ]
         emitted.options.append(["--hostfile", str(hosts)])
     if placing.launcher.kind == "orterun":
@@ -67,8 +67,8 @@ def emit(placing: Placing) -> Emitted:
         if not placement.injective:
             emitted.options.append(["--bind-to", "core:overload-allowed"])
     emitted.files[ranks] = [
-        f"rank {rank}={seats.hosts[host]} slot={_ranges(placement.cores_of(rank))}"
-        for rank, host in enumerate(seats.of_rank)
+        f"rank {rank}={by_host.hosts[host]} slot={_ranges(placement.cores_of(rank))}"
+        for rank, host in enumerate(by_host.of_rank)
     ]
     return emitted
 

@@ -30,7 +30,7 @@ def refuse(line: LaunchLine, inherited: Mapping[str, str]) -> None:
 
 def emit(placing: Placing) -> Emitted:
     """Arbitrary distribution along a list of hosts; a name with a slash is that of a file."""
-    seats = placing.seats
+    by_host = placing.by_host
     hosts = placing.file(SUFFIXES[0]).absolute()
     options = [[f"--nodelist={hosts}"], ["--distribution=arbitrary"], ["--cpu-bind=none"]]
-    return Emitted(options, {hosts: [seats.hosts[at] for at in seats.of_rank]})
+    return Emitted(options, {hosts: [by_host.hosts[at] for at in by_host.of_rank]})

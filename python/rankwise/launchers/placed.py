@@ -20,7 +20,7 @@ class CannotDeal(RankwiseError):
 
 
 @dataclass(frozen=True)
-class Seats:
+class RanksByHost:
     """The hosts that have ranks, in the order of the placement's nodes.
 
     Attributes:
@@ -36,8 +36,8 @@ class Seats:
     of_rank: tuple[int, ...]
 
     @classmethod
-    def of(cls, placement: Placement) -> Seats:
-        """The seats of a placement."""
+    def of(cls, placement: Placement) -> RanksByHost:
+        """Those of a placement."""
         by_node: dict[int, list[int]] = {}
         for rank, node in enumerate(placement.node.tolist()):
             by_node.setdefault(node, []).append(rank)
@@ -71,9 +71,9 @@ class Placing:
     inherited: Mapping[str, str]
 
     @property
-    def seats(self) -> Seats:
+    def by_host(self) -> RanksByHost:
         """Its hosts and their ranks."""
-        return Seats.of(self.placement)
+        return RanksByHost.of(self.placement)
 
     def file(self, suffix: str) -> Path:
         """The file with one of the adapter's suffixes."""

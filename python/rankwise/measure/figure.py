@@ -18,7 +18,8 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "rankwise", "font.size": 9}):
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(6.4, 3.2 * max(1, len(curves))), layout="constrained")
+        figure = Figure(figsize=(6.4, 3.2 * max(1, len(curves))))
+        figure.set_layout_engine("constrained")
         for axes, curve in zip(
             figure.subplots(max(1, len(curves)), squeeze=False)[:, 0], curves, strict=False
         ):

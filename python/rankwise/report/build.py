@@ -20,8 +20,8 @@ from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
 from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
-from rankwise.report.layouts import Placed, recorded_placement
 from rankwise.report.matrix import comm_matrix
+from rankwise.report.placements import Placed, recorded_placement
 from rankwise.report.waiting import waiting
 
 # A rank's time is from the end of the first to the start of the last.
@@ -191,7 +191,7 @@ def _placed(placed: Placed, columns: CommMatrix, ranges: Sequence[int]) -> data.
     return data.PlacedDistribution(
         name=placed.name,
         allocation=placement.allocation,
-        layout=placed.layout,
+        nodes=placed.nodes,
         core_order=placed.core_order,
         seats=[data.Seat(*each) for each in ranks_by_node(placement)],
         distribution=found,

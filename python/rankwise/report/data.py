@@ -365,7 +365,7 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
     Attributes:
         name: The placement, for people.
         allocation: `recorded` for the one of the run, `blocked`, `cyclic`, `plane=K`, `explicit`, ...
-        layout: Nodes, and what each is.
+        nodes: How many, and what each is.
         core_order: `logical`, `os`, `packages` or a list of cores; `null` where the placement names the cores itself.
         seats: Which ranks are where, by node that has ranks.
         distribution: Messages by channel and size.
@@ -373,7 +373,7 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
 
     name: str
     allocation: str
-    layout: str
+    nodes: str
     core_order: str | None
     seats: list[Seat]
     distribution: MessageDistribution

@@ -216,7 +216,7 @@ def placed_text(placed: PlacedDistribution) -> str:
     """`4x4 blocked, on 4 nodes of package:2 core:2, cores in OS order`."""
     known = {"logical": "", "os": ", cores in OS order", "packages": ", packages in turn"}
     order = known.get(placed.core_order or "logical", f", cores in the order {placed.core_order}")
-    return f"{placed.name}, on {placed.layout}{order}"
+    return f"{placed.name}, on {placed.nodes}{order}"
 
 
 def placed_notes(placed: PlacedDistribution) -> list[str]:
@@ -231,7 +231,7 @@ def placed_notes(placed: PlacedDistribution) -> list[str]:
     if distribution.shared_cores:
         found.append("Several ranks share a core.")
     nodes = distribution.nodes_used
-    if placed.allocation != "recorded" and not placed.layout.startswith(f"{nodes} node"):
+    if placed.allocation != "recorded" and not placed.nodes.startswith(f"{nodes} node"):
         found.append(f"Only {nodes} of the nodes have ranks.")
     if distribution.self_messages:
         found.append(

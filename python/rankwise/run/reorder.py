@@ -70,25 +70,25 @@ def by_hosts(placement: Placement) -> list[int]:
     return sorted(range(placement.ranks), key=lambda rank: (first[nodes[rank]], rank))
 
 
-def plan(placement: Placement, nodes: Sequence[NodeTopology]) -> str:
+def order_of(placement: Placement, nodes: Sequence[NodeTopology]) -> str:
     """What the library reads, for the nodes of a placement; those without names of their own may be any hosts."""
     anonymous = placement.node_names == default_names(len(placement.node_names))
     hosts = ["*"] * len(placement.node_names) if anonymous else placement.node_names
-    seats = [
+    processors = [
         (node, [pu for core in placement.cores_of(rank) for pu in nodes[node].pus[core]])
         for rank, node in enumerate(placement.node.tolist())
     ]
-    return plan_of_seats(hosts, seats)
+    return order_text(hosts, processors)
 
 
-def plan_of_seats(hosts: Sequence[str], seats: Sequence[tuple[int, Iterable[int]]]) -> str:
+def order_text(hosts: Sequence[str], processors: Sequence[tuple[int, Iterable[int]]]) -> str:
     """What the library reads, described in record/seats.h.
 
     Args:
         hosts: Name of each; `*` for any.
-        seats: For each rank an index into `hosts`, and OS indices of PUs.
+        processors: For each rank an index into `hosts`, and OS indices of PUs.
     """
-    rows = [f"{host} {text_of(pus)}" for host, pus in seats]
+    rows = [f"{host} {text_of(pus)}" for host, pus in processors]
     names = [name[:_LONGEST_HOST] for name in hosts]
     return "\n".join([f"rankwise-reorder/1 {len(rows)} {len(names)}", *names, *rows]) + "\n"
 
@@ -97,7 +97,7 @@ def variables(plan_file: Path, ranks_directory: Path, mpi_library: str | None) -
     """Environment of ranks that shall be renumbered, and say where they run.
 
     Args:
-        plan_file: Holds what `plan` says.
+        plan_file: Holds what `order_of` gives.
         ranks_directory: Where the ranks write.
         mpi_library: File of the MPI library that the program will use, as far as known.
     """

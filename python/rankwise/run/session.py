@@ -152,7 +152,7 @@ def prepare(
 def _plan(placement: Placement, nodes: list[NodeTopology], scratch: Path) -> Path:
     """The file in which ranks that bind themselves find where."""
     path = scratch / "plan"
-    path.write_text(reorder.plan(placement, nodes), encoding="ascii")
+    path.write_text(reorder.order_of(placement, nodes), encoding="ascii")
     return path
 
 

@@ -43,7 +43,7 @@ class Placed:
     """A placement with the topology it is meant in, and how to call it."""
 
     name: str
-    layout: str
+    nodes: str
     core_order: str | None
     placement: Placement
     topology: Topology
@@ -53,7 +53,7 @@ def recorded_placement(recording: Recording) -> Placed | None:
     """Where the ranks ran; `None` if that is not known."""
     if recording.topology is None or recording.placement is None:
         return None
-    return Placed("as it ran", _layout(recording.topology), None, recording.placement, recording.topology)
+    return Placed("as it ran", _text_of(recording.topology), None, recording.placement, recording.topology)
 
 
 def asked_placements(recording: Recording, asked: Asked) -> list[Placed]:
@@ -82,7 +82,7 @@ def _from_file(recording: Recording, path: str, asked: Asked) -> Placed:
     else:
         nodes = _recorded_nodes(recording, placement)
     placement.check(nodes)
-    return Placed(path, _layout(nodes), None, placement, nodes)
+    return Placed(path, _text_of(nodes), None, placement, nodes)
 
 
 def _recorded_nodes(recording: Recording, placement: Placement) -> Topology:
@@ -107,7 +107,7 @@ def _allocated(recording: Recording, asked: Asked) -> list[Placed]:
     for allocation in asked.allocations or ("blocked",):
         placement, topology = allocate(ranks, nodes, per_node, node, allocation, order)
         name = f"{nodes}x{per_node} {allocation}"
-        found.append(Placed(name, _layout(topology), order, placement, topology))
+        found.append(Placed(name, _text_of(topology), order, placement, topology))
     return found
 
 
@@ -129,7 +129,7 @@ def _natural(recording: Recording, node: NodeTopology, asked: Asked) -> tuple[in
     return len(recording.topology.nodes), int(np.bincount(recording.placement.node).max())
 
 
-def _layout(topology: Topology) -> str:
+def _text_of(topology: Topology) -> str:
     """`4 nodes of package:2 core:2`, or what is known of nodes that were not described."""
     kinds = list(dict.fromkeys(topology.nodes))
     count = len(topology.nodes)
