@@ -32,7 +32,8 @@ nb::object decoded(const std::string &bytes) {
 nb::list communicators(const trace::ThreadRecord &thread) {
     nb::list list;
     for (const auto &comm : thread.communicators) {
-        list.append(nb::make_tuple(to_bytes(comm.definition), to_bytes(comm.runs), to_bytes(comm.remote_runs)));
+        list.append(
+            nb::make_tuple(to_bytes(comm.definition), to_bytes(comm.runs), to_bytes(comm.remote_runs)));
     }
     return list;
 }
@@ -76,9 +77,9 @@ nb::dict to_dict(trace::EventColumns &&columns) {
     return dict;
 }
 
-nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift, bool parents) {
+nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift) {
     const std::span<const std::byte> run{static_cast<const std::byte *>(stream.data()), stream.size()};
-    return to_dict(trace::decode({{run}, coding, unit_shift, parents}));
+    return to_dict(trace::decode({{run}, coding, unit_shift}));
 }
 
 } // namespace
@@ -99,10 +100,9 @@ void bind_trace(nb::module_ &module) {
         },
         "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
-    room.def("decode", &decode_bytes, "stream"_a, "coding"_a = 0, "unit_shift"_a = 0, "parents"_a = false,
-             "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding), parents: "
-             "calls that "
-             "make communicators say what of (RW_TRACED_PARENTS).");
+    room.def("decode", &decode_bytes, "stream"_a, "coding"_a = static_cast<int>(RW_TRACE_EXACT),
+             "unit_shift"_a = 0,
+             "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding).");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", [](const trace::ThreadRecord &thread) { return to_bytes(thread.rank); })
         .def_prop_ro("progress", [](const trace::ThreadRecord &thread) { return to_bytes(thread.progress); })

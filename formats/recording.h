@@ -23,10 +23,7 @@
  * happens to a rank that is killed in between or finds no space; else every chunk below `next_chunk` is of a run, and
  * behind the last of them the file ends.
  *
- * Version policy: a writer writes RW_FORMAT_VERSION; readers take it and the one before. What version 3 changed: there are
- * checksums ("Checksums", below), and what "since version 3" stands at: version 2 has an rw_chunk_header that ends there,
- * an rw_rank that does, and zeros in rw_file_header. Codings of the trace have numbers of their own (enum rw_trace_coding):
- * a writer uses the last ones, readers know all.
+ * Version policy: a writer writes RW_FORMAT_VERSION, and readers take that one.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
@@ -46,8 +43,7 @@ struct rw_file_header {
     uint32_t calls;     /* length of the MPI call table (formats/mpi_calls.txt) the writer was built with */
     uint64_t calls_crc; /* CRC-32 of that table's text, so that call numbers are never misread */
     uint64_t next_chunk; /* atomic */
-    uint64_t run[2];     /* RANKWISE_RUN, 32 hexadecimal digits; 0 where it was not set, or by recorders made before */
-    /* since version 3 */
+    uint64_t run[2];     /* RANKWISE_RUN, 32 hexadecimal digits; 0 where it was not set */
     uint32_t crc; /* CRC-32C of all before it, `next_chunk` taken as 0 */
     uint32_t reserved;
 };
@@ -77,12 +73,10 @@ struct rw_chunk_header {
      */
     uint64_t sequence;
     uint64_t used;      /* logs and rw_rank: bytes used behind this header; tables: slots in the table */
-    /* since version 3 */
     uint64_t seal;      /* 0, or RW_SEAL_CLOSED? | checked bytes | CRC-32C << 32; stored at once */
     uint64_t first_chunk; /* the number of the chunk that this header is in */
     uint64_t run[2];    /* as in the file header */
 };
-#define RW_CHUNK_HEADER_BYTES_2 32u
 #define RW_SEAL_CLOSED 0x80000000u
 #define RW_SEAL_BYTES 0x7fffffffu
 
@@ -124,19 +118,13 @@ enum rw_rank_flag {
     RW_UNCLASSIFIED = 1u << 6,    /* a handle could not be resolved: those messages have peer RW_PEER_UNKNOWN */
     RW_UNTIMED = 1u << 7,         /* calls were counted only: all ticks of calls are 0 */
     RW_TRACE_CUT = 1u << 8,       /* only a part of the calls was to be traced (a range of calls, a phase) */
-    RW_TRACED_PARENTS = 1u << 9,  /* events of the class comm have a payload; recordings made before have none there */
     RW_FILE_GONE = 1u << 10       /* recording stopped: the node's file is no longer where it was */
 };
 
 /* rw_rank.trace_coding */
 enum rw_trace_coding {
-    RW_TRACE_PLAIN = 0,     /* event by event; not written any more */
-    RW_TRACE_EXACT = 1,     /* repetitions left out, times in ticks; not written any more */
-    RW_TRACE_QUANTISED = 2, /* repetitions left out, times rounded; not written any more */
-    RW_TRACE_EXACT_CHANGES = 3,     /* as 1, and what is new by what it changes; not written any more */
-    RW_TRACE_QUANTISED_CHANGES = 4, /* as 2, and what is new by what it changes; not written any more */
-    RW_TRACE_EXACT_GAPS = 5,        /* as 3, and the processor time of gaps */
-    RW_TRACE_QUANTISED_GAPS = 6     /* as 4, and the processor time of gaps */
+    RW_TRACE_EXACT = 5,    /* times in ticks */
+    RW_TRACE_QUANTISED = 6 /* times rounded */
 };
 
 /* One thread of one MPI process. World rank and size are those of MPI_COMM_WORLD. */
@@ -170,7 +158,6 @@ struct rw_rank {
     uint32_t trace_unit_shift; /* rounded times are in units of 2^this ticks */
     uint64_t call_cost_ticks_1024; /* what recording adds to a call: 1/1024 ticks, measured in MPI_Init; 0 if it was not */
     uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples and checksums, for space */
-    /* since version 3 */
     uint64_t sealed_ticks;     /* when this thread's runs were last sealed, 0 if never */
 };
 
@@ -310,8 +297,7 @@ struct rw_rank_run {
  * With RW_TRACE_CUT it may start and stop anywhere, a phase also several times: the time in between is in no gap. Requests
  * may be completed then that were taken before.
  *
- *   event    = u kind  u gap  u duration  payload        (RW_TRACE_PLAIN; see "Coded traces" for the others)
- *
+ * Every event has a kind, a gap, a duration and a payload; "Coding", below, says how they are packed.
  * kind < RW_EVENT_FIRST is an index into the call table; gap and duration are ticks: since the end of the event
  * before (the computation), and inside the call. By class of call the payload is:
  *
@@ -329,7 +315,7 @@ struct rw_rank_run {
  *   collective                    u comm  z root  u flags  u datatype_bytes  u bytes  u bytes2  u n  n times: u bytes
  *   icollective                   as collective; takes the next request number
  *   cancel, request_free          u back
- *   comm      MPI_Comm_split ...  with RW_TRACED_PARENTS: u parent  u reorder; else nothing
+ *   comm      MPI_Comm_split ...  u parent  u reorder
  *   anything else                 nothing
  *
  * Peers are world ranks, -1 MPI_PROC_NULL, -2 MPI_ANY_SOURCE, -3 unknown; tags as MPI has them, -1 for MPI_ANY_TAG.
@@ -349,13 +335,14 @@ struct rw_rank_run {
  *   RW_EVENT_LOST      u events: not recorded from here on
  *
  * Worked examples (call 12 standing for MPI_Send, 30 for MPI_Wait):
- *   MPI_Send of 300 bytes to world rank 5, tag 7, world, 1000 ticks after the last event, lasting 200 ticks:
- *       0c  e8 07  c8 01  00  0a  0e  ac 02
+ *   MPI_Send of 300 bytes to world rank 5, tag 7, world, 1000 ticks after the last event, lasting 200 ticks, as
+ *   RW_TOKEN_SINGLE:
+ *       f2 0c  00 0a 0e ac 02  e8 07  c8 01
  *   MPI_Wait completing the receive request before last, 64 bytes from rank 3 with tag -1+1 = 0, gap 5, lasting 90:
- *       1e  05  5a  01  02 01 06 00 40
+ *       f2 1e  01  02 01 06 00 40  05  5a
  */
 /*
- * Coded traces (all codings but RW_TRACE_PLAIN). Programs repeat themselves, so what was to be expected is left out.
+ * Coding. Programs repeat themselves, so what was to be expected is left out.
  * The shape of an event is its kind and payload, `u kind payload`: all but its times. Writer and reader number the shapes
  * 0, 1, 2, ... as they appear, and remember which one came last after which, so that a loop costs only its times:
  *
@@ -364,7 +351,7 @@ struct rw_rank_run {
  *            | RW_TOKEN_KNOWN   u number  times                           a shape by its number
  *            | RW_TOKEN_NEW     shape     times                           a new one, of at most RW_MODEL_SHAPE_BYTES
  *            | RW_TOKEN_SINGLE  shape  u gap  u duration                  not remembered: polls, lost ones, longer shapes
- *            | RW_TOKEN_SCHED   u wait   u cpu                            RW_EVENT_SCHED, in 2^RW_SCHED_UNIT_SHIFT ns
+ *            | RW_TOKEN_SCHED   u wait   u cpu                            RW_EVENT_SCHED, in 2^RW_SCHED_COARSE_SHIFT ns
  *            | RW_TOKEN_FORGET                                            all is as at the start but for the carried rests
  *            | RW_TOKEN_CHANGED_BY    base changes times                  a new one, by differences from another
  *            | RW_TOKEN_CHANGED_TO    base changes times                  a new one, by the numbers that differ
@@ -372,13 +359,12 @@ struct rw_rank_run {
  *
  * A run that is cut short (its writer was killed) may end before the n events have come. `n` counts on while they come.
  *
- * RW_TOKEN_GAP_CPU is of the codings that have "the processor time of gaps": how long the thread was on a core during the
- * gap of the next event of a call, in 2^RW_SCHED_UNIT_SHIFT ns. It is there where the thread shares its core, for gaps
- * of more than about 0.1 ms; not for those of polls, and not for gaps under 1 ms that the thread had nearly all of its core.
+ * RW_TOKEN_GAP_CPU says how long the thread was on a core during the gap of the next event of a call, in
+ * 2^RW_SCHED_UNIT_SHIFT ns. It is there where the thread shares its core, for gaps of more than about 0.1 ms; not for
+ * those of polls, and not for gaps under 1 ms that the thread had nearly all of its core.
  *
- * The two of changes are of the codings "by what it changes" and later ones, and RW_TOKEN_SCHED counts 2^RW_SCHED_COARSE_SHIFT ns there. Base is
- * `u 0` for the shape that is expected here, else `u 1 + kind` for the last shape of that kind that came. A shape's payload
- * is numbers, whatever they mean; it must be of as many as the base's, at most RW_MOST_CHANGED of them:
+ * The base of a change is `u 0` for the shape that is expected here, else `u 1 + kind` for the last shape of that kind that
+ * came. A shape's payload is numbers, whatever they mean; it must be of as many as the base's, at most RW_MOST_CHANGED:
  *
  *   changes  = u mask, of which bit i says that number i is not the base's; then these numbers in their order:
  *              CHANGED_BY   z difference of the packed numbers, modulo 2^64 (of a number packed as z: of what packing makes of it)

@@ -79,9 +79,8 @@ void rw_process_prepare(const struct rw_library *library) {
     rank->flavour = library->flavour;
     rw_process.timed = !asked_for("RANKWISE_COUNTS", "1");
     rw_process.sited = asked_for("RANKWISE_SITES", "1");
-    rank->flags =
-        (rw_process.traced ? RW_TRACED | RW_TRACED_PARENTS : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
-    rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT_GAPS : RW_TRACE_QUANTISED_GAPS;
+    rank->flags = (rw_process.traced ? RW_TRACED : 0) | (rw_process.timed ? 0 : RW_UNTIMED);
+    rank->trace_coding = rw_process.exact ? RW_TRACE_EXACT : RW_TRACE_QUANTISED;
     rank->trace_unit_shift = RW_UNIT_SHIFT;
     note_window(rank);
     note_phase(rank);

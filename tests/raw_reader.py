@@ -22,7 +22,6 @@ FLAGS = {
     "unclassified": layouts.UNCLASSIFIED,
     "untimed": layouts.UNTIMED,
     "cut": layouts.TRACE_CUT,
-    "parents": layouts.TRACED_PARENTS,
     "gone": layouts.FILE_GONE,
 }
 UNKNOWN = layouts.PEER_UNKNOWN
@@ -62,8 +61,8 @@ class Thread:
     def events(self) -> list[dict]:
         """The events of the trace, as `rest` names what they say, with `gap` and `ticks`."""
         coding = self.info["trace_coding"]
-        assert coding in (3, 4, 5, 6)
-        return Coded(self.trace, coding % 2 == 1, self.info["trace_unit_shift"]).events
+        assert coding in (layouts.TRACE_EXACT, layouts.TRACE_QUANTISED)
+        return Coded(self.trace, coding == layouts.TRACE_EXACT, self.info["trace_unit_shift"]).events
 
     def count(self, call: str) -> int:
         """Calls of this function."""

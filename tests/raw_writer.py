@@ -21,7 +21,7 @@ COMMS, TRACE, DEAD = layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_DEA
 HISTOGRAMS, SITES, MODULES = layouts.CHUNK_HISTOGRAMS, layouts.CHUNK_SITES, layouts.CHUNK_MODULES
 FINALIZED, ABORTED, STORAGE_FULL = layouts.FINALIZED, layouts.ABORTED, layouts.STORAGE_FULL
 TRACED, UNCLASSIFIED, UNTIMED = layouts.TRACED, layouts.UNCLASSIFIED, layouts.UNTIMED
-CUT, PARENTS = layouts.TRACE_CUT, layouts.TRACED_PARENTS
+CUT = layouts.TRACE_CUT
 RECEIVE = layouts.DIRECTION_RECEIVE
 POLL, SCHED, LOST = layouts.EVENT_POLL, layouts.EVENT_SCHED, layouts.EVENT_LOST
 CLOSED = layouts.SEAL_CLOSED
@@ -99,6 +99,12 @@ def z(value: int) -> bytes:
     return u(2 * value if value >= 0 else -2 * value - 1)
 
 
+def single(call: str | int, gap: int, duration: int, payload: bytes = b"") -> bytes:
+    """An event as RW_TOKEN_SINGLE, which is not remembered."""
+    number = CALL_NUMBERS[call] if isinstance(call, str) else call
+    return b"\xf2" + u(number) + payload + u(gap) + u(duration)
+
+
 def coded_example():
     """A coded trace of unit shift 0 with every kind of token: twelve events."""
     send = u(CALL_NUMBERS["MPI_Send"]) + u(0) + z(1) + z(0) + u(8)
@@ -150,7 +156,7 @@ class Rank:
     call_cost_ns: int = 0
     recorder_ns: int = 0
     sealed_ns: int = 0
-    coding: tuple[int, int] = (0, 0)
+    coding: tuple[int, int] = (layouts.TRACE_EXACT, 0)
     least: dict[str, int] = field(default_factory=dict)
     bins: dict[str, Counter] = field(default_factory=dict)
     sites: list[tuple[int, str, int, int, int]] = field(
@@ -237,10 +243,9 @@ class Rank:
         self.comms.append(head + np.array([*runs, *remote_runs], layouts.RANK_RUN).tobytes())
 
     def event(self, call: str | int, gap: int, duration: int, payload: bytes = b"") -> None:
-        number = CALL_NUMBERS[call] if isinstance(call, str) else call
-        self.trace.append(u(number) + u(gap) + u(duration) + payload)
+        self.trace.append(single(call, gap, duration, payload))
 
-    def record(self, version: int = 3) -> bytes:
+    def record(self) -> bytes:
         start, real = 10_000, 1_700_000_000_000_000_000
         last = (
             (start + self.run_ns, start + self.run_ns, real + self.run_ns)
@@ -260,7 +265,7 @@ class Rank:
             "note": self.note,
         }
         clocks = ("last_ticks", "last_monotonic_ns", "last_realtime_ns")
-        whole = pack(
+        return pack(
             layouts.RANK,
             world_rank=self.world_rank,
             world_size=self.world_size,
@@ -288,7 +293,6 @@ class Rank:
             recorder_ticks=self.recorder_ns,
             sealed_ticks=self.sealed_ns,
         )
-        return whole if version > 2 else whole[: layouts.RANK.fields["sealed_ticks"][1]]
 
     def totals_bytes(self) -> bytes:
         call, begin_ns = self.in_call or (None, 0)
@@ -337,7 +341,7 @@ class RawFile:
     """One node's file; runs are placed in the order added."""
 
     body: bytearray = field(default_factory=bytearray)
-    version: int = 3
+    version: int = layouts.FORMAT_VERSION
     run: tuple[int, int] = (0, 0)
     calls: int = len(CALL_NUMBERS)
     crc: int = zlib.crc32(CALLS_TEXT)
@@ -358,15 +362,12 @@ class RawFile:
         both = {"kind": kind, "chunks": chunks, "rank_chunk": owner, "sequence": sequence}
         where = {"first_chunk": first, "run": self.run}
         header = {"magic": CHUNK_MAGIC, "used": used}
-        if self.version > 2:
-            length = 0 if kind == DEAD else len(payload) if checked is None else checked
-            state = length | (CLOSED if checked is None else 0)
-            slots = used if kind in (PEERS, COLLECTIVES, SITES) else 0
-            sealed = pack(layouts.SEALED, checked=state, slots=slots, **both, **where)
-            header |= {"seal": crc32c(payload[:length] + sealed) << 32 | state, **where}
+        length = 0 if kind == DEAD else len(payload) if checked is None else checked
+        state = length | (CLOSED if checked is None else 0)
+        slots = used if kind in (PEERS, COLLECTIVES, SITES) else 0
+        sealed = pack(layouts.SEALED, checked=state, slots=slots, **both, **where)
+        header |= {"seal": crc32c(payload[:length] + sealed) << 32 | state, **where}
         packed = pack(layouts.CHUNK_HEADER, **both, **header)
-        if self.version == 2:
-            packed = packed[: layouts.CHUNK_HEADER_BYTES_2]
         self.body += (packed + payload).ljust(chunks * CHUNK_BYTES, b"\0")
         return first
 
@@ -374,7 +375,7 @@ class RawFile:
         self.body += bytes(chunks * CHUNK_BYTES)
 
     def add(self, rank: Rank, events_a_run: int = 10**9) -> int:
-        payload = rank.record(self.version) + rank.totals_bytes()
+        payload = rank.record() + rank.totals_bytes()
         owner = self.add_run(RANK, payload, len(payload))
         self.add_run(PEERS, *rank.peers_bytes(), owner=owner)
         self.add_run(COLLECTIVES, *rank.collectives_bytes(), owner=owner)
@@ -401,9 +402,8 @@ class RawFile:
             "calls_crc": self.crc,
             "run": self.run,
         }
-        if self.version > 2:
-            before = layouts.FILE_HEADER.fields["crc"][1]
-            header["crc"] = crc32c(pack(layouts.FILE_HEADER, **header)[:before])
+        before = layouts.FILE_HEADER.fields["crc"][1]
+        header["crc"] = crc32c(pack(layouts.FILE_HEADER, **header)[:before])
         packed = pack(layouts.FILE_HEADER, next_chunk=chunks, **header)
         return packed.ljust(HEADER_BYTES, b"\0") + bytes(self.body)
 

@@ -26,22 +26,9 @@ bool is_zero(std::span<const std::byte> bytes) {
 }
 
 bool is_as_written(rw_file_header header) {
-    if (header.version < 3) { // which has no more than zeros there
-        return header.crc == 0 && header.reserved == 0;
-    }
     const std::uint32_t crc = header.crc;
     header.next_chunk = 0;
     return rw_crc32c(0, &header, offsetof(rw_file_header, crc)) == crc;
-}
-
-std::size_t header_bytes(std::uint32_t version) {
-    return version < 3 ? RW_CHUNK_HEADER_BYTES_2 : sizeof(rw_chunk_header);
-}
-
-rw_chunk_header read_header(std::span<const std::byte> body, std::size_t offset, std::uint32_t version) {
-    rw_chunk_header header{};
-    __builtin_memcpy(&header, body.data() + offset, header_bytes(version));
-    return header;
 }
 
 std::size_t entry_bytes(std::uint32_t kind) {
@@ -60,9 +47,6 @@ std::size_t entry_bytes(std::uint32_t kind) {
 // As in "Checksums", formats/recording.h.
 Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
     const rw_chunk_header &header = run.header;
-    if (file.version < 3) {
-        return Cover::uncovered;
-    }
     const std::uint64_t checked = header.seal & RW_SEAL_BYTES;
     const bool closed = (header.seal & RW_SEAL_CLOSED) != 0;
     const std::size_t entry = entry_bytes(header.kind);
@@ -125,10 +109,9 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
         throw Error(where + " is not a raw recording: byte 0 should hold `NWN1`",
                     "name the directory that `rankwise record` wrote");
     }
-    if (header.version + 1 < RW_FORMAT_VERSION || header.version > RW_FORMAT_VERSION) {
+    if (header.version != RW_FORMAT_VERSION) {
         throw Error(where + " has format version " + std::to_string(header.version) +
-                        " at byte 4; this Rankwise reads versions " + std::to_string(RW_FORMAT_VERSION - 1) +
-                        " and " + std::to_string(RW_FORMAT_VERSION),
+                        " at byte 4; this Rankwise reads version " + std::to_string(RW_FORMAT_VERSION),
                     header.version > RW_FORMAT_VERSION
                         ? "update Rankwise: `python -m pip install --upgrade rankwise`"
                         : "record again");
@@ -151,12 +134,10 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
     return header.version;
 }
 
-FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
-                   std::vector<std::string> &problems) {
+FileRuns find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems) {
     FileRuns found;
     const auto file = read_at<rw_file_header>(bytes, 0);
-    const std::size_t header_size = header_bytes(version);
-    const std::uint64_t taken = version < 3 ? 0 : file.next_chunk;
+    constexpr std::size_t header_size = sizeof(rw_chunk_header);
     if (bytes.size() <= RW_FILE_HEADER_BYTES) {
         return found;
     }
@@ -164,9 +145,9 @@ FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
     std::uint64_t chunk = 0;
     while (chunk * RW_CHUNK_BYTES + header_size <= body.size()) {
         const std::size_t offset = chunk * RW_CHUNK_BYTES;
-        const auto header = read_header(body, offset, version);
+        const auto header = read_at<rw_chunk_header>(body, offset);
         if (header.magic != RW_CHUNK_MAGIC) {
-            if (chunk < taken) {
+            if (chunk < file.next_chunk) {
                 found.holes.push_back(chunk);
             }
             ++chunk;
@@ -188,7 +169,7 @@ FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
         // believed up to there.
         std::uint64_t whole = there;
         for (std::uint64_t inner = RW_CHUNK_BYTES; inner + header_size <= there; inner += RW_CHUNK_BYTES) {
-            const auto other = read_header(body, offset + inner, version);
+            const auto other = read_at<rw_chunk_header>(body, offset + inner);
             if (other.magic == RW_CHUNK_MAGIC && other.chunks > 0 && other.kind >= RW_CHUNK_RANK &&
                 other.kind < RW_CHUNK_KINDS && other.rank_chunk <= chunk + inner / RW_CHUNK_BYTES) {
                 problems.push_back(at + " overlaps the one behind it, and was cut there");

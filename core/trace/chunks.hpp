@@ -14,13 +14,13 @@ namespace rankwise::trace {
 /// @brief What the checksum of a run says of it.
 enum class Cover {
     whole,     // all that is used is as it was written
-    uncovered, // a part or all of it was written after the last checksum, or has none (format version 2)
+    uncovered, // a part or all of it was written after the last checksum
     damaged,
 };
 
 /// @brief A run of chunks: its header, and what is behind it in the file.
 struct ChunkRun {
-    rw_chunk_header header; // what version 2 does not have is 0
+    rw_chunk_header header;
     std::uint64_t first_chunk;
     std::span<const std::byte> payload; // behind the header, to the end of the run or of the file
     Cover cover;
@@ -29,7 +29,7 @@ struct ChunkRun {
 /// @brief The runs of a file, and what lies between them.
 struct FileRuns {
     std::vector<ChunkRun> runs;       // in the order they lie in the file
-    std::vector<std::uint64_t> holes; // numbers of chunks that were taken and are of no run; since version 3
+    std::vector<std::uint64_t> holes; // numbers of chunks that were taken and are of no run
 };
 
 /// @brief Check the header of a node's file.
@@ -41,10 +41,8 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
 
 /// @brief All runs of a file; chunks that were never used are stepped over.
 /// @param[in]  bytes    the file, its header checked
-/// @param[in]  version  of its format
 /// @param[out] problems sentences about runs that cannot be right
-FileRuns find_runs(std::span<const std::byte> bytes, std::uint32_t version,
-                   std::vector<std::string> &problems);
+FileRuns find_runs(std::span<const std::byte> bytes, std::vector<std::string> &problems);
 
 /// @return what a kind of run holds, for messages; "a run of an unknown kind" for numbers that are none
 const char *kind_name(std::uint32_t kind);

@@ -160,11 +160,8 @@ void EventReader::take_payload(Event &event) {
         take_collective(event);
         break;
     case CallClass::comm:
-        event.comm = no_comm;
-        if (parents_) {
-            event.comm = static_cast<std::uint32_t>(take_unsigned()) - 1;
-            event.reorder = take_unsigned() != 0;
-        }
+        event.comm = static_cast<std::uint32_t>(take_unsigned()) - 1;
+        event.reorder = take_unsigned() != 0;
         break;
     case CallClass::cancel:
     case CallClass::request_free:
@@ -203,13 +200,6 @@ void EventReader::take_shape(Event &event) {
     take_call(event, take_unsigned());
 }
 
-void EventReader::take_plain(Event &event) {
-    const std::uint64_t kind = take_unsigned();
-    event.gap_ticks = take_unsigned();
-    event.duration_ticks = take_unsigned();
-    take_call(event, kind);
-}
-
 // A shape that is not in the stream is an event of its own, to its last byte.
 void EventReader::take_other_shape(Event &event, std::span<const std::byte> shape) {
     const auto stream = source_;
@@ -223,7 +213,7 @@ void EventReader::take_other_shape(Event &event, std::span<const std::byte> shap
 }
 
 void EventReader::take_known_shape(Event &event, std::uint32_t number) {
-    take_other_shape(event, model_->shape(number));
+    take_other_shape(event, model_.shape(number));
 }
 
 namespace {
@@ -255,12 +245,12 @@ void pack_number(std::vector<std::byte> &shape, std::uint64_t value) {
 std::uint32_t EventReader::take_changed_shape(Event &event, bool differences) {
     const std::uint64_t given = take_unsigned();
     std::uint64_t mask = take_unsigned();
-    const std::uint32_t base = given == 0 ? model_->expected().number : model_->last_of_kind(given - 1);
+    const std::uint32_t base = given == 0 ? model_.expected().number : model_.last_of_kind(given - 1);
     if (damaged_ || base == TraceModel::none) {
         damaged_ = true;
         return TraceModel::none;
     }
-    const auto from = model_->shape(base);
+    const auto from = model_.shape(base);
     changed_.clear();
     std::size_t at = 0;
     pack_number(changed_, packed_number(from, at));
@@ -278,13 +268,9 @@ std::uint32_t EventReader::take_changed_shape(Event &event, bool differences) {
     return base;
 }
 
-bool EventReader::by_changes() const {
-    return coding_ >= RW_TRACE_EXACT_CHANGES;
-}
-
 // Said of a gap, and then nothing of an event; a damaged number is no time.
 void EventReader::take_gap_cpu() {
-    while (!damaged_ && repeats_ == 0 && coding_ >= RW_TRACE_EXACT_GAPS && more() &&
+    while (!damaged_ && repeats_ == 0 && more() &&
            static_cast<unsigned>(source_[position_]) == RW_TOKEN_GAP_CPU) {
         ++position_;
         const std::uint64_t units = take_unsigned();
@@ -305,7 +291,7 @@ std::uint32_t EventReader::take_code(unsigned nibble, std::uint8_t expected) {
 }
 
 TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
-    if (coding_ % 2 == RW_TRACE_EXACT) {
+    if (exact_) {
         event.gap_ticks = take_unsigned();
         event.duration_ticks = take_unsigned();
         return {};
@@ -329,7 +315,7 @@ TimeCodes EventReader::take_times(Event &event, TimeCodes expected) {
 void EventReader::take_coded(Event &event) {
     auto token = repeats_ > 0 ? 0u : static_cast<unsigned>(source_[position_++]);
     if (token == RW_TOKEN_FORGET) {
-        model_->forget();
+        model_.forget();
         if (position_ >= source_.size()) {
             damaged_ = true;
             return;
@@ -343,23 +329,22 @@ void EventReader::take_coded(Event &event) {
     if (token == RW_TOKEN_SCHED) {
         event.kind = RW_EVENT_SCHED;
         event.call_class = CallClass::sched;
-        const unsigned shift = by_changes() ? RW_SCHED_COARSE_SHIFT : RW_SCHED_UNIT_SHIFT;
-        event.runqueue_wait_ns = take_unsigned() << shift;
-        event.cpu_ns = take_unsigned() << shift;
+        event.runqueue_wait_ns = take_unsigned() << RW_SCHED_COARSE_SHIFT;
+        event.cpu_ns = take_unsigned() << RW_SCHED_COARSE_SHIFT;
         return;
     }
-    const bool changed = by_changes() && (token == RW_TOKEN_CHANGED_BY || token == RW_TOKEN_CHANGED_TO);
+    const bool changed = token == RW_TOKEN_CHANGED_BY || token == RW_TOKEN_CHANGED_TO;
     std::uint32_t number = TraceModel::none;
     TimeCodes codes;
     if (token == 0 && repeats_ > 0) {
         --repeats_;
-        const auto expected = model_->expected();
+        const auto expected = model_.expected();
         number = expected.number;
         codes = expected.codes;
     } else if (token == RW_TOKEN_KNOWN) {
         const std::uint64_t given = take_unsigned();
-        number = given < model_->size() ? static_cast<std::uint32_t>(given) : TraceModel::none;
-        codes = number != TraceModel::none ? model_->codes(number) : TimeCodes{};
+        number = given < model_.size() ? static_cast<std::uint32_t>(given) : TraceModel::none;
+        codes = number != TraceModel::none ? model_.codes(number) : TimeCodes{};
     } else if (token == RW_TOKEN_NEW || token == RW_TOKEN_SINGLE) {
         const std::size_t start = position_;
         take_shape(event);
@@ -368,15 +353,15 @@ void EventReader::take_coded(Event &event) {
             event.duration_ticks = take_unsigned();
             return;
         }
-        codes = model_->last();
-        if (!damaged_ && model_->add(source_.subspan(start, position_ - start))) {
-            number = model_->size() - 1;
+        codes = model_.last();
+        if (!damaged_ && model_.add(source_.subspan(start, position_ - start))) {
+            number = model_.size() - 1;
         }
     } else if (changed) {
         const std::uint32_t base = take_changed_shape(event, token == RW_TOKEN_CHANGED_BY);
-        if (!damaged_ && model_->add(changed_)) {
-            codes = model_->codes(base);
-            number = model_->size() - 1;
+        if (!damaged_ && model_.add(changed_)) {
+            codes = model_.codes(base);
+            number = model_.size() - 1;
         }
     }
     if (damaged_ || number == TraceModel::none) {
@@ -387,18 +372,18 @@ void EventReader::take_coded(Event &event) {
         take_known_shape(event, number);
     }
     codes = take_times(event, codes);
-    model_->came(number, event.kind, codes);
+    model_.came(number, event.kind, codes);
 }
 
 EventReader::EventReader(const PackedTrace &trace)
-    : runs_(trace.runs), coding_(trace.coding), unit_shift_(trace.unit_shift), parents_(trace.parents) {
-    if (coding_ != RW_TRACE_PLAIN) {
-        model_.emplace();
-    }
-    // Of damaged records: a unit of more than a second, or a coding that no version knows.
-    if (coding_ > RW_TRACE_QUANTISED_GAPS || unit_shift_ > 32) {
-        damaged_ = !runs_.empty();
-        problem_ = "the trace has a coding that is not known";
+    : runs_(trace.runs), exact_(trace.coding == RW_TRACE_EXACT), unit_shift_(trace.unit_shift) {
+    if (!runs_.empty() && !exact_ && trace.coding != RW_TRACE_QUANTISED) {
+        damaged_ = true;
+        problem_ = "the trace has coding " + std::to_string(trace.coding) + ", which should be " +
+                   std::to_string(RW_TRACE_EXACT) + " or " + std::to_string(RW_TRACE_QUANTISED);
+    } else if (!runs_.empty() && unit_shift_ > 32) {
+        damaged_ = true;
+        problem_ = "the trace has a unit of more than a second";
     }
     if (!runs_.empty()) {
         source_ = runs_.front();
@@ -427,7 +412,7 @@ bool EventReader::next(Event &event) {
             return false;
         }
         start = position_;
-        model_ ? take_coded(event) : take_plain(event);
+        take_coded(event);
     }
     if (damaged_) {
         problem_ = "the trace is damaged or cut short after event " + std::to_string(events_) + " (byte " +

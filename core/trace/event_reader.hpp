@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,24 +53,21 @@ class EventReader {
     void take_known_shape(Event &event, std::uint32_t number);
     void take_other_shape(Event &event, std::span<const std::byte> shape);
     std::uint32_t take_changed_shape(Event &event, bool differences);
-    bool by_changes() const;
     void take_gap_cpu();
     std::uint32_t take_code(unsigned nibble, std::uint8_t expected);
     TimeCodes take_times(Event &event, TimeCodes expected);
-    void take_plain(Event &event);
     void take_coded(Event &event);
     bool more();
 
     std::span<const std::span<const std::byte>> runs_;
-    std::uint32_t coding_;
+    bool exact_;
     std::uint32_t unit_shift_;
-    bool parents_;
     std::size_t run_ = 0;
     std::span<const std::byte> source_; // what is being taken from: the run, or a remembered shape
     std::size_t position_ = 0;
     unsigned repeats_ = 0;         // expected events still to come
     std::int64_t gap_cpu_ns_ = -1; // of the next event of a call
-    std::optional<TraceModel> model_;
+    TraceModel model_;
     std::vector<std::byte> changed_; // the last shape that was given by its changes
     bool damaged_ = false;
     std::int64_t requests_ = 0;

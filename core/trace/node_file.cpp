@@ -163,7 +163,6 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
     });
     record.trace.coding = record.rank.trace_coding;
     record.trace.unit_shift = record.rank.trace_unit_shift;
-    record.trace.parents = (record.rank.flags & RW_TRACED_PARENTS) != 0;
     std::uint64_t expected = 0;
     for (const ChunkRun *run : runs) {
         if (run->header.sequence != expected) {
@@ -200,19 +199,18 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
     }
 }
 
-bool read_rank(const ChunkRun &run, std::uint32_t version, ThreadRecord &record) {
-    const std::size_t rank_bytes = version < 3 ? offsetof(rw_rank, sealed_ticks) : sizeof(rw_rank);
+bool read_rank(const ChunkRun &run, ThreadRecord &record) {
     const std::size_t total_bytes = sizeof(rw_call_total);
-    if (run.payload.size() < rank_bytes) {
+    if (run.payload.size() < sizeof(rw_rank)) {
         return false;
     }
-    __builtin_memcpy(&record.rank, run.payload.data(), rank_bytes); // what version 2 does not have stays zero
+    record.rank = read_at<rw_rank>(run.payload, 0);
     if (record.rank.world_size == 0 || record.rank.world_size > max_ranks ||
         record.rank.world_rank >= record.rank.world_size) {
         return false;
     }
     record.calls.resize(calls().size());
-    const auto totals = run.payload.subspan(rank_bytes);
+    const auto totals = run.payload.subspan(sizeof(rw_rank));
     const std::size_t there = std::min(totals.size() / total_bytes, record.calls.size());
     for (std::size_t call = 0; call < there; ++call) {
         record.calls[call] = read_at<rw_call_total>(totals, call * total_bytes);
@@ -260,7 +258,7 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
     }
     const auto header = read_at<rw_file_header>(bytes, 0);
     run_ = {header.run[0], header.run[1]};
-    FileRuns found = find_runs(bytes, version_, problems_);
+    FileRuns found = find_runs(bytes, problems_);
     runs_ = std::move(found.runs);
     // By owner: the runs of each kind.
     std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;
@@ -275,7 +273,7 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
         }
         ThreadRecord record{};
         auto node = owned.extract(run.first_chunk);
-        if (!read_rank(run, version_, record)) {
+        if (!read_rank(run, record)) {
             problems_.push_back("the rank record at byte " +
                                 std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES) +
                                 " is damaged and was left out");
@@ -310,10 +308,8 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
                             " missing rank records were left out");
     }
     share_clock_rate(threads_);
-    if (version_ > 2) {
-        check_runs();
-        check_chunks(found.holes);
-    }
+    check_runs();
+    check_chunks(found.holes);
 }
 
 void NodeFile::check_runs() {

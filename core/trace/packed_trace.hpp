@@ -13,9 +13,8 @@ namespace rankwise::trace {
 /// @brief One thread's trace as it lies in the file, and how it is coded.
 struct PackedTrace {
     std::vector<std::span<const std::byte>> runs; // views into the file
-    std::uint32_t coding = RW_TRACE_PLAIN;
+    std::uint32_t coding = RW_TRACE_EXACT;
     std::uint32_t unit_shift = 0;
-    bool parents = false; ///< calls that make communicators say what of (RW_TRACED_PARENTS)
 };
 
 } // namespace rankwise::trace

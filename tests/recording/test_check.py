@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from raw_writer import FINALIZED, MANIFEST, PEERS, Rank, RawFile, write_recording
+from raw_writer import MANIFEST, PEERS, Rank, RawFile, write_recording
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collection
@@ -78,15 +78,6 @@ def test_what_a_killed_rank_wrote_after_its_last_checksum_is_not_covered(tmp_pat
     # AND the report says so
     said = Recording.open(tmp_path).context["problems"]
     assert any("rank 0 wrote after its last checksum" in each for each in said)
-
-
-def test_the_version_before_has_no_checksums_which_only_the_check_says(tmp_path):
-    file = RawFile(version=2)
-    file.add(Rank(0, 1, flags=FINALIZED))
-    file.write(tmp_path / "raw" / "n0.rwn")
-    assert details(tmp_path, "raw/n0.rwn") == ("format version 2 has no checksums",)
-    context = Recording.open(tmp_path).context
-    assert context["problems"] == [] and context["damage"] == []
 
 
 def test_ranks_that_left_nothing_are_damage_where_every_file_is_whole(tmp_path):

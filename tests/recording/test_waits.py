@@ -6,6 +6,7 @@ from raw_writer import FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording
+from rankwise.recording.layouts import TRACE_EXACT, TRACE_QUANTISED
 
 US = 1000  # ticks are nanoseconds
 
@@ -18,7 +19,7 @@ def recv(peer, tag=0, size=8):
     return u(0) + z(peer) + z(tag) + z(peer) + z(tag) + u(size)
 
 
-def traced(me, size, host="n0", coding=(0, 0)):
+def traced(me, size, host="n0", coding=(TRACE_EXACT, 0)):
     return Rank(me, size, host=host, flags=FINALIZED | TRACED, coding=coding)
 
 
@@ -137,7 +138,11 @@ def test_hosts_without_messages_in_both_directions_are_not_related(tmp_path):
 
 @pytest.mark.parametrize(
     ("coding", "flags", "words"),
-    [((2, 4), TRACED, "rounded"), ((0, 0), 0, "has a trace"), ((0, 0), TRACED | 256, "only a part")],
+    [
+        ((TRACE_QUANTISED, 4), TRACED, "rounded"),
+        ((TRACE_EXACT, 0), 0, "has a trace"),
+        ((TRACE_EXACT, 0), TRACED | 256, "only a part"),
+    ],
 )
 def test_traces_that_say_no_times_are_refused(tmp_path, coding, flags, words):
     rank = traced(0, 1, coding=coding)

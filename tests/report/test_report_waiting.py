@@ -14,9 +14,7 @@ US = 1000  # ticks are nanoseconds
 
 def two_ranks(flags=0):
     """On two hosts: rank 1 begins to receive at 100 us, is sent to at 130 us and done at 135 us; then rank 0 alike."""
-    first, second = (
-        Rank(me, 2, host=f"n{me}", flags=FINALIZED | TRACED | flags, coding=(0, 0)) for me in range(2)
-    )
+    first, second = (Rank(me, 2, host=f"n{me}", flags=FINALIZED | TRACED | flags) for me in range(2))
     send = [u(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
     received = [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
     first.event("MPI_Send", 130 * US, 2 * US, send[0])

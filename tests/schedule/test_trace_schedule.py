@@ -9,7 +9,6 @@ from raw_writer import (
     CALL_NUMBERS,
     FINALIZED,
     LOST,
-    PARENTS,
     POLL,
     TRACED,
     Rank,
@@ -260,7 +259,7 @@ def test_time_in_the_run_queue_is_no_computation(goal_of):
 
 
 def test_computation_whose_processor_time_was_measured_took_that(goal_of):
-    a = Traced(0, 1, flags=FINALIZED | TRACED, coding=(5, 0))
+    a = Traced(0, 1, flags=FINALIZED | TRACED)
     shape = u(CALL_NUMBERS["MPI_Barrier"]) + u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
 
     def barrier(gap, ns, measured=None):
@@ -409,7 +408,7 @@ def test_a_nonblocking_collective_goes_on_beside_the_computation(goal_of):
 def test_what_is_left_out_is_said(goal_of):
     a, b = ranks_of(2)
     a.event("MPI_Win_fence", 0, 10)
-    a.event("MPI_Comm_split", 0, 10)
+    a.event("MPI_Comm_split", 0, 10, u(0) + u(0))
     a.event(LOST, 0, 0, u(17))
     source, _ = goal_of([a, b])
     assert source.omitted == {
@@ -425,7 +424,6 @@ def test_a_split_is_the_allgather_and_the_allreduces_that_it_takes(tmp_path, lib
     def makespan_s(name, call):
         ranks = ranks_of(8)
         for rank in ranks:
-            rank.flags |= PARENTS
             rank.comm(2, list(range(4)) if rank.world_rank < 4 else list(range(4, 8)))
             call(rank)
             rank.coll("MPI_Barrier", 0, comm=2)
@@ -458,7 +456,6 @@ def test_a_split_is_the_allgather_and_the_allreduces_that_it_takes(tmp_path, lib
 def test_how_some_communicators_are_made_is_not_replayed(goal_of, call):
     ranks = ranks_of(2)
     for rank in ranks:
-        rank.flags |= PARENTS
         rank.make(call, comm=-1 if call == "MPI_Comm_spawn" else 0)
     source, _ = goal_of(ranks)
     assert source.omitted == {f"`{call}` of ranks 0-1, whose synchronisation is not replayed": 2}
@@ -467,7 +464,6 @@ def test_how_some_communicators_are_made_is_not_replayed(goal_of, call):
 def test_a_communicator_of_an_unknown_one_is_not_replayed(goal_of):
     ranks = ranks_of(2)
     for rank in ranks:
-        rank.flags |= PARENTS
         rank.make("MPI_Comm_dup", comm=-1)
         rank.make("MPI_Comm_dup", comm=0)
         rank.make("MPI_Comm_dup", comm=77)

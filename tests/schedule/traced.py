@@ -45,7 +45,7 @@ class Traced(Rank):
         self.event(call, gap, 100, payload + b"".join(u(each) for each in sizes))
 
     def make(self, call, *, comm=0, reorder=0, gap=0):
-        """A communicator of another one; the rank must have the flag `PARENTS`."""
+        """A communicator of another one."""
         self.event(call, gap, 100, u(comm + 1) + u(reorder))
 
     def sched(self, wait_ns, cpu_ns):

@@ -8,23 +8,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, u, z
+from raw_writer import CHUNK_BYTES, DEAD, HEADER_BYTES, PEERS, TRACE, Rank, RawFile, single, u, z
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import layouts
 from rankwise.recording.raw import rank_fields
 
 
-def two_ranks(version: int = 3) -> RawFile:
-    file = RawFile(version=version)
+def two_ranks() -> RawFile:
+    file = RawFile()
     for me in range(2):
         rank = Rank(me, 2, affinity=(me,))
         rank.send(1 - me, 100, times=23)
         rank.collective("MPI_Allreduce", 8, element=8)
         for i in range(10):
             rank.event("MPI_Send", i, 5, u(0) + z(1 - me) + z(0) + u(100))
-        if version == 2:
-            file.add_unused()
         file.add(rank, events_a_run=3)
     return file
 
@@ -37,10 +35,9 @@ def peers(thread):
     return np.sort(np.frombuffer(thread.peers, layouts.PEER_ENTRY)).tolist()
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path, version):
-    file = trace.NodeFile(str(two_ranks(version).write(tmp_path / "n0.rwn")))
-    assert {cover for _, _, cover in file.runs} == {"uncovered" if version == 2 else "whole"}
+def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
+    file = trace.NodeFile(str(two_ranks().write(tmp_path / "n0.rwn")))
+    assert {cover for _, _, cover in file.runs} == {"whole"}
     assert file.problems == []
     assert [rank_fields(thread)["world_rank"] for thread in file.threads] == [0, 1]
     first = file.threads[0]
@@ -52,35 +49,6 @@ def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path, version):
     assert len(first.collectives) == layouts.COLLECTIVE_ENTRY.itemsize
     assert len(first.communicators) == 2
     assert list(first.events()["gap_ticks"]) == list(range(10))
-
-
-def test_the_version_before_is_read_with_all_that_it_has(tmp_path):
-    # GIVEN the same ranks in both versions of the format
-    def ranks():
-        for me in range(2):
-            rank = Rank(me, 2, call_cost_ns=14, sealed_ns=20_000)
-            rank.send(1 - me, 100, times=23)
-            rank.event("MPI_Send", 7, 5, u(0) + z(1 - me) + z(0) + u(100))
-            yield rank
-
-    old, new = RawFile(version=2), RawFile()
-    for file in (old, new):
-        for rank in ranks():
-            file.add(rank)
-    # WHEN both are read
-    old, new = (trace.NodeFile(str(file.write(tmp_path / f"{i}.rwn"))) for i, file in enumerate((old, new)))
-    # THEN they are the same but for what is new: the checksums
-    assert old.problems == new.problems == []
-    assert (old.version, new.version) == (2, 3)
-    for before, after in zip(old.threads, new.threads, strict=True):
-        assert before.problems == after.problems == []
-        assert (before.uncovered, after.uncovered) == (True, False)
-        assert rank_fields(before) | {"sealed_ticks": 20_000} == rank_fields(after)
-        for what in ("peers", "calls", "histograms", "communicators", "collectives"):
-            assert getattr(before, what) == getattr(after, what)
-        assert {key: list(value) for key, value in before.events().items()} == {
-            key: list(value) for key, value in after.events().items()
-        }
 
 
 CLOSED_BIT = (35, 7)  # of a run's header
@@ -125,7 +93,7 @@ def test_what_was_written_after_the_last_checksum_is_not_taken_for_damage(tmp_pa
     payload = rank.record() + rank.totals_bytes()
     owner = file.add_run(1, payload, len(payload), checked=0)
     file.add_run(PEERS, peer_entry(0, 5, 3, 12, 48), 1, owner=owner, checked=0)
-    event = u(0) + u(1) + u(1)
+    event = single(0, 1, 1)
     file.add_run(TRACE, 3 * event, 3 * len(event), owner=owner, checked=2 * len(event))
     file.add_unused()
     # THEN it is read, as not covered
@@ -192,7 +160,8 @@ def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
     ("change", "words"),
     [
         (lambda b: b"#!/bin/sh\n" + b, ["not a raw recording", "byte 0"]),
-        (lambda b: b[:4] + struct.pack("<I", 4) + b[8:], ["format version 4", "byte 4"]),
+        (lambda b: b[:4] + struct.pack("<I", 4) + b[8:], ["format version 4", "byte 4", "reads version 3"]),
+        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["format version 2", "byte 4", "reads version 3"]),
         (lambda b: b[:8] + struct.pack("<I", 4096) + b[12:], ["chunks of 4096 bytes"]),
         (lambda b: b[:16] + struct.pack("<Q", 1) + b[24:], ["another list of MPI functions"]),
         (lambda b: b[:20], ["stops at byte 20"]),
@@ -247,7 +216,7 @@ def test_a_rank_killed_before_its_second_clock_reading_takes_the_rate_of_the_nod
 def test_a_missing_part_of_a_trace_ends_it_there(tmp_path):
     file = RawFile()
     rank = Rank(0, 1)
-    event = u(0) + u(1) + u(1)
+    event = single(0, 1, 1)
     owner = file.add(rank)
     file.add_run(TRACE, event, len(event), owner=owner, sequence=0)
     file.add_run(TRACE, event, len(event), owner=owner, sequence=2)

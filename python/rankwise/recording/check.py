@@ -17,7 +17,6 @@ from rankwise.recording.raw import OTHER_RUN, rank_fields, raw_files, read
 State = Literal["whole", "not covered", "damaged"]
 _MADE_AGAIN = "the next command makes it again"
 _NO_CHECKSUM = "it can be read, and has no checksum"
-_LAST_VERSION_WITHOUT = 2
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,6 @@ def _raw(file: Path) -> Checked:
     notes = list(node.notes)
     if not node.version:
         notes.append("it is empty: no rank wrote into it")
-    elif node.version <= _LAST_VERSION_WITHOUT:
-        notes.append(f"format version {node.version} has no checksums")
     elif parts["uncovered"]:
         ranks = sorted({rank_fields(t)["world_rank"] for t in node.threads if t.uncovered})
         notes.append(

@@ -95,7 +95,7 @@ def _recorder(job: Job) -> dict[str, Any]:
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
     time between MPI_Init and MPI_Finalize, or as long as it is known to have run. Null where the cost was not measured
-    (version 1 of the format, sessions), and where it is more than all that time: then that is not known well enough.
+    (sessions), and where it is more than all that time: then that is not known well enough.
     """
     costs, shares = [], []
     for thread in job.threads:

@@ -46,7 +46,6 @@ CHUNK_HEADER = np.dtype(
         ("run", "<u8", (2,)),
     ]
 )
-CHUNK_HEADER_BYTES_2 = 32
 SEAL_CLOSED = 0x80000000
 SEAL_BYTES = 0x7FFFFFFF
 SEALED = np.dtype(
@@ -78,17 +77,11 @@ LAZY_COMMS = 1 << 5
 UNCLASSIFIED = 1 << 6
 UNTIMED = 1 << 7
 TRACE_CUT = 1 << 8
-TRACED_PARENTS = 1 << 9
 FILE_GONE = 1 << 10
 
 # rw_trace_coding
-TRACE_PLAIN = 0
-TRACE_EXACT = 1
-TRACE_QUANTISED = 2
-TRACE_EXACT_CHANGES = 3
-TRACE_QUANTISED_CHANGES = 4
-TRACE_EXACT_GAPS = 5
-TRACE_QUANTISED_GAPS = 6
+TRACE_EXACT = 5
+TRACE_QUANTISED = 6
 RANK = np.dtype(
     [
         ("world_rank", "<u4"),

@@ -148,7 +148,7 @@ def calls(job: Job) -> pl.DataFrame:
         .agg(
             pl.col("count").sum(),
             _SUM_OF_TIMES,
-            # Version 1 of the format has no shortest call: 0 there.
+            # 0 where no call was timed.
             pl.col("min_s").filter(pl.col("min_s") > 0).min(),
             pl.col("max_s").max(),
             pl.col("bytes").sum(),

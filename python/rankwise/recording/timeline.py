@@ -14,13 +14,10 @@ from rankwise.recording.job import Job
 from rankwise.recording.layouts import (
     TRACE_CUT,
     TRACE_QUANTISED,
-    TRACE_QUANTISED_CHANGES,
-    TRACE_QUANTISED_GAPS,
     TRACED,
 )
 from rankwise.recording.raw import CALL_CLASSES, Thread
 
-_ROUNDED = (TRACE_QUANTISED, TRACE_QUANTISED_CHANGES, TRACE_QUANTISED_GAPS)
 _SENDS = ("send", "isend", "sendrecv", "isendrecv")
 
 
@@ -70,7 +67,7 @@ def check_exact(job: Job) -> None:
     threads = job.first_threads
     if job.missing_ranks or not all(thread.has(TRACED) for thread in threads):
         raise RankwiseError("not every rank of this recording has a trace", hint)
-    if any(thread.rank["trace_coding"] in _ROUNDED for thread in threads):
+    if any(thread.rank["trace_coding"] == TRACE_QUANTISED for thread in threads):
         raise RankwiseError("the times in this recording's trace are rounded", hint)
     if any(thread.has(TRACE_CUT) for thread in threads):
         raise RankwiseError("only a part of this run's calls was traced: when they were is not known", hint)
