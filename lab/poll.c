@@ -2,7 +2,7 @@
 /*
  * Calls that look for messages and return at once. A program that waits in a loop of them keeps its core
  * busy: MPICH gives it up inside calls that wait only. Where the core is shared, the ranks it waits for then
- * do not get on. So a poll that finds nothing is a look like any other (yield.c).
+ * do not get on. So a poll that finds nothing is a look like any other (look.c).
  *
  * A program that works between its polls is no waiting one, and must not be slowed. A loop that does nothing
  * else comes back within a few microseconds, those of a recorder included; who sleeps after every sixth look

@@ -28,6 +28,7 @@ const char *rankwise_record_attach(uint32_t version, const struct rw_library *li
         return missing;
     memcpy(rw_next, library->next, sizeof rw_next);
     rw_process_prepare(library);
+    rw_threads_prepare();
     for (int entry = 0; entry < RW_ENTRIES; entry++)
         for (int call = 0; call < RW_CALL_COUNT; call++)
             if (rw_next[entry][call])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processor time of gaps between calls, where threads share a core. What schedstat says every 10 ms
- * (thread.c) does not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of
+ * (sample.c) does not tell gaps from MPI. Asking the system takes about 0.3 us, so it is asked at the end of
  * calls 50 us apart, and at the begin of one only after a gap of 100 us. A thread that has its core to itself
  * asks nothing.
  */

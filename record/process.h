@@ -35,22 +35,6 @@ extern struct rw_process rw_process RW_HIDDEN;
 /** @brief Remember the library and the environment; before any MPI call is recorded. */
 RW_HIDDEN void rw_process_prepare(const struct rw_library *library);
 
-/** @brief MPI_Init returned: learn the world, open the file, store the calling thread. */
-RW_HIDDEN void rw_process_start_world(struct rw_thread *thread, int provided, uint64_t init_ticks);
-
-/** @brief MPI_Session_init returned, and MPI_Init was not called: the world is the process set mpi://WORLD.
- */
-RW_HIDDEN void rw_process_start_session(struct rw_thread *thread, void *session, uint64_t init_ticks);
-
-/** @brief MPI_Finalize (or the last MPI_Session_finalize) is entered. */
-RW_HIDDEN void rw_process_finish(struct rw_thread *thread, uint64_t now);
-
-/** @brief MPI_Finalize (or the last MPI_Session_finalize) has returned, and its own call is recorded. */
-RW_HIDDEN void rw_process_close(void);
-
-/** @brief MPI_Abort is entered. */
-RW_HIDDEN void rw_process_abort(void);
-
 /* A lock that costs nothing unless several threads may call MPI at once. */
 static inline void rw_lock(int *lock) {
     if (RW_UNLIKELY(rw_process.multiple))

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "thread.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "process.h"
+#include "schedstat.h"
 #include "storage.h"
-#include "trace.h"
 
 /* Before the tick rate is known: between 2 and 100 ms on any machine. */
 #define FIRST_INTERVAL_TICKS 10000000u
@@ -109,86 +106,6 @@ void rw_relate_clocks(struct rw_rank *rank) {
     rank->last_realtime_ns = rw_clock_ns(CLOCK_REALTIME);
 }
 
-/* Run time and run-queue wait of the calling thread, in ns. */
-static int read_schedstat(uint64_t *cpu_ns, uint64_t *wait_ns) {
-    char text[128];
-    int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return -1;
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    if (length <= 0)
-        return -1;
-    uint64_t values[2] = {0, 0};
-    unsigned value = 0;
-    for (ssize_t i = 0; i < length && value < 2; i++) {
-        if (text[i] >= '0' && text[i] <= '9')
-            values[value] = values[value] * 10 + (uint64_t)(text[i] - '0');
-        else
-            value++;
-    }
-    *cpu_ns = values[0];
-    *wait_ns = values[1];
-    return 0;
-}
-
-static void sample(struct rw_thread *thread, uint64_t now) {
-    struct rw_rank *rank = thread->rank;
-    rw_relate_clocks(rank);
-    uint64_t elapsed_ns = rank->last_monotonic_ns - rank->first_monotonic_ns;
-    if (elapsed_ns > RW_SAMPLE_INTERVAL_NS / 10)
-        thread->sample_interval = (uint64_t)((double)(rank->last_ticks - rank->first_ticks) /
-                                             (double)elapsed_ns * RW_SAMPLE_INTERVAL_NS);
-    thread->sample_due = now + thread->sample_interval;
-    uint64_t cpu_ns, wait_ns;
-    if (thread->schedstat_missing || read_schedstat(&cpu_ns, &wait_ns) != 0) {
-        thread->schedstat_missing = 1;
-        thread->shares_core = 0;
-        return;
-    }
-    uint64_t cpu = cpu_ns - thread->schedstat_cpu_ns, wait = wait_ns - thread->schedstat_wait_ns;
-    thread->schedstat_cpu_ns = cpu_ns;
-    thread->schedstat_wait_ns = wait_ns;
-    rank->cpu_ns += cpu;
-    rank->runqueue_wait_ns += wait;
-    rank->schedstat_samples++;
-    thread->shares_core = thread->timed && wait > cpu / 64;
-    if (thread->traced)
-        rw_trace_sched(thread, wait, cpu);
-}
-
-/* A call has ended: the trace begins before the first wanted one and ends behind the last. */
-static void pass_window(struct rw_thread *thread, uint64_t now) {
-    const uint64_t calls = ++thread->calls_seen;
-    if (calls + 1 == rw_process.first_call) {
-        thread->traced = 1;
-        thread->last_end = now;
-    }
-    if (calls < rw_process.last_call)
-        return;
-    rw_trace_flush(thread);
-    thread->traced = 0;
-    thread->windowed = 0;
-}
-
-void rw_sample(struct rw_thread *thread, uint64_t now) {
-    const int by_time = thread->timed || thread->windowed;
-    if (RW_UNLIKELY(rw_process.finished)) {
-        rw_seal(thread, 1);
-        return;
-    }
-    if (RW_UNLIKELY(thread->windowed))
-        pass_window(thread, now);
-    if (now >= thread->sample_due || !by_time) {
-        uint64_t begin = rw_ticks();
-        sample(thread, now);
-        rw_seal_when_due(thread);
-        thread->rank->recorder_ticks += rw_ticks() - begin;
-    }
-    rw_await_gap(thread, now);
-    thread->next_sample = thread->windowed ? 0 : rw_next_await(thread);
-}
-
 /* The rank's record and totals, prepared in full before readers can see them. */
 static void begin_record(struct rw_rank *rank) {
     uint32_t number = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED);
@@ -211,7 +128,7 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->rank = rank;
     thread->stored = 1;
     thread->last_end = rw_process.init_ticks;
-    if (read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
+    if (rw_read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
         thread->schedstat_missing = 1;
     thread->shares_core = thread->timed && !thread->schedstat_missing;
     thread->sample_interval = FIRST_INTERVAL_TICKS;

@@ -2,6 +2,7 @@
 /* The beginning and the end: MPI_Init, MPI_Finalize, MPI_Abort and their kin. */
 #include "process.h"
 #include "trace.h"
+#include "world.h"
 #include "wrap.h"
 
 static int thread_level(void) {
@@ -10,9 +11,9 @@ static int thread_level(void) {
     return provided;
 }
 
-#define STARTED_Init rw_process_start_world(thread, thread_level(), end)
-#define STARTED_Init_thread rw_process_start_world(thread, thread_level(), end)
-#define STARTED_Session_init rw_process_start_session(thread, session, end)
+#define STARTED_Init rw_world_start(thread, thread_level(), end)
+#define STARTED_Init_thread rw_world_start(thread, thread_level(), end)
+#define STARTED_Session_init rw_world_start_session(thread, session, end)
 #define INIT(entry, name)                                                                                    \
     RW_SIGNATURE(entry, name) {                                                                              \
         RW_BEGIN(entry, name);                                                                               \
@@ -30,12 +31,12 @@ RW_CALLS_init(INITS)
        session. */
     static void finish_world(struct rw_thread *thread, uint64_t now) {
     rw_process.world_model = 0;
-    rw_process_finish(thread, now);
+    rw_world_finish(thread, now);
 }
 
 static void finish_session(struct rw_thread *thread, uint64_t now) {
     if (--rw_process.sessions == 0 && !rw_process.world_model)
-        rw_process_finish(thread, now);
+        rw_world_finish(thread, now);
 }
 
 #define FINISH_Finalize finish_world(thread, begin)
@@ -48,7 +49,7 @@ static void finish_session(struct rw_thread *thread, uint64_t now) {
         RW_CALLED(name);                                                                                     \
         if (thread->traced)                                                                                  \
             rw_trace_plain(thread, RW_CALL_##name, begin, end);                                              \
-        rw_process_close();                                                                                  \
+        rw_world_close();                                                                                    \
         thread->busy = 0;                                                                                    \
         return result;                                                                                       \
     }
@@ -59,7 +60,7 @@ RW_CALLS_finalize(FINALIZES)
 #define ABORT(entry, name)                                                                                   \
     RW_SIGNATURE(entry, name) {                                                                              \
         RW_BEGIN(entry, name);                                                                               \
-        rw_process_abort();                                                                                  \
+        rw_world_abort();                                                                                    \
         RW_CALLED(name);                                                                                     \
         RW_DONE;                                                                                             \
         rw_seal(thread, 0);                                                                                  \

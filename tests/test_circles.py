@@ -29,9 +29,9 @@ CORE_CIRCLES = [
     {"replay/machine_replay", "replay/node_replay"},
 ]
 C_CIRCLES: dict[str, list[set[str]]] = {
-    "lab": [{"poll", "usage", "yield"}],
-    "measure": [{"clock", "pace", "until"}],
-    "record": [{"calibrate", "communicators", "process", "requests", "seals", "thread", "trace"}],
+    "lab": [],
+    "measure": [],
+    "record": [],
     "workloads": [],
 }
 
