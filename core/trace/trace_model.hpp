@@ -16,7 +16,7 @@ struct TimeCodes {
     std::uint8_t gap = 0, duration = 0;
 };
 
-/// @brief What is to be expected in a coded trace: the reader's half of record/trace_model.h.
+/// @brief What is to be expected in a coded trace: the reader's half of record/trace/trace_model.h.
 ///
 /// Its memory is bounded by the format, whatever the stream says.
 class TraceModel {

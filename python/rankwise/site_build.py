@@ -140,7 +140,7 @@ def build_program(
     Args:
         name: Name of the program.
         room: Room the sources are in.
-        sources: File names inside the room; all of its `.c` files if not given.
+        sources: File names inside the room; all `.c` files below it if not given.
         toolchain: What `probe` returned.
         include_rooms: Further rooms whose headers it includes.
         flags: Further compiler flags, such as `-DCLASS_A`.
@@ -152,7 +152,7 @@ def build_program(
         RankwiseError: The compiler's first error, or a cache directory that cannot be written.
     """
     directory = source_room(room)
-    files = [directory / s for s in sources] if sources is not None else sorted(directory.glob("*.c"))
+    files = [directory / s for s in sources] if sources is not None else sorted(directory.rglob("*.c"))
     rooms = [directory, *(source_room(r) for r in include_rooms)]
     flags = tuple(flags)
     home = cached_directory(toolchain, flags, files, rooms)
@@ -185,7 +185,7 @@ def cached_directory(
     digest = hashlib.sha256()
     for word in (toolchain.soname, toolchain.version, str(toolchain.mpicc), *CFLAGS, *flags):
         digest.update(word.encode() + b"\0")
-    for path in [*files, *sorted(h for r in rooms for h in r.glob("*.h"))]:
+    for path in [*files, *sorted(h for r in rooms for h in r.rglob("*.h"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return cache_home() / f"{toolchain.soname}-{digest.hexdigest()[:16]}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who takes which rank (record/seats.c), called as the renumbering library does."""
+"""Who takes which rank (record/placement/rank_order.c), called as the renumbering library does."""
 
 import ctypes
 import subprocess
@@ -33,17 +33,17 @@ def seats(tmp_path_factory):
     directory = tmp_path_factory.mktemp("seats")
     library = directory / "seats.so"
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(["cc", *flags, "-o", library, RECORD / "seats.c"], check=True)
+    subprocess.run(["cc", *flags, "-o", library, RECORD / "placement" / "rank_order.c"], check=True)
     functions = ctypes.CDLL(str(library))
     functions.rw_hash.restype = ctypes.c_uint64
-    functions.rw_read_plan.restype = ctypes.c_char_p
+    functions.rw_read_placement.restype = ctypes.c_char_p
 
     def find(names, wanted, started):
         rows = [f"rankwise-reorder/1 {len(wanted)} {len(names)}", *names]
         rows += [f"{node} {pus}" for node, pus in wanted]
         (directory / "plan").write_text("\n".join(rows) + "\n")
         plan = Plan()
-        trouble = functions.rw_read_plan(str(directory / "plan").encode(), ctypes.byref(plan))
+        trouble = functions.rw_read_placement(str(directory / "plan").encode(), ctypes.byref(plan))
         if trouble:
             return trouble.decode()
         processes = (Process * len(started))(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placing ranks with srun: a host a rank; each rank binds itself as it starts (`record/binding.c`).
+"""Placing ranks with srun: a host a rank; each rank binds itself as it starts (`record/placement/binding.c`).
 
 `--cpu-bind=map_cpu` has one list for all nodes, which a node's n-th task takes the n-th entry of (seen with 22.05), so
 it cannot say most placements, and a core of several PUs not at all.

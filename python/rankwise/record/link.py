@@ -20,7 +20,7 @@ from rankwise.scratch import scratch
 
 OBJECT = "rankwise_record.o"
 # What finds and stands before a shared library, and what is no recorder.
-_NOT_LINKED = ("shim.c", "find_mpi.c", "hide.c", "binding.c", "binding_line.c", "reorder.c", "seats.c")
+_NOT_LINKED = ("shim", "placement")
 _FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-DRW_LINKED_IN", "-fPIC")
 
 
@@ -35,7 +35,7 @@ def linkable(mpicc: Path) -> Path:
     """
     toolchain = site_build.probe(mpicc)
     room = site_build.source_room("record")
-    sources = [path for path in sorted(room.glob("*.c")) if path.name not in _NOT_LINKED]
+    sources = [path for path in sorted(room.rglob("*.c")) if path.parent.name not in _NOT_LINKED]
     home = site_build.cached_directory(toolchain, _FLAGS, [*sources, *room.glob("*.py")], [room])
     target = home / OBJECT
     if target.exists():
@@ -64,8 +64,8 @@ def _build(mpicc: Path, sources: list[Path], directory: Path) -> Path:
     (directory / "linked_calls.h").write_text(f"#define RW_LINKED_CALLS(X) {entries}\n")
 
     def compile_one(source: Path) -> str:
-        output = directory / f"{source.stem}.o"
-        command = [str(mpicc), *_FLAGS, f"-I{directory}", "-c", str(source), "-o", str(output)]
+        output = directory / f"{source.parent.name}_{source.stem}.o"
+        command = [str(mpicc), *_FLAGS, f"-I{directory}", f"-I{generator.parent}", "-c", str(source), "-o", str(output)]
         _run(command, f"compile `{source.name}`")
         return str(output)
 

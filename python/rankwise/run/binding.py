@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ranks really ran, as `record/binding.c` or `record/reorder.c` left it, beside where they should have run."""
+"""Where ranks really ran, as `record/placement/binding.c` or `record/placement/reorder.c` left it, beside where they should have run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _pus(text: str) -> frozenset[int]:
 
 
 def text_of(pus: Iterable[int]) -> str:
-    """PUs as `record/binding_line.c` writes them: `0-3,8`."""
+    """PUs as `record/placement/binding_line.c` writes them: `0-3,8`."""
     runs: list[list[int]] = []
     for pu in sorted(set(pus)):
         if runs and runs[-1][1] + 1 == pu:

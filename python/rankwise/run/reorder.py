@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks that are renumbered inside the program, where the launcher does not place them.
 
-`record/reorder.c` does it; here is what it is told, and what a launch line must be for it.
+`record/placement/reorder.c` does it; here is what it is told, and what a launch line must be for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rankwise.machine.topology import NodeTopology
 from rankwise.record.library import REORDER, library_directory
 from rankwise.run.binding import text_of
 
-# In record/seats.h a host has 64 bytes with its end.
+# In record/placement/rank_order.h a host has 64 bytes with its end.
 _LONGEST_HOST = 63
 
 
@@ -82,7 +82,7 @@ def order_of(placement: Placement, nodes: Sequence[NodeTopology]) -> str:
 
 
 def order_text(hosts: Sequence[str], processors: Sequence[tuple[int, Iterable[int]]]) -> str:
-    """What the library reads, described in record/seats.h.
+    """What the library reads, described in record/placement/rank_order.h.
 
     Args:
         hosts: Name of each; `*` for any.

@@ -7,7 +7,7 @@
 #ifndef FAKE_MPI_H
 #define FAKE_MPI_H
 
-#include "../../../record/attach.h"
+#include "../../../record/process/attach.h"
 
 enum { FAKE_SIZE = 4, FAKE_RANK = 1 };
 

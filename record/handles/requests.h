@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests whose completion says something: receives (true source and size), persistent operations,
+ * duplicates of communicators, matched messages; with a trace all of them, for their numbers.
+ *
+ * Libraries hand out one handle many times at once for operations that are complete already (sends to
+ * MPI_PROC_NULL, small sends), so a handle may stand for several records; which of those a call takes is all
+ * the same. A handle is looked up after the call that completed it; meant is the newest record, should a
+ * completion have gone unseen. What is completed once is kept near: in the slot of its handle, one a slot.
+ * All others are in a table, as are those whose handle another request has got since. With
+ * MPI_THREAD_MULTIPLE all are in one that threads share without a lock (shared_requests.h).
+ */
+#ifndef RANKWISE_RECORD_REQUESTS_H
+#define RANKWISE_RECORD_REQUESTS_H
+
+#include "handles/communicators.h"
+#include "process/process.h"
+#include "process/thread.h"
+
+/*
+ * Of shared_requests.h, what the hot path looks at. A slot is free, being written or read by one thread
+ * (busy), or holds a record. Then its state has the record's number: who finds it unchanged has seen one and
+ * the same record.
+ */
+enum { RW_SHARED_FREE, RW_SHARED_BUSY, RW_SHARED_HELD, RW_SHARED_STATE = 3 };
+#define RW_SHARED_WORDS 5
+#define RW_SHARED_BITS 11u
+struct rw_shared_slot {
+    uint64_t state;
+    uintptr_t handle;
+    uint64_t passed; /* records that are further on */
+    uint64_t words[RW_SHARED_WORDS];
+} __attribute__((aligned(64)));
+extern struct rw_shared_slot rw_shared_first[1u << RW_SHARED_BITS] RW_HIDDEN;
+extern uint64_t rw_shared_added RW_HIDDEN;
+/** @brief rw_keep_request() where there may be a record under the handle. */
+RW_HIDDEN int rw_shared_keep(uintptr_t handle, int wanted);
+
+/** @brief Whether there may be a record under this handle. */
+static inline int rw_shared_may_have(uintptr_t handle) {
+    const struct rw_shared_slot *const slot =
+        &rw_shared_first[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_SHARED_BITS)];
+    return __atomic_load_n(&slot->passed, __ATOMIC_RELAXED) ||
+           (__atomic_load_n(&slot->handle, __ATOMIC_RELAXED) == handle &&
+            __atomic_load_n(&slot->state, __ATOMIC_RELAXED) != RW_SHARED_FREE);
+}
+
+enum rw_request_kind {
+    RW_REQUEST_SEND,
+    RW_REQUEST_RECEIVE,
+    RW_REQUEST_COLLECTIVE,
+    RW_LAST_NUMBERED_REQUEST = RW_REQUEST_COLLECTIVE, /* those that follow have no number in the trace */
+    RW_REQUEST_DUPLICATE,
+    RW_REQUEST_CANCELLED_SEND, /* not remembered before it was cancelled */
+    RW_REQUEST_PARTITIONED_SEND,
+    RW_REQUEST_PARTITIONED_RECEIVE,
+    RW_REQUEST_MESSAGE /* not a request: what MPI_Mprobe matched */
+};
+
+struct rw_collective_call; /* wrap/collectives.c */
+
+/* One cache line: it is cleared and copied on the hot path. */
+struct rw_request {
+    struct rw_request *next; /* in its bucket, or of the free ones */
+    uintptr_t handle;
+    uint64_t number; /* for the trace: rw_thread.numbered when it was made */
+    uint16_t call;   /* that made it */
+    uint8_t kind;
+    uint8_t persistent;
+    uint8_t active;     /* persistent: started and not completed */
+    uint8_t counted;    /* sends, partitioned operations: not with MPI_PROC_NULL */
+    uint8_t cancelling; /* MPI_Cancel was called: whether it was in time, the status says */
+    uint8_t told;       /* persistent receives: what came is known already, from MPI_Request_get_status */
+    union {
+        struct {
+            struct rw_group *peers; /* receives: whose rank the status names; NULL: from nobody */
+            uint64_t came_bytes;    /* if told */
+            int32_t came_peer;      /* as in the trace, as is its tag */
+            int came_tag;
+        };
+        struct {
+            uint64_t bytes;      /* sends; of one partition */
+            uint32_t peer;       /* world rank */
+            uint32_t partitions; /* partitioned receives */
+        };
+        struct rw_collective_call *collective; /* persistent collectives */
+        struct {
+            struct rw_communicator *duplicate;
+            MPI_Comm *new_comm;
+        };
+        struct {
+            struct rw_communicator *probed; /* matched messages: how they were probed for */
+            int64_t posted_peer;
+            int posted_tag;
+        };
+    };
+};
+
+/** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled.
+ */
+RW_HIDDEN struct rw_request *rw_request_new(int kind, unsigned call);
+RW_HIDDEN void rw_request_add(struct rw_request *request, uintptr_t handle);
+
+/** @brief From now on threads may call at the same time: requests get a table that bears it, and so it is
+ * said. */
+RW_HIDDEN void rw_requests_share(void);
+
+/** @brief Before a call that may complete requests: those that get their handles from now on are others. */
+static inline void rw_requests_may_end(struct rw_thread *thread) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        thread->added_before = __atomic_load_n(&rw_shared_added, __ATOMIC_RELAXED);
+}
+
+/** @brief Whether a request of which completion says nothing is to be added all the same; if not, it is
+ * numbered. */
+static inline int rw_keep_request(struct rw_thread *thread, uintptr_t handle) {
+    int keep = thread->traced;
+    if (RW_UNLIKELY(rw_process.multiple) && rw_shared_may_have(handle)) {
+        keep = rw_shared_keep(handle, keep);
+        thread->numbered += !keep;
+    }
+    return keep;
+}
+
+/** @brief How far back in the thread's trace a request was made; of another thread's, before the trace. */
+static inline uint64_t rw_request_back(const struct rw_thread *thread, uint64_t number) {
+    if (RW_LIKELY((number ^ thread->numbered) >> RW_NUMBER_BITS == 0))
+        return thread->numbered - number;
+    return (thread->numbered & (((uint64_t)1 << RW_NUMBER_BITS) - 1)) + 2;
+}
+
+/** @brief What rw_request_take() does with a request that is in the table. */
+RW_HIDDEN int rw_request_take_from_table(uintptr_t handle, struct rw_request *taken);
+
+/** @brief The request is freed: copy its record and forget it, persistent or not. */
+RW_HIDDEN int rw_request_drop(uintptr_t handle, struct rw_request *dropped);
+
+/** @brief A persistent operation starts: copy its record and make it active. */
+RW_HIDDEN int rw_request_start(uintptr_t handle, struct rw_request *started);
+
+/** @brief MPI_Cancel was called: mark and copy the record. */
+RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
+
+/** @brief What came of a persistent receive, before a call completes it. */
+RW_HIDDEN void rw_request_tell(uintptr_t handle, int64_t peer, int tag, uint64_t bytes);
+
+/** @brief Copy the record. */
+RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
+
+/* How many are near, and in the table (shared: some): without any, completion calls need no look. */
+extern uint64_t rw_requests_near, rw_requests_in_table RW_HIDDEN;
+static inline int rw_any_requests(void) {
+    return rw_requests_near || rw_requests_in_table;
+}
+
+/* What rw_request has of a request that is not persistent, two to a cache line. */
+#define RW_NEAR_BITS 10u
+struct rw_near_request {
+    uintptr_t handle; /* 0: the slot is free */
+    uint64_t number;
+    union {
+        struct rw_group *peers; /* receives */
+        uint64_t bytes;         /* sends */
+    };
+    uint32_t peer; /* sends */
+    uint16_t call;
+    uint8_t kind;
+    uint8_t counted;
+};
+extern struct rw_near_request rw_near[1u << RW_NEAR_BITS] RW_HIDDEN;
+
+static inline struct rw_near_request *rw_near_slot(uintptr_t handle) {
+    return &rw_near[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_NEAR_BITS)];
+}
+
+/**
+ * @brief A slot near for a new request, numbered; its other fields are to be filled in. NULL if another one
+ * has it, or threads may call at the same time: then it belongs in the table.
+ */
+static inline struct rw_near_request *rw_near_add(struct rw_thread *thread, uintptr_t handle, int kind,
+                                                  unsigned call) {
+    struct rw_near_request *const slot = rw_near_slot(handle);
+    if (RW_UNLIKELY(rw_process.multiple || slot->handle || !handle))
+        return NULL;
+    slot->handle = handle;
+    slot->number = thread->numbered++;
+    slot->call = (uint16_t)call;
+    slot->kind = (uint8_t)kind;
+    rw_requests_near++;
+    return slot;
+}
+
+static inline void rw_near_forget(struct rw_near_request *slot) {
+    slot->handle = 0;
+    rw_requests_near--;
+}
+
+static inline void rw_near_take(struct rw_near_request *slot, struct rw_request *taken) {
+    taken->number = slot->number;
+    taken->call = slot->call;
+    taken->kind = slot->kind;
+    taken->persistent = taken->active = taken->cancelling = taken->told = 0;
+    taken->counted = slot->counted;
+    if (slot->kind == RW_REQUEST_RECEIVE) {
+        taken->peers = slot->peers;
+    } else {
+        taken->bytes = slot->bytes;
+        taken->peer = slot->peer;
+    }
+    rw_near_forget(slot);
+}
+
+/**
+ * @brief The operation is over: copy its record and forget it, or make it inactive if persistent.
+ * @return 1, or 0 if no record is known under this handle.
+ */
+static inline int rw_request_take(uintptr_t handle, struct rw_request *taken) {
+    if (RW_UNLIKELY(rw_process.multiple))
+        return rw_shared_may_have(handle) && rw_request_take_from_table(handle, taken);
+    struct rw_near_request *const slot = rw_near_slot(handle);
+    if (RW_LIKELY(slot->handle == handle && handle)) {
+        rw_near_take(slot, taken);
+        return 1;
+    }
+    return rw_requests_in_table && rw_request_take_from_table(handle, taken);
+}
+
+/* Message handles live in the same table, their bits inverted so that they never equal a request. */
+static inline uintptr_t rw_message_key(MPI_Message message) {
+    return (uintptr_t)message ^ ~(uintptr_t)0;
+}
+
+#endif
