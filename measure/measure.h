@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the microbenchmarks share. A test is one question in one file; it is entered in tests.c and asked by
+ * What the microbenchmarks share. A test is one question in one file; it is entered in list.c and asked by
  * steps on the command line:
  *
  *     rankwise-measure [census] [TEST:key=value:key=value...]...
@@ -146,7 +146,7 @@ struct measure_test {
     int before_contact; /* asked before anything else, when ranks have not talked to each other yet */
 };
 
-extern const struct measure_test *const measure_tests[]; /* tests.c; ends with NULL */
+extern const struct measure_test *const measure_tests[]; /* list.c; ends with NULL */
 
 /* clock.c */
 double measure_now(void);

@@ -53,11 +53,21 @@ def program(tmp_path_factory):
 
     def build(mpi):
         if mpi.name not in built:
-            sources = sorted(source_room("measure").glob("*.c"))
+            room = source_room("measure")
+            sources = sorted(room.rglob("*.c"))
             output = tmp_path_factory.mktemp(mpi.name) / "rankwise-measure"
             # Headers of MPICH 4.0 say that MPI_STATUSES_IGNORE is too small.
             quiet = "-Wno-stringop-overflow"
-            flags = ["-D_GNU_SOURCE", "-std=c11", "-Wall", "-Werror", quiet, *map(str, sources[1:]), "-lm"]
+            flags = [
+                "-D_GNU_SOURCE",
+                "-std=c11",
+                "-Wall",
+                "-Werror",
+                quiet,
+                f"-I{room}",
+                *map(str, sources[1:]),
+                "-lm",
+            ]
             built[mpi.name] = mpi.compile(sources[0], output, *flags)
         return built[mpi.name]
 

@@ -29,7 +29,11 @@ def drive(tmp_path_factory):
     @cache
     def build(sanitizers: str):
         program = directory / f"drive.{sanitizers.replace(',', '.')}"
-        sources = [path for path in sorted(RECORD.rglob("*.c")) if path.parent.name not in APART and path.name != "linked.c"]
+        sources = [
+            path
+            for path in sorted(RECORD.rglob("*.c"))
+            if path.parent.name not in APART and path.name != "linked.c"
+        ]
         flags = ["-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-pthread", "-fno-sanitize-recover=all", "-w"]
         includes = [f"-I{directory}", f"-I{RECORD}", "-isystem", headers[0].mpicc.parent.parent / "include"]
         subprocess.run(

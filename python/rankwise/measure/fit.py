@@ -9,7 +9,7 @@
 O is the mean of both sides' slopes, as the model has one. Beyond the eager limit a wait holds the transfer too, so
 there the sender's overhead is the time of its post alone, and o_receive, g and O are carried over from the eager sizes
 and marked `assumed`. Models: A. Alexandrov et al., LogGP (SPAA 1995); T. Hoefler et al., LogGOPSim (HPDC 2010); the
-methods are named in measure/overhead.c and measure/stream.c.
+methods are named in measure/tests/overhead.c and measure/tests/stream.c.
 """
 
 from __future__ import annotations

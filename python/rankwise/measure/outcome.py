@@ -206,9 +206,9 @@ def _context(session: Session) -> dict[str, str | int | float | bool]:
         "processor": about["processor"],
         "ranks": session.census.world,
         "load_before": session.census.ranks.get(0, {}).get("load", ""),
-        "overheads": "post-work-wait (measure/overhead.c)",
-        "gap": "PRTT(n,s), n = 40 (measure/stream.c)",
-        "eager_limit": "sends that end before their receive is posted (measure/eager.c)",
+        "overheads": "post-work-wait (measure/tests/overhead.c)",
+        "gap": "PRTT(n,s), n = 40 (measure/tests/stream.c)",
+        "eager_limit": "sends that end before their receive is posted (measure/tests/eager.c)",
         "buffers": "reused: the same send and receive buffer for every message",
         "complete": not session.interrupted,
     }

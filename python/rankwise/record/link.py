@@ -65,7 +65,16 @@ def _build(mpicc: Path, sources: list[Path], directory: Path) -> Path:
 
     def compile_one(source: Path) -> str:
         output = directory / f"{source.parent.name}_{source.stem}.o"
-        command = [str(mpicc), *_FLAGS, f"-I{directory}", f"-I{generator.parent}", "-c", str(source), "-o", str(output)]
+        command = [
+            str(mpicc),
+            *_FLAGS,
+            f"-I{directory}",
+            f"-I{generator.parent}",
+            "-c",
+            str(source),
+            "-o",
+            str(output),
+        ]
         _run(command, f"compile `{source.name}`")
         return str(output)
 
