@@ -284,17 +284,6 @@ def leb128(value: int) -> bytes:
     return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + leb128(value >> 7)
 
 
-def events(trace: bytes) -> list[dict]:
-    """The events of one thread's plain trace, requests by number."""
-    numbers, found, taken = Numbers(trace), [], 0
-    while numbers.at < len(trace):
-        kind = numbers.u()
-        event = {"gap": numbers.u(), "ticks": numbers.u()}
-        found.append(event | rest(numbers, kind, taken))
-        taken += "request" in found[-1]
-    return found
-
-
 def rest(numbers: "Numbers", kind: int, taken: int) -> dict:
     """What an event says beside its times."""
     if kind >= POLL:

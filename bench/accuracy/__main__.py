@@ -11,7 +11,7 @@ import command
 import msgspec
 
 from accuracy import cases, described, page
-from accuracy.result import PREDICTORS, Document, evaluate
+from accuracy.result import PREDICTORS, ValidationResult, evaluate
 from accuracy.state import Options, State
 from accuracy.validation import Validation, context, find_launcher
 from rankwise.cli.lab_validate import UNFINISHED, add_state, begin, go_on, refuse_others
@@ -186,7 +186,7 @@ def _check_same(args: argparse.Namespace, options: Options) -> None:
     refuse_others(args.state, given)
 
 
-def _tell(terminal: Terminal, document: Document) -> None:
+def _tell(terminal: Terminal, document: ValidationResult) -> None:
     if terminal.as_json:
         terminal.json(msgspec.to_builtins(document))
         return

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accuracy.gain import Gain
-from accuracy.result import PREDICTORS, CaseResult, Document, PlacementResult, summary
+from accuracy.result import PREDICTORS, CaseResult, PlacementResult, ValidationResult, summary
 from rankwise.lab.validation.result import TRACED
 from rankwise.lab.validation.tables import share, table
 from rankwise.quantities import counted
@@ -28,7 +28,7 @@ class Group:
     """Validations that are summed up together, by a name."""
 
     name: str
-    documents: tuple[Document, ...]
+    documents: tuple[ValidationResult, ...]
 
     def of(self, mpi: str) -> Group:
         """Those with one MPI."""
@@ -69,7 +69,7 @@ class Group:
         return [gain for gain in gains if gain]
 
 
-def halves(documents: Sequence[Document]) -> list[Group]:
+def halves(documents: Sequence[ValidationResult]) -> list[Group]:
     """Programs held out, if there are any, then those that the model was developed with."""
     found = [
         Group(name, tuple(each for each in documents if bool(each.options.frozen) == held))

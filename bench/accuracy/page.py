@@ -14,7 +14,7 @@ import msgspec
 from accuracy import sections
 from accuracy.overview import HELD_OUT, halves, overview, sentence
 from accuracy.plots import draw
-from accuracy.result import Document
+from accuracy.result import ValidationResult
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 
@@ -62,8 +62,9 @@ finds with this file, `worst` the slowest that its search predicts, `random` one
 
 {remarks}
 
-Each time, interval and prediction is in [{results}]({results}), a list of `Document` (bench/accuracy/result.py), and
-all that this page is made of. To repeat it in bench/, on a machine with nothing else to do:
+Each time, interval and prediction is in [{results}]({results}), a list of `ValidationResult`
+(bench/accuracy/result.py), and all that this page is made of. To repeat it in bench/, on a machine with
+nothing else to do:
 
     python -m accuracy --state development -- mpiexec
     python -m accuracy --programs accuracy/held_out.toml --frozen COMMIT --state held -- mpiexec
@@ -127,7 +128,7 @@ def check(path: Path, force: bool) -> None:
         ) from None
 
 
-def write(path: Path, documents: Sequence[Document]) -> list[Path]:
+def write(path: Path, documents: Sequence[ValidationResult]) -> list[Path]:
     """Write the page, and beside it its figure and all results as JSON; the same documents give the same bytes.
 
     Args:
@@ -146,7 +147,7 @@ def write(path: Path, documents: Sequence[Document]) -> list[Path]:
     return [path, figure, results]
 
 
-def read_results(path: Path) -> list[Document]:
+def read_results(path: Path) -> list[ValidationResult]:
     """What a page was made of, from the file beside it.
 
     Raises:
@@ -154,7 +155,7 @@ def read_results(path: Path) -> list[Document]:
     """
     hint = f"name the FILE{RESULTS} that lies beside a page"
     try:
-        return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=list[Document])
+        return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=list[ValidationResult])
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise RankwiseError(f"`{path}` is not compressed by gzip, or damaged", hint) from None
     except OSError as error:
@@ -165,12 +166,14 @@ def read_results(path: Path) -> list[Document]:
         raise RankwiseError(f"`{path}`: {str(error)[0].lower()}{str(error)[1:]}", hint) from None
 
 
-def renewed(earlier: Sequence[Document], documents: Sequence[Document]) -> list[Document]:
+def renewed(
+    earlier: Sequence[ValidationResult], documents: Sequence[ValidationResult]
+) -> list[ValidationResult]:
     """Validations of an earlier page, those that were made anew in their place, and new kinds after them.
 
     One is anew if MPI, ranks, rates and programs are the same.
     """
-    new: dict[tuple, list[Document]] = {}
+    new: dict[tuple, list[ValidationResult]] = {}
     for each in documents:
         new.setdefault(_kind(each), []).append(each)
     kinds, out = set(new), []
@@ -179,14 +182,14 @@ def renewed(earlier: Sequence[Document], documents: Sequence[Document]) -> list[
     return out + [each for alike in new.values() for each in alike]
 
 
-def _kind(document: Document) -> tuple:
+def _kind(document: ValidationResult) -> tuple:
     options = document.options
     return options.mpi, *(
         frozenset(each) for each in (options.ranks, options.rates_bytes_per_s, options.programs)
     )
 
 
-def render(stem: str, documents: Sequence[Document]) -> str:
+def render(stem: str, documents: Sequence[ValidationResult]) -> str:
     """The page.
 
     Args:
@@ -219,7 +222,7 @@ def render(stem: str, documents: Sequence[Document]) -> str:
     )
 
 
-def _without_places(document: Document) -> Document:
+def _without_places(document: ValidationResult) -> ValidationResult:
     """Without directories of the machine that it comes from."""
     options = msgspec.structs.replace(document.options, launcher=Path(document.options.launcher).name)
     context = document.context | {"mpi": str(document.context.get("mpi", "")).split(",")[0]}

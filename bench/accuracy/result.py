@@ -88,7 +88,7 @@ class CaseResult(result.CaseResult, frozen=True):
         return Gain.between(*both) if all(both) else None
 
 
-class Document(result.Document, frozen=True):
+class ValidationResult(result.ValidationResult, frozen=True):
     """The whole result.
 
     `simgrid` is null where SimGrid's replay was not installed, or none ended in time; `unanswered` counts placements of
@@ -127,7 +127,7 @@ def summary(cases: Sequence[Sequence[Compared]], by: str) -> Summary | None:
     return msgspec.structs.replace(found, covered=None, covered_share=None, to_cover=0)
 
 
-def evaluate(state: State) -> Document:
+def evaluate(state: State) -> ValidationResult:
     """Compare what was predicted with what was measured so far."""
     found, runs = result.evaluate(state), counted_runs(state)
     cases, twins = [], []
@@ -140,7 +140,7 @@ def evaluate(state: State) -> Document:
     every = {by: summary([case.compared(by) for case in cases], by) for by in PREDICTORS}
     more = {"schema": "rankwise.accuracy/1", "cases": cases, **every, "twins": twins}
     more["unanswered"] = silent if silent < len(asked) else 0
-    return Document(**msgspec.structs.asdict(found) | more)
+    return ValidationResult(**msgspec.structs.asdict(found) | more)
 
 
 def bytes_only_s(case: CasePlan, each: Predicted, nodes: int, rate_bytes_per_s: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from accuracy.chance import apart_by_chance
 from accuracy.overview import LIBRARIES, WORST, Group
-from accuracy.result import CaseResult, Document, PlacementResult, summary
+from accuracy.result import CaseResult, PlacementResult, ValidationResult, summary
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import TRACED
 from rankwise.lab.validation.statistics import FEWEST_RUNS
@@ -43,7 +43,7 @@ def validations(groups: Sequence[Group]) -> list[str]:
     return table(heads, rows)
 
 
-def _validation(group: Group, document: Document) -> tuple[str, ...]:
+def _validation(group: Group, document: ValidationResult) -> tuple[str, ...]:
     options = document.options
     runs = [len(each.measured.times_s) for case in document.cases for each in case.distinct if each.measured]
     files = ", ".join(f"{rate} `{sha256[:_HASH]}`" for rate, sha256 in document.machine_sha256.items())
@@ -62,7 +62,7 @@ def _validation(group: Group, document: Document) -> tuple[str, ...]:
     )
 
 
-def remarks(documents: Sequence[Document]) -> list[str]:
+def remarks(documents: Sequence[ValidationResult]) -> list[str]:
     """What must be known of single validations, and of how sure runs are."""
     lines = []
     lines.append(f"* On: {'; '.join(dict.fromkeys(map(_platform, documents)))}.")
@@ -210,7 +210,7 @@ def _wrong(pair: Pair) -> str:
     )
 
 
-def not_run(documents: Sequence[Document]) -> list[str]:
+def not_run(documents: Sequence[ValidationResult]) -> list[str]:
     """Programs and cases that no validation has, and why."""
     made = {(of.options.mpi, case.setting) for of in documents for case in of.cases}
     programs = {(mpi, setting.program) for mpi, setting in made}
@@ -262,7 +262,7 @@ def failed(groups: Sequence[Group]) -> list[str]:
     return [*lines[:_MOST_ROWS], *_more(len(lines))] if lines else ["No run failed."]
 
 
-def _platform(document: Document) -> str:
+def _platform(document: ValidationResult) -> str:
     known = document.context
     count, model = known.get("processors"), known.get("processor", known.get("machine", ""))
     processors = f"{counted(int(count), 'processor')} ({model})" if count else str(model)
@@ -277,7 +277,7 @@ def _called(group: Group, mpi: str, case: CaseResult) -> str:
     return f"{group.name.lower()}: {setting.program}, {LIBRARIES[mpi]}, {setting.ranks} ranks, {rate}"
 
 
-def _library(document: Document) -> str:
+def _library(document: ValidationResult) -> str:
     """Name and version: of what the library says of itself the first words."""
     said = str(document.context.get("mpi", "")).split(",")[0].split()
     version = next((word for word in said if word.lstrip("v")[:1].isdigit()), "")

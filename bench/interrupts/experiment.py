@@ -24,8 +24,8 @@ from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.line import Launcher, LaunchLine, Segment
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.outcome import write
-from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 from rankwise.scratch import scratch
 

@@ -162,17 +162,17 @@ def measure_machine(
         >>> machine = rankwise.measure_machine(["mpiexec", "-n", "2"], "here.machine.toml", quick=True)
     """
     from rankwise.measure import launch, outcome
-    from rankwise.measure.session import Session
+    from rankwise.measure.measurement import Measurement
     from rankwise.measure.site import Site
     from rankwise.measure.steps import effort
 
     launch.check(list(launcher))
     path = outcome.output_path(os.fspath(output), replace)
-    session = Session(Site(launcher), effort(quick, budget_s))
-    session.prepare()
-    session.measure(lambda done, total, now: None)
-    written = outcome.write(session, path)
-    if session.interrupted:
+    measurement = Measurement(Site(launcher), effort(quick, budget_s))
+    measurement.prepare()
+    measurement.measure(lambda done, total, now: None)
+    written = outcome.write(measurement, path)
+    if measurement.interrupted:
         raise KeyboardInterrupt
     return written.machine
 
@@ -198,22 +198,22 @@ def record_program(
         >>> rankwise.record_program(["mpiexec", "-n", "4", "./app"], "app.rw").ranks
     """
     from rankwise.launchers.execute import Ended
-    from rankwise.record import session
+    from rankwise.record import recording_run
     from rankwise.record.library import What
 
     to = None if output is None else os.fspath(output)
-    begun = session.prepare(list(command), to, replace, What(trace=trace), None)
+    begun = recording_run.prepare(list(command), to, replace, What(trace=trace), None)
     start_s = time.time()
     try:
         status = _run(begun.launch)
     except OSError as error:
-        session.abandon(begun)
+        recording_run.abandon(begun)
         raise RankwiseError(
             f"`{command[0]}` cannot be started: {(error.strerror or str(error)).lower()}", status=127
         ) from None
     signal = -status if status < 0 else None
     ended = Ended(128 - status if status < 0 else status, signal, False, start_s, time.time())
-    if not session.finish(begun, ended):
+    if not recording_run.finish(begun, ended):
         raise RankwiseError(
             f"`{command[0]}` ended with status {ended.status} and nothing was recorded",
             "check that it is an MPI program, linked dynamically (docs/record.md)",

@@ -154,7 +154,7 @@ def test_a_program_that_outlives_us_is_started_and_that_is_said(monkeypatch, cap
 
 
 def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankwise.record.session.finish", lambda *_: True)
+    monkeypatch.setattr("rankwise.record.recording_run.finish", lambda *_: True)
     monkeypatch.setattr("rankwise.cli.record_end.do_apart", lambda work: ["wrote x.rw: 2 ranks"])
     for locked in (False, True):
         manifest = SimpleNamespace(locked=locked)

@@ -19,7 +19,7 @@ from rankwise.lab.validation import validation as of_one
 from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.state import Setting
 from rankwise.measure import launch
-from rankwise.measure.session import Session as Measurement
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 

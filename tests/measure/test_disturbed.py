@@ -20,11 +20,11 @@ from rankwise.measure.distrust import marked
 from rankwise.measure.disturbed import TOLERATED, disturbed_points, undisturbed
 from rankwise.measure.fit import fit_channel
 from rankwise.measure.machine_file import find, machine
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.plan import Rank, choose
 from rankwise.measure.points import collect
 from rankwise.measure.questions.settled import medians
 from rankwise.measure.samples import SCHEMA, Launch
-from rankwise.measure.session import Session
 from rankwise.measure.steps import Effort, Steps
 
 CALM = Noise(normal=0.01, tail=0.0, slow_share=0.0, interrupted=0.0)
@@ -237,11 +237,11 @@ def measured(monkeypatch):
         clock = [0.0]
         fake = Fake(until, clock)
         monkeypatch.setattr(launching, "run", fake.run)
-        monkeypatch.setattr("rankwise.measure.session.time.monotonic", lambda: clock[0])
+        monkeypatch.setattr("rankwise.measure.measurement.time.monotonic", lambda: clock[0])
         fake.description = "fake"
         node = from_synthetic("package:1 core:2 pu:1")
         effort = Effort(4.0, 2, 0.01, (1, 8), (1,), (1,), (), 0.1, 2, 0.25, True)
-        session = Session(fake, effort, began=0.0)
+        session = Measurement(fake, effort, began=0.0)
         session.plan = choose([Rank(k, "n", (k,), (k,)) for k in (0, 1)], {"n": node}, lambda a, b: False)
         session.measure()
         return session, fake, clock[0]

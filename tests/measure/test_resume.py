@@ -14,8 +14,8 @@ from rankwise.measure import launch as launching
 from rankwise.measure import resume
 from rankwise.measure import samples as sample_files
 from rankwise.measure.bends import bends
+from rankwise.measure.measurement import MOST_BENDS, Measurement, launch_seconds
 from rankwise.measure.plan import End, Pair, Plan
-from rankwise.measure.session import MOST_BENDS, Session, launch_seconds
 from rankwise.measure.steps import effort
 
 LAUNCHES = effort(True, None).launches
@@ -38,7 +38,7 @@ def session(monkeypatch):
 
     def made(before=None, interrupted=None):
         ends = [End(rank, "host", rank, rank) for rank in (0, 1)]
-        made = Session(Site(), effort(True, None), Plan(pairs={"package": Pair(*ends)}))
+        made = Measurement(Site(), effort(True, None), Plan(pairs={"package": Pair(*ends)}))
         if before is not None:
             made.before = before
 

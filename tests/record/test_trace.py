@@ -121,9 +121,9 @@ def test_the_worked_examples_of_the_format_decode():
     lines = [bytes.fromhex(line.strip(" *")) for line in text.splitlines() if line.startswith(" *       ")
              and all(len(word) == 2 for word in line.strip(" *").split())]  # fmt: skip
     first, second, coded, changed = lines
-    (sent,) = raw_reader.events(varint(send) + first[1:])
+    (sent,) = raw_reader.Coded([first[:1] + varint(send) + first[2:]], True, 0).events
     assert (sent["gap"], sent["ticks"], sent["to"], sent["tag"], sent["bytes"]) == (1000, 200, 5, 7, 300)
-    (waited,) = raw_reader.events(varint(wait) + second[1:])
+    (waited,) = raw_reader.Coded([second[:1] + varint(wait) + second[2:]], True, 0).events
     assert waited["completed"] == [{"request": -2, "from": 3, "came_tag": 0, "received": 64}]
     four = raw_reader.Coded([coded[:1] + varint(send) + coded[2:]], False, 0).events
     assert [(e["call"], e["gap"], e["ticks"], e["to"], e["bytes"]) for e in four] == [

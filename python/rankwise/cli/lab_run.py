@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankwise.lab.counters import InterfaceCounters
     from rankwise.lab.run import LabRun, RunResult
     from rankwise.record.library import What
-    from rankwise.record.session import Session
+    from rankwise.record.recording_run import RecordingRun
     from rankwise.record.usage import Usage
 
 SCHEMA = "rankwise.lab-run/1"
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.lab.recorded import begin
     from rankwise.lab.run import running
     from rankwise.launchers.execute import pass_on
-    from rankwise.record.session import abandon
+    from rankwise.record.recording_run import abandon
 
     what = _what(args)
     prepared = _prepare(args, state)
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     return pass_on(result.ended)
 
 
-def _lines(args: argparse.Namespace, result: RunResult, session: Session | None, what: What) -> list[str]:
+def _lines(
+    args: argparse.Namespace, result: RunResult, session: RecordingRun | None, what: What
+) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
     from dataclasses import replace
 

@@ -16,7 +16,7 @@ from rankwise.errors import RankwiseError
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.lab.validation.own_program import InLab
-    from rankwise.lab.validation.result import Document
+    from rankwise.lab.validation.result import ValidationResult
     from rankwise.lab.validation.state import Options, State
     from rankwise.lab.validation.validation import Validation
 
@@ -296,7 +296,7 @@ def _check_page(path: Path, force: bool, mark: str) -> None:
         raise RankwiseError(f"`{path}` exists and is not of such a page", "add `--force` to replace it")
 
 
-def _tell(terminal: Terminal, document: Document) -> None:
+def _tell(terminal: Terminal, document: ValidationResult) -> None:
     import msgspec
 
     from rankwise.lab.validation import verdict

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.measure import outcome, resume
     from rankwise.measure import samples as sample_files
-    from rankwise.measure.session import Session
+    from rankwise.measure.measurement import Measurement
     from rankwise.measure.steps import effort
 
     terminal = Terminal(args)
@@ -77,27 +77,27 @@ def run(args: argparse.Namespace) -> int:
     output = outcome.output_path(args.output or default, args.force, args.resume)
     kept = outcome.samples_path(output)
     measure_plot.check(args.plot, args.force or args.resume)
-    session = Session(site, effort(args.quick, args.budget), began=began)
+    measurement = Measurement(site, effort(args.quick, args.budget), began=began)
     if args.resume:
-        session.before = resume.load(kept)
-    session.prepare()
-    resume.check(session.before, session.context())
-    session.kept = lambda samples: sample_files.save(samples, kept) if len(samples) else None
-    measure_end.announce(terminal, session)
+        measurement.before = resume.load(kept)
+    measurement.prepare()
+    resume.check(measurement.before, measurement.context())
+    measurement.kept = lambda samples: sample_files.save(samples, kept) if len(samples) else None
+    measure_end.announce(terminal, measurement)
     parts = 1000
     with _end_at_sigterm(), terminal.progress("measuring", parts) as update:
-        session.measure(
+        measurement.measure(
             lambda done, total, now: update(
                 parts * done // total if total else parts,
                 measure_end.best(now) if total else "again what others disturbed",
             )
         )
-        if not session.interrupted:
+        if not measurement.interrupted:
             update(parts, "")  # points and launches that were left out are done, too
-    written = outcome.write(session, output)
+    written = outcome.write(measurement, output)
     measure_plot.write(args.plot, written)
-    measure_end.tell(terminal, session, written, args.plot)
-    return 130 if session.interrupted else int(written.path != output)
+    measure_end.tell(terminal, measurement, written, args.plot)
+    return 130 if measurement.interrupted else int(written.path != output)
 
 
 @contextlib.contextmanager

@@ -16,39 +16,39 @@ from rankwise.quantities import bytes_text, seconds_text
 
 if TYPE_CHECKING:
     from rankwise.measure.machine_file import Findings, Found
+    from rankwise.measure.measurement import Measurement
     from rankwise.measure.outcome import Written
     from rankwise.measure.questions.answer import Answer
     from rankwise.measure.samples import Launch
-    from rankwise.measure.session import Session
 
 MOST_ROWS = 24
 COLUMNS = ("channel", "1 byte", "", "at most", "o", "o recv", "eager", "error")
 
 
-def announce(terminal: Terminal, session: Session) -> None:
+def announce(terminal: Terminal, measurement: Measurement) -> None:
     """Name the pairs, and what makes the numbers less than they could be."""
-    for channel, pair in session.plan.pairs.items():
+    for channel, pair in measurement.plan.pairs.items():
         ends = [f"rank {end.rank} on {end.host} core {end.core}" for end in (pair.source, pair.destination)]
         terminal.note(f"{channel}: {ends[0]} and {ends[1]}")
         if pair.shares_a_core:
             terminal.warning(
                 f"both ranks of `{channel}` share a core, so times include switching", "shared-core"
             )
-    for channel, reason in session.plan.missing.items():
+    for channel, reason in measurement.plan.missing.items():
         terminal.note(f"{channel}: not measured, {reason}")
-    if session.unbound:
-        count = len(session.unbound)
-        who = f"rank {session.unbound[0]} is" if count == 1 else f"{count} ranks are"
+    if measurement.unbound:
+        count = len(measurement.unbound)
+        who = f"rank {measurement.unbound[0]} is" if count == 1 else f"{count} ranks are"
         terminal.warning(f"{who} not bound to one core; each is bound while it measures", "unbound-ranks")
-    if len({node.sha256 for node in session.topologies.values()}) > 1:
+    if len({node.sha256 for node in measurement.topologies.values()}) > 1:
         terminal.warning(
             "the nodes differ; each channel is measured on one pair, and taken to cost the same on other kinds",
             "nodes-differ",
             "measure each kind with a launcher line of its own, for example with `--hosts`, and `--compare`",
         )
-    terminal.note(f"measuring for about {seconds_text(session.expected_s())}")
-    if session.assumed_hosts:
-        hosts = ", ".join(f"`{host}`" for host in session.assumed_hosts)
+    terminal.note(f"measuring for about {seconds_text(measurement.expected_s())}")
+    if measurement.assumed_hosts:
+        hosts = ", ".join(f"`{host}`" for host in measurement.assumed_hosts)
         terminal.warning(
             f"the cores of {hosts} were not seen and are taken to be as here", "assumed-topology"
         )
@@ -62,10 +62,10 @@ def best(launch: Launch) -> str:
     return ""
 
 
-def tell(terminal: Terminal, session: Session, written: Written, plots: list[str]) -> None:
+def tell(terminal: Terminal, measurement: Measurement, written: Written, plots: list[str]) -> None:
     """The result: a table of channels, or JSON; then what was written and what to do next."""
     if terminal.as_json:
-        terminal.json(_document(session, written))
+        terminal.json(_document(measurement, written))
         return
     rows = [_row(found) for found in written.findings.channels.values()]
     if rows:
@@ -75,16 +75,16 @@ def tell(terminal: Terminal, session: Session, written: Written, plots: list[str
     _answers(terminal, written.answers)
     for found in written.findings.channels.values():
         _doubts(terminal, found)
-        _declared(terminal, session, found)
+        _declared(terminal, measurement, found)
     for channel, reason in written.findings.missing.items():
-        if channel not in session.plan.missing:
+        if channel not in measurement.plan.missing:
             terminal.warning(f"`{channel}` could not be fitted: {reason}", "too-few-samples")
-    if left_out := session.left_out():
+    if left_out := measurement.left_out():
         terminal.warning(
             f"left out for lack of time: {', '.join(left_out)}", "left-out", "a longer `--budget` has it"
         )
     if known := distrusted(written.machine):
-        others = session.others()
+        others = measurement.others()
         much = (
             f"others used {100 * others:.0f} % of this machine"
             if others is not None
@@ -99,7 +99,7 @@ def tell(terminal: Terminal, session: Session, written: Written, plots: list[str
     terminal.wrote(written.path)
     for path in plots:
         terminal.wrote(path)
-    if session.interrupted:
+    if measurement.interrupted:
         terminal.note("interrupted; the same line with `--resume` instead of `--force` goes on with it")
     terminal.next(f"rankwise predict app.rw --machine {quote(str(written.path))}")
 
@@ -205,10 +205,10 @@ def _doubts(terminal: Terminal, found: Found) -> None:
         )
 
 
-def _declared(terminal: Terminal, session: Session, found: Found) -> None:
+def _declared(terminal: Terminal, measurement: Measurement, found: Found) -> None:
     from rankwise.measure.declared import declared, differs
 
-    limit, said = found.fit.eager_limit, declared(session.census.variables, found.channel)
+    limit, said = found.fit.eager_limit, declared(measurement.census.variables, found.channel)
     if (
         limit is not None
         and said is not None
@@ -222,7 +222,7 @@ def _declared(terminal: Terminal, session: Session, found: Found) -> None:
         )
 
 
-def _document(session: Session, written: Written) -> dict[str, Any]:
+def _document(measurement: Measurement, written: Written) -> dict[str, Any]:
     import msgspec
 
     from rankwise.measure.answer_table import document
@@ -246,13 +246,13 @@ def _document(session: Session, written: Written) -> dict[str, Any]:
         "machine_file": str(written.path),
         "sha256": written.sha256,
         "samples_file": str(written.samples),
-        "complete": not session.interrupted,
+        "complete": not measurement.interrupted,
         "channels": channels,
         "answers": document(written.answers),
         "not_measured": written.findings.missing,
-        "left_out": session.left_out(),
+        "left_out": measurement.left_out(),
         "disturbed": distrusted(written.machine),
-        "others_share": session.others(),
+        "others_share": measurement.others(),
         "machine": msgspec.to_builtins(written.machine),
-        "context": session.launches[0].context,
+        "context": measurement.launches[0].context,
     }

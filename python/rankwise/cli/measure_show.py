@@ -40,12 +40,12 @@ def run(args: argparse.Namespace, site: Site | None) -> int:
         )
     network = None
     if site is not None:
-        from rankwise.measure.session import Session
+        from rankwise.measure.measurement import Measurement
         from rankwise.measure.steps import effort
 
-        session = Session(site, effort(True, None))
-        session.prepare()
-        nodes, plan = session.topologies, session.plan
+        measurement = Measurement(site, effort(True, None))
+        measurement.prepare()
+        nodes, plan = measurement.topologies, measurement.plan
     else:
         nodes, network = _described(args.show)
         # Two ranks on each of the first nodes that may use every core reach all channels there are.

@@ -70,18 +70,18 @@ def run(args: argparse.Namespace) -> int:
     """Record; returns the program's own exit status."""
     from rankwise.cli.record_end import say, say_untied, tell
     from rankwise.launchers.execute import execute, pass_on
-    from rankwise.record import session
+    from rankwise.record import recording_run
 
     if args.link:
         return _link(args)
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to record", hint=hint, status=FAILURE_STATUS)
-    recording = session.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
+    recording = recording_run.prepare(args.command, args.output, args.force, what_of(args), args.mpi)
     try:
         ended = execute(recording.launch, say_untied)
     except RankwiseError:
-        session.abandon(recording)
+        recording_run.abandon(recording)
         raise
     say(lambda: tell(recording, ended, args.quiet))
     return pass_on(ended)

@@ -17,9 +17,9 @@ from rankwise.cli.terminal import printable
 from rankwise.launchers import LaunchLine
 from rankwise.launchers.detect import NAMES
 from rankwise.launchers.execute import Ended
-from rankwise.record import session as recorder
+from rankwise.record import recording_run as recorder
 from rankwise.record.apart import do_apart
-from rankwise.record.session import Session
+from rankwise.record.recording_run import RecordingRun
 
 # Of all that Rankwise says while a program runs.
 MOST_LINES = 3
@@ -52,27 +52,27 @@ def verified_apart(work: Callable[[], list[str]]) -> list[str]:
         return [f"where the ranks ran could not be verified: {_reason(error)}"]
 
 
-def tell(session: Session, ended: Ended, quiet: int) -> list[str]:
+def tell(run: RecordingRun, ended: Ended, quiet: int) -> list[str]:
     """Finish the recording, collect it, and say what there is; whatever fails here is said, never raised."""
     try:
-        recorded = recorder.finish(session, ended)
+        recorded = recorder.finish(run, ended)
     except (OSError, MemoryError) as error:
-        return [f"`{session.path}` could not be completed: {_reason(error)}"]
+        return [f"`{run.path}` could not be completed: {_reason(error)}"]
     if not recorded:
-        return _nothing(session, ended)
+        return _nothing(run, ended)
     try:
-        lines = do_apart(lambda: _collected(session))
+        lines = do_apart(lambda: _collected(run))
     except Exception as error:
-        lines = [f"wrote {session.path}, not collected yet: {_reason(error)}; the next command tries again"]
+        lines = [f"wrote {run.path}, not collected yet: {_reason(error)}; the next command tries again"]
     lines = lines[: MOST_LINES - 1]
-    if lines and not session.manifest.locked:
+    if lines and not run.manifest.locked:
         lines[0] += "; its file system has no locks: see that nothing else records there"
-    kept = session.claim and session.claim.kept
+    kept = run.claim and run.claim.kept
     if kept:
         lines[1:] = [
             f"ranks of an earlier run may still write to the recording that was here: it is now {kept}"
         ]
-    lines.append(f"next: rankwise report {quote(str(session.path))}")
+    lines.append(f"next: rankwise report {quote(str(run.path))}")
     return [] if quiet else lines
 
 
@@ -84,57 +84,57 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _nothing(session: Session, ended: Ended) -> list[str]:
-    program = session.line.program or "the program"
+def _nothing(run: RecordingRun, ended: Ended) -> list[str]:
+    program = run.line.program or "the program"
     if ended.status:
         ending = f"died of signal {ended.signal}" if ended.signal else f"ended with status {ended.status}"
         return [f"nothing was recorded: the run {ending} before any rank had initialised MPI"]
     why = "no rank initialised MPI with the recorder in it"
-    if session.mpi.library is None and session.mpi.flavour:
+    if run.mpi.library is None and run.mpi.flavour:
         return [
-            f"nothing was recorded: {why}, with `--mpi {session.mpi.flavour}`",
+            f"nothing was recorded: {why}, with `--mpi {run.mpi.flavour}`",
             f"check that `{program}` starts a dynamically linked MPI program, try it without `--mpi`, "
             "and see `rankwise doctor`",
         ]
-    if session.mpi.flavour is None:
+    if run.mpi.flavour is None:
         return [
-            f"nothing was recorded: {why}; {session.mpi.reason}",
+            f"nothing was recorded: {why}; {run.mpi.reason}",
             f"check that `{program}` starts a dynamically linked MPI program, and see `rankwise doctor`",
         ]
     return [
-        f"nothing was recorded: {why}, though {session.mpi.reason}",
+        f"nothing was recorded: {why}, though {run.mpi.reason}",
         "check that the launcher passes LD_PRELOAD to the ranks, and see `rankwise doctor`",
     ]
 
 
-def _collected(session: Session) -> list[str]:
+def _collected(run: RecordingRun) -> list[str]:
     from rankwise.recording import Recording
 
-    recording = Recording.open(session.path)
-    size_bytes = sum(file.stat().st_size for file in session.path.rglob("*") if file.is_file())
+    recording = Recording.open(run.path)
+    size_bytes = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
     calls = int(recording.calls["count"].sum())
-    lines = [summary(session.path, recording.world_size, calls, size_bytes)]
-    if recording.world_size == 1 and session.manifest.launcher.kind == "none":
-        lines += _no_launcher(session)
-    lines += contradiction(session, recording.context)
-    return lines + flaws(recording.context, session.line)[: 2 - len(lines)]
+    lines = [summary(run.path, recording.world_size, calls, size_bytes)]
+    if recording.world_size == 1 and run.manifest.launcher.kind == "none":
+        lines += _no_launcher(run)
+    lines += contradiction(run, recording.context)
+    return lines + flaws(recording.context, run.line)[: 2 - len(lines)]
 
 
-def _no_launcher(session: Session) -> list[str]:
-    words = " ".join(shlex.quote(word) for word in session.manifest.command)
+def _no_launcher(run: RecordingRun) -> list[str]:
+    words = " ".join(shlex.quote(word) for word in run.manifest.command)
     return [
         f"one process was recorded, without a launcher; for several: rankwise record -- mpiexec -n 4 {words}"
     ]
 
 
-def contradiction(session: Session, context: dict[str, Any]) -> list[str]:
+def contradiction(run: RecordingRun, context: dict[str, Any]) -> list[str]:
     """One line where `--mpi` said something else than the library that the ranks used.
 
     Args:
-        session: What was asked for.
+        run: What was asked for.
         context: Content of the recording's context.json.
     """
-    asked, found = session.flavour, context["mpi"]["flavour"]
+    asked, found = run.flavour, context["mpi"]["flavour"]
     if asked is None or found in (None, asked):
         return []
     return [f"`--mpi {asked}` did not count: the library of the ranks is {NAMES[found]}"]

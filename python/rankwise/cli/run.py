@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.kinds import check_kind
     from rankwise.cli.record_end import say, say_untied
     from rankwise.launchers.execute import execute, pass_on
-    from rankwise.record import session as recorder
+    from rankwise.record import recording_run as recorder
     from rankwise.record.library import What
     from rankwise.run.session import Recorded, prepare
 

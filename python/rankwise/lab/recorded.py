@@ -17,12 +17,12 @@ from rankwise.launchers.line import Launch, LaunchLine, Segment
 from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound
-from rankwise.record.session import Session, write_first
+from rankwise.record.recording_run import RecordingRun, write_first
 
 
 def begin(
     prepared: LabRun, path: Path, what: library.What, force: bool, options: Sequence[str] = ()
-) -> tuple[Session, dict[str, str]]:
+) -> tuple[RecordingRun, dict[str, str]]:
     """Make the recording's directory; returns the session and the variables that make ranks record into it.
 
     Args:
@@ -61,4 +61,4 @@ def begin(
         locked=claim.lock is not None,
     )
     write_first(manifest, path)
-    return Session(line, mpi, Launch(prepared.words), path, manifest, claim=claim), variables
+    return RecordingRun(line, mpi, Launch(prepared.words), path, manifest, claim=claim), variables

@@ -26,13 +26,13 @@ from rankwise.measure.declared import declared, narrowed
 from rankwise.measure.distrust import marked
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.memories import caches, memory
 from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.processor_time import charged
 from rankwise.measure.questions import answers as ask
 from rankwise.measure.questions import progress
 from rankwise.measure.questions.answer import Answer
-from rankwise.measure.session import Session
 
 SUFFIX = ".machine.toml"
 DISTURBED = ".disturbed"  # before the suffix: a machine file that is not to be trusted
@@ -93,47 +93,47 @@ def samples_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".toml") + ".samples.parquet")
 
 
-def write(session: Session, path: Path, anyway: bool = False) -> Written:
+def write(measurement: Measurement, path: Path, anyway: bool = False) -> Written:
     """Write the samples, fit, write the machine file: under another name if others disturbed numbers of it.
 
     Args:
-        session: What was measured.
+        measurement: What was measured.
         path: Of the machine file.
         anyway: Under this name, too, if numbers were disturbed.
 
     Raises:
         RankwiseError: There are no samples, or too few of every channel; those there are have been kept.
     """
-    table = session.samples()
+    table = measurement.samples()
     if not len(table):
         raise RankwiseError("interrupted before anything was measured", status=130)
     launches = table["launch"].n_unique()
     kept = samples_path(path)
     sample_files.save(table, kept)
-    findings = find(table, session.plan.missing)
-    _only_known(findings, session)
+    findings = find(table, measurement.plan.missing)
+    _only_known(findings, measurement)
     if not findings.channels:
         raise _nothing(findings, table, kept)
-    answers = ask(table, session.plan, session.effort.quick)
+    answers = ask(table, measurement.plan, measurement.effort.quick)
     built = machine(
         findings,
         name=path.name.removesuffix(SUFFIX),
         progress=progress.verdicts(answers),
-        node=_node(session, path),
-        context={**_context(session), "launches": launches, "samples": kept.name},
+        node=_node(measurement, path),
+        context={**_context(measurement), "launches": launches, "samples": kept.name},
         network_protocol=network_protocol(),
-        waiting=session.site.waiting,
-        cores_suffice=session.plan.cores_suffice,
+        waiting=measurement.site.waiting,
+        cores_suffice=measurement.plan.cores_suffice,
     )
-    links = narrowed(built.link_classes, session.census.variables)
+    links = narrowed(built.link_classes, measurement.census.variables)
     built = msgspec.structs.replace(built, link_classes=links)
-    if session.site.waiting == "yield":
+    if measurement.site.waiting == "yield":
         built = charged(built, table)
     built = connected(built, table)
     # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
     if not built.node.host_cores:
-        cores, links = interrupt_core(table, session.plan, built.link_classes)
-        fewest = min(node.cores for node in session.topologies.values())
+        cores, links = interrupt_core(table, measurement.plan, built.link_classes)
+        fewest = min(node.cores for node in measurement.topologies.values())
         if any(each.core is not None and each.core >= fewest for each in cores):
             cores, links = [], built.link_classes
         shared = [*memory(table, built.link_classes), *caches(table, built.link_classes)]
@@ -147,9 +147,9 @@ def write(session: Session, path: Path, anyway: bool = False) -> Written:
     return Written(kept, path, built, findings, answers, save(built, path))
 
 
-def _only_known(findings: Findings, session: Session) -> None:
+def _only_known(findings: Findings, measurement: Measurement) -> None:
     """Leave out channels that no node has: no prediction could use them."""
-    known = channel_names(Topology(tuple(session.topologies.values())))
+    known = channel_names(Topology(tuple(measurement.topologies.values())))
     for channel in [name for name in findings.channels if name not in known]:
         del findings.channels[channel]
         findings.missing[channel] = "none of the nodes has it"
@@ -172,9 +172,9 @@ def network_protocol() -> Protocol:
     return "offloaded" if present else "host-processed"
 
 
-def _node(session: Session, path: Path) -> Node:
+def _node(measurement: Measurement, path: Path) -> Node:
     kinds: dict[NodeTopology, list[int]] = {}
-    for number, node in enumerate(session.topologies.values()):
+    for number, node in enumerate(measurement.topologies.values()):
         kinds.setdefault(node, []).append(number)
     described = []
     for at, node in enumerate(kinds):
@@ -184,48 +184,51 @@ def _node(session: Session, path: Path) -> Node:
             continue
         more = f".{at}" if at else ""
         xml = path.with_name(f"{path.name.removesuffix(SUFFIX)}.topology{more}.xml")
-        whole_files.write(xml, session.site.xml(node))
+        whole_files.write(xml, measurement.site.xml(node))
         described.append({"topology_xml": xml.name})
     others = [
         OtherNodes(nodes=numbers, **words)
         for words, numbers in zip(described[1:], list(kinds.values())[1:], strict=True)
     ]
     return Node(
-        count=len(session.topologies), **described[0], host_cores=session.site.host_cores(), others=others
+        count=len(measurement.topologies),
+        **described[0],
+        host_cores=measurement.site.host_cores(),
+        others=others,
     )
 
 
-def _context(session: Session) -> dict[str, str | int | float | bool]:
-    about = session.launches[0].context
+def _context(measurement: Measurement) -> dict[str, str | int | float | bool]:
+    about = measurement.launches[0].context
     told: dict[str, str | int | float | bool] = {
-        "mpi": session.census.library[:200],
+        "mpi": measurement.census.library[:200],
         "command": about["command"],
         "date": about["date"],
         "rankwise": about["rankwise"],
-        "hosts": ", ".join(session.topologies),
+        "hosts": ", ".join(measurement.topologies),
         "processor": about["processor"],
-        "ranks": session.census.world,
-        "load_before": session.census.ranks.get(0, {}).get("load", ""),
+        "ranks": measurement.census.world,
+        "load_before": measurement.census.ranks.get(0, {}).get("load", ""),
         "overheads": "post-work-wait (measure/tests/overhead.c)",
         "gap": "PRTT(n,s), n = 40 (measure/tests/stream.c)",
         "eager_limit": "sends that end before their receive is posted (measure/tests/eager.c)",
         "buffers": "reused: the same send and receive buffer for every message",
-        "complete": not session.interrupted,
+        "complete": not measurement.interrupted,
     }
-    if (rate := session.site.lab_rate_bytes_per_s) is not None:
+    if (rate := measurement.site.lab_rate_bytes_per_s) is not None:
         told["lab_rate_bytes_per_s"] = rate
-    if (others := session.others()) is not None:
+    if (others := measurement.others()) is not None:
         told["others_share"] = round(others, 3)
-    if left_out := session.left_out():
+    if left_out := measurement.left_out():
         told["left_out"] = ", ".join(left_out)
-    if session.unbound:
-        told["unbound_ranks"] = len(session.unbound)
-    if len({node.sha256 for node in session.topologies.values()}) > 1:
+    if measurement.unbound:
+        told["unbound_ranks"] = len(measurement.unbound)
+    if len({node.sha256 for node in measurement.topologies.values()}) > 1:
         told["nodes_differ"] = NODES_DIFFER
-    if session.assumed_hosts:
-        told["topology_assumed_for"] = ", ".join(session.assumed_hosts)
-    for channel, pair in session.plan.pairs.items():
-        if limit := declared(session.census.variables, channel):
+    if measurement.assumed_hosts:
+        told["topology_assumed_for"] = ", ".join(measurement.assumed_hosts)
+    for channel, pair in measurement.plan.pairs.items():
+        if limit := declared(measurement.census.variables, channel):
             told[f"{channel}_eager_limit_declared"] = f"{limit[1]} bytes ({limit[0]})"
         ends = [
             f"rank {e.rank} on {e.host} core {e.core} (OS {e.pu})" for e in (pair.source, pair.destination)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Overheads where waiting ranks sleep and share their cores: processor time of messages in bursts.
 
-Post-work-wait (measure/tests/overhead.c) times waits. Where a wait sleeps, most of its time is the sleep's, and what the
-kernel moves while the rank computes is in no call. So messages cost there what both ends use in bursts of them, less
-what ranks use that wait as long. The time of a ping-pong stays what it is: what is no overhead is latency.
+Post-work-wait (measure/tests/overhead.c) times waits. Where a wait sleeps, most of its time is the sleep's, and what
+the kernel moves while the rank computes is in no call. So messages cost there what both ends use in bursts of them,
+less what ranks use that wait as long. The time of a ping-pong stays what it is: what is no overhead is latency.
 """
 
 from __future__ import annotations

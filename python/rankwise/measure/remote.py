@@ -13,7 +13,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.topology import xml_of_saved_files
 from rankwise.measure import launch as launching
 from rankwise.measure.samples import Launch
-from rankwise.record import session
+from rankwise.record import recording_run
 from rankwise.record.library import What
 from rankwise.scratch import scratch
 
@@ -38,7 +38,9 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
     with scratch("census", home) as directory:
         path = directory / "census.rw"
         try:
-            recording = session.prepare([*words, str(program), "census"], str(path), False, What(), None)
+            recording = recording_run.prepare(
+                [*words, str(program), "census"], str(path), False, What(), None
+            )
             environment = recording.launch.environment_of_first(os.environ)
             launching.run(recording.launch.words, Launch(), patience_s, environment=environment)
             saved = sorted(path.glob("raw/*.topology.tar"))

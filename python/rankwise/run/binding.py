@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ranks really ran, as `record/placement/binding.c` or `record/placement/reorder.c` left it, beside where they should have run."""
+"""Where ranks really ran, as record/placement (binding.c, reorder.c) left it, beside where they should have run."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from rankwise.launchers.placed import CannotDeal
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
-from rankwise.record import session as recorder
+from rankwise.record import recording_run as recorder
 from rankwise.record.library import What
 from rankwise.run import reorder
 from rankwise.run.binding import Verification, compare, planned, read, variables
@@ -44,7 +44,7 @@ class Session:
     nodes: list[NodeTopology]
     launch: Launch
     scratch: Path
-    recording: recorder.Session | None
+    recording: recorder.RecordingRun | None
     renumbered: bool
 
     def verify(self) -> Verification:

@@ -21,7 +21,7 @@ from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.preload import merge
 from rankwise.record.library import What
-from rankwise.record.session import finish
+from rankwise.record.recording_run import finish
 from rankwise.recording.job import choose_job
 from rankwise.recording.layouts import FINALIZED
 from rankwise.recording.raw import read

@@ -26,13 +26,13 @@ from rankwise.launchers.line import Launcher
 from rankwise.machine.file import load
 from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.outcome import write
-from rankwise.measure.session import Session as Measurement
 from rankwise.measure.site import Site
 from rankwise.measure.steps import effort
 from rankwise.placement.file import PlacementFile, loads, save, to_dict
 from rankwise.placement.simple import allocate
-from rankwise.record import session as recorder
+from rankwise.record import recording_run as recorder
 from rankwise.record.library import What
 from rankwise.replay.uncertainty import has_intervals
 from rankwise.run import session as placed_run

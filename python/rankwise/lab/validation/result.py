@@ -91,7 +91,7 @@ class CaseResult(msgspec.Struct, frozen=True):
         return [each for each in self.placements if each.same_as is None]
 
 
-class Document(msgspec.Struct, frozen=True):
+class ValidationResult(msgspec.Struct, frozen=True):
     """The whole result.
 
     `complete` says whether all runs were made; `disturbed` counts runs left out because others used more than
@@ -119,13 +119,13 @@ class Document(msgspec.Struct, frozen=True):
     verdict: str
 
 
-def evaluate(state: State) -> Document:
+def evaluate(state: State) -> ValidationResult:
     """Compare what was predicted with what was measured so far."""
     quiet = quiet_runs(state)
     runs = counted_runs(state)
     loads = [run.other_load for run in runs if run.other_load is not None]
     results = [_case(case, [run for run in runs if run.case == case.name]) for case in state.plan.cases]
-    return Document(
+    return ValidationResult(
         schema="rankwise.validation/3",
         complete=len(state.plan.cases) == len(state.plan.options.settings()) and not state.missing(),
         options=state.plan.options,
@@ -189,7 +189,7 @@ def same_placements(predicted: Sequence[Predicted]) -> dict[str, str]:
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
-    return msgspec.json.schema(Document)
+    return msgspec.json.schema(ValidationResult)
 
 
 def _case(case: CasePlan, runs: list[Run]) -> CaseResult:

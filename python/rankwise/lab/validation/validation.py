@@ -32,8 +32,8 @@ from rankwise.launchers.line import Launcher
 from rankwise.machine.file import fingerprint, load
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import from_synthetic
+from rankwise.measure.measurement import Measurement
 from rankwise.measure.outcome import write
-from rankwise.measure.session import Session as Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
 from rankwise.placement.file import PlacementFile

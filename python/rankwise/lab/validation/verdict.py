@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.result import CaseResult, Document, PlacementResult
+from rankwise.lab.validation.result import CaseResult, PlacementResult, ValidationResult
 from rankwise.lab.validation.statistics import FEWEST_RUNS
 from rankwise.lab.validation.tables import share, table
 from rankwise.quantities import counted, seconds_text
@@ -54,7 +54,7 @@ def pairs(case: CaseResult) -> list[Pair]:
     return found
 
 
-def sentence(document: Document) -> str:
+def sentence(document: ValidationResult) -> str:
     """The verdict, in one sentence that begins with it."""
     case = document.cases[0] if document.cases else None
     if case is None:
@@ -125,7 +125,7 @@ def rows(case: CaseResult) -> list[tuple[str | None, ...]]:
     ]
 
 
-def page(document: Document) -> str:
+def page(document: ValidationResult) -> str:
     """The whole in Markdown."""
     options = document.options
     (case,) = document.cases
@@ -159,7 +159,7 @@ def page(document: Document) -> str:
     )
 
 
-def _notes(document: Document, case: CaseResult) -> Sequence[str]:
+def _notes(document: ValidationResult, case: CaseResult) -> Sequence[str]:
     told = [f"* failed: {each}" for each in document.failures]
     told += [f"* not replayed: {what} ({count})" for what, count in case.omitted.items()]
     if document.disturbed:

@@ -24,7 +24,7 @@ from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
 
 
 @dataclass(frozen=True)
-class Session:
+class RecordingRun:
     """A recording about to be made, or being made; `flavour` is what the user said with `--mpi`.
 
     `claim` keeps others out of its directory until this process ends.
@@ -47,7 +47,7 @@ def prepare(
     flavour: Flavour | None,
     inherited: Mapping[str, str] | None = None,
     typed: list[str] | None = None,
-) -> Session:
+) -> RecordingRun:
     """Check everything that can be checked, make the directory, and say what to execute.
 
     Args:
@@ -87,7 +87,7 @@ def prepare(
         locked=claim.lock is not None,
     )
     write_first(manifest, path)
-    return Session(line, mpi, launch, path, manifest, flavour, claim)
+    return RecordingRun(line, mpi, launch, path, manifest, flavour, claim)
 
 
 def write_first(manifest: Manifest, path: Path) -> None:
@@ -107,29 +107,29 @@ def write_first(manifest: Manifest, path: Path) -> None:
         ) from None
 
 
-def finish(session: Session, ended: Ended) -> bool:
+def finish(run: RecordingRun, ended: Ended) -> bool:
     """Note how the launch ended; returns whether anything was recorded, and leaves no empty directory."""
     try:
-        if directory.remove_if_empty(session.path):
+        if directory.remove_if_empty(run.path):
             return False
         known: dict[str, float | None] = {"start_s": ended.start_s, "end_s": ended.end_s}
         known |= {"exit_status": ended.status, "signal": ended.signal, "told_to_end": ended.told_to_end}
-        write(msgspec.structs.replace(session.manifest, **known), session.path)
-        directory.synchronise_raw(session.path)
+        write(msgspec.structs.replace(run.manifest, **known), run.path)
+        directory.synchronise_raw(run.path)
         return True
     finally:
-        _release(session)
+        _release(run)
 
 
-def abandon(session: Session) -> None:
+def abandon(run: RecordingRun) -> None:
     """Take back the directory of a launch that did not start."""
-    directory.remove_if_empty(session.path)
-    _release(session)
+    directory.remove_if_empty(run.path)
+    _release(run)
 
 
-def _release(session: Session) -> None:
-    if session.claim is not None and session.claim.lock is not None:
-        os.close(session.claim.lock)
+def _release(run: RecordingRun) -> None:
+    if run.claim is not None and run.claim.lock is not None:
+        os.close(run.claim.lock)
 
 
 def _has_program(line: LaunchLine, at: int) -> bool:

@@ -42,7 +42,7 @@ Said = Callable[[int, int, Launch], None]
 
 
 @dataclass
-class Session:
+class Measurement:
     """A measurement under way.
 
     Attributes:
