@@ -10,8 +10,8 @@
 #include "collective_names.hpp"
 #include "error.hpp"
 #include "matched_schedule.hpp"
-#include "schedule/program_builder.hpp"
 #include "rooms.hpp"
+#include "schedule/program_builder.hpp"
 
 namespace nb = nanobind;
 namespace coll = rankwise::collectives;

@@ -3,9 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include "explain/timeline.hpp"
 #include "large_array.hpp"
 #include "schedule/step.hpp"
-#include "explain/timeline.hpp"
 
 /// @brief What a replay did at what time, as numpy columns.
 ///

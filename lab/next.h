@@ -28,8 +28,8 @@ void *rw_next(void **known, const char *name);
 #define ARGUMENTS_6 ARGUMENTS_5, a6
 
 /*
- * MPI_X@RANKWISE_1, as in record/shim/shim.c: calls are bound to it, a recorder that comes before finds it, and a
- * program that asks with dlsym which MPI is there does not.
+ * MPI_X@RANKWISE_1, as in record/shim/shim.c: calls are bound to it, a recorder that comes before finds it,
+ * and a program that asks with dlsym which MPI is there does not.
  *
  * Nothing of mpi.h is needed: all parameters are integers and pointers, so each is passed on as wide as a
  * register. Communicators and requests are an int with MPICH and a pointer with Open MPI; of an int the

@@ -33,7 +33,6 @@ LEFT: dict[str, set[str]] = {
     "let sends": {"core/replay"},
     "recorder": {"core/replay"},
     "screen": {"bindings", "core/placement", "python/rankwise/replay"},
-    "seats": {"record"},
     "slots": {"core/placement"},
     "spare": {"core/replay"},
     "static pass": {"core/placement"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "schedule/matching.hpp"
 #include "replay/prediction.hpp"
+#include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise::replay {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "placement/screen/screen_program.hpp"
 #include "explain/timeline.hpp"
+#include "placement/screen/screen_program.hpp"
 
 namespace rankwise::replay {
 

@@ -56,7 +56,8 @@ const char *rw_read_placement(const char *path, struct rw_placement *placement) 
         if (!(line = strtok_r(NULL, "\n", &rest)))
             return "its file is cut off";
         placement->node[rank] = (int)strtol(line, &end, 10);
-        if (end == line || *end != ' ' || placement->node[rank] < 0 || placement->node[rank] >= placement->nodes)
+        if (end == line || *end != ' ' || placement->node[rank] < 0 ||
+            placement->node[rank] >= placement->nodes)
             return "its file is damaged";
         placement->pus[rank] = end + 1;
     }
@@ -161,19 +162,21 @@ static int match_nodes(const struct rw_placement *placement, const struct rw_pro
     return failed ? -1 : 0;
 }
 
-/* Ranks of one host's processes: `process` and `new_rank` are the numbers of both, `count` each, ascending. */
-static int own_rank(const struct rw_placement *placement, const struct rw_process_place *process, const int *member,
-                    const int *new_rank, int count, int own) {
+/* Ranks of one host's processes: `process` and `new_rank` are the numbers of both, `count` each, ascending.
+ */
+static int own_rank(const struct rw_placement *placement, const struct rw_process_place *process,
+                    const int *member, const int *new_rank, int count, int own) {
     enum { FIRST, BOUND, SAME, ANY };
     int found = -1;
     char *sits = calloc((size_t)count, 1), *taken = calloc((size_t)count, 1);
     for (int round = FIRST; sits && taken && round <= ANY; round++)
         for (int at = 0; at < count; at++)
             for (int to = 0; to < count && !sits[at]; to++) {
-                const int may = round == FIRST   ? member[at] == 0 && new_rank[to] == 0
-                                : round == BOUND ? process[member[at]].pus == rw_hash(placement->pus[new_rank[to]])
-                                : round == SAME  ? member[at] == new_rank[to]
-                                                 : 1;
+                const int may = round == FIRST ? member[at] == 0 && new_rank[to] == 0
+                                : round == BOUND
+                                    ? process[member[at]].pus == rw_hash(placement->pus[new_rank[to]])
+                                : round == SAME ? member[at] == new_rank[to]
+                                                : 1;
                 if (taken[to] || !may)
                     continue;
                 sits[at] = taken[to] = 1;

@@ -26,7 +26,7 @@ struct rw_placement {
 /* What each process tells all others. */
 struct rw_process_place {
     char host[RW_HOST_BYTES];
-    uint64_t pus;  /* rw_hash of those it may use */
+    uint64_t pus;       /* rw_hash of those it may use */
     uint64_t placement; /* rw_hash of the file it has read, 0 if it could not */
 };
 
@@ -54,6 +54,7 @@ void rw_free_plan(struct rw_placement *placement);
  * @param reason filled in if there is none
  * @return the rank, or -1
  */
-int rw_new_rank(const struct rw_placement *placement, const struct rw_process_place *process, int own, char reason[256]);
+int rw_new_rank(const struct rw_placement *placement, const struct rw_process_place *process, int own,
+                char reason[256]);
 
 #endif

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/abi.h"
 #include "placement/binding_line.h"
 #include "placement/rank_order.h"
+#include "process/abi.h"
 
 /* What stands for MPI_COMM_WORLD as soon as `renumbered` is set; never freed, because MPI_Finalize may still
  * ask. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "process/attach.h"
 #include "linked_calls.h"
+#include "process/attach.h"
 
 extern rw_attach_function rankwise_record_attach;
 extern const uint32_t rw_compiled_flavour;

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/calibrate.h"
 #include "handles/communicators.h"
+#include "handles/requests.h"
+#include "process/calibrate.h"
 #include "process/complain.h"
 #include "process/process.h"
-#include "handles/requests.h"
-#include "store/storage.h"
 #include "process/topology.h"
+#include "store/storage.h"
 #include "trace/trace.h"
 
 static void note_binding(struct rw_rank *rank) {

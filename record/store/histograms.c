@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How long calls took: one histogram for each function the program calls, made at its first call. */
-#include "store/storage.h"
 #include "process/thread.h"
+#include "store/storage.h"
 
 static struct rw_call_histogram *next_histogram(struct rw_thread *thread, unsigned call) {
     struct rw_chunk_header **last =

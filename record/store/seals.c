@@ -5,9 +5,9 @@
  */
 #include "handles/communicators.h"
 #include "process/process.h"
+#include "process/thread.h"
 #include "store/storage.h"
 #include "store/tables.h"
-#include "process/thread.h"
 #include "trace/trace.h"
 
 /* Samples between two times, 1 s; and not more than 1/1000 of the time, where there is much to read. */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "process/process.h"
+#include "process/thread.h"
 #include "store/storage.h"
 #include "store/tables.h"
-#include "process/thread.h"
 
 #define FIRST_SITE_SLOTS 1024u
 #define MOST_SITE_SLOTS 65536u /* code that is made while it runs has no end of places */

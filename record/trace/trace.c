@@ -3,9 +3,9 @@
 
 #include <sys/mman.h>
 
-#include "trace/changes.h"
 #include "process/process.h"
 #include "store/storage.h"
+#include "trace/changes.h"
 #include "trace/trace_model.h"
 
 /* 256 KiB first, so that short programs leave little, then 1 MiB: allocating one takes well under a

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "process/abi.h"
 #include "calls_generated.h"
+#include "process/abi.h"
 
 #define RW_MODEL_HEADS 8192u
 

@@ -4,11 +4,11 @@
  * into the words of rw_collective_entry, reading only those that are significant at this rank (MPI_IN_PLACE,
  * root-only arguments, the two sides of intercommunicators).
  */
-#include "wrap/collective_call.h"
 #include "handles/datatypes.h"
-#include "wrap/recent_collectives.h"
 #include "handles/requests.h"
 #include "trace/trace.h"
+#include "wrap/collective_call.h"
+#include "wrap/recent_collectives.h"
 #include "wrap/wrap.h"
 
 #define BLOCK(count, datatype) block(thread, &call, (int64_t)(count), datatype)

@@ -4,8 +4,8 @@
  * receives when they complete, by what came. The request is remembered where its completion will say
  * something.
  */
-#include "wrap/envelope.h"
 #include "handles/shared_requests.h"
+#include "wrap/envelope.h"
 #include "wrap/wrap.h"
 
 static void add_send_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,

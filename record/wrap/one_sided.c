@@ -5,9 +5,9 @@
  * nothing.
  */
 #include "handles/datatypes.h"
-#include "wrap/envelope.h"
-#include "trace/trace.h"
 #include "handles/windows.h"
+#include "trace/trace.h"
+#include "wrap/envelope.h"
 #include "wrap/wrap.h"
 
 struct transfer {

@@ -7,9 +7,9 @@
 #ifndef RANKWISE_RECORD_RECENT_COLLECTIVES_H
 #define RANKWISE_RECORD_RECENT_COLLECTIVES_H
 
-#include "wrap/collective_call.h"
 #include "handles/datatypes.h"
 #include "store/tables.h"
+#include "wrap/collective_call.h"
 
 /* Arguments that say all of a call: datatype, op, count, root, whether in place. Of other functions: none. */
 #define RW_FEW_ARGUMENTS(datatype, op, count, root, in_place)                                                \

@@ -6,8 +6,8 @@
 #ifndef RANKWISE_RECORD_WRAP_H
 #define RANKWISE_RECORD_WRAP_H
 
-#include "process/abi.h"
 #include "calls_generated.h"
+#include "process/abi.h"
 #include "process/thread.h"
 
 #define RW_ENTRY_mpi RW_MPI

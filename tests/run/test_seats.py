@@ -33,7 +33,9 @@ def seats(tmp_path_factory):
     directory = tmp_path_factory.mktemp("seats")
     library = directory / "seats.so"
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(["cc", *flags, "-o", library, RECORD / "placement" / "rank_order.c"], check=True)
+    subprocess.run(
+        ["cc", *flags, f"-I{RECORD}", "-o", library, RECORD / "placement" / "rank_order.c"], check=True
+    )
     functions = ctypes.CDLL(str(library))
     functions.rw_hash.restype = ctypes.c_uint64
     functions.rw_read_placement.restype = ctypes.c_char_p

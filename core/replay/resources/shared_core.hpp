@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "schedule/schedule.hpp"
 #include "replay/resources/spare_time.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
 
