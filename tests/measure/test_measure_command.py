@@ -232,12 +232,12 @@ def test_the_end_of_a_jobs_time_is_taken_as_ctrl_c():
     number = signal.SIGTERM
     before = signal.signal(number, signal.SIG_DFL)
     try:
-        with pytest.raises(KeyboardInterrupt), measure._told_to_end():
+        with pytest.raises(KeyboardInterrupt), measure._end_at_sigterm():
             signal.raise_signal(number)
         assert signal.getsignal(number) is signal.SIG_DFL
         # GIVEN nohup, THEN it stays ignored
         signal.signal(number, signal.SIG_IGN)
-        with measure._told_to_end():
+        with measure._end_at_sigterm():
             signal.raise_signal(number)
     finally:
         signal.signal(number, before)
