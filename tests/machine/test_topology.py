@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -179,6 +180,21 @@ def test_the_library_that_comes_with_the_package_works(monkeypatch):
     # THEN ours reads a node
     assert topology.from_synthetic("package:2 core:2").packages == (0, 0, 1, 1)
     hwloc.library.cache_clear()
+
+
+def test_a_library_that_something_else_loaded_is_found_by_the_process_that_reads_a_description():
+    # GIVEN a process that has loaded a libhwloc.so.15 from where the loader does not look
+    code = (
+        "import ctypes, subprocess; from rankwise.machine import hwloc, topology; run = subprocess.run; "
+        "subprocess.run = lambda words, **how: print(words[4]) or run(words, **how); "
+        "ctypes.CDLL(hwloc.own_copies()[0]); print(topology.from_synthetic('core:2').cores)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "RANKWISE_HWLOC"}
+    # WHEN it reads a node THEN the process that it starts for that loads the same file
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == [hwloc.own_copies()[0], "2"]
 
 
 @pytest.mark.parametrize("index", ["-1", "4294967295"])

@@ -98,7 +98,7 @@ def _hwloc() -> Iterator[Check]:
 
     def attempt() -> str:
         version = hwloc.library().hwloc_get_api_version()
-        return f"hwloc {version >> 16}.{version >> 8 & 255}: `{hwloc.library()._name}`"
+        return f"hwloc {version >> 16}.{version >> 8 & 255}: `{hwloc.library_path()}`"
 
     yield _tried("hwloc", "topologies: report, place", attempt)
 

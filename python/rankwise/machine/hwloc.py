@@ -52,6 +52,24 @@ def library() -> ctypes.CDLL:
     raise RankwiseError(f"no hwloc 2 library: `{candidates[0]}` cannot be loaded", hint, causes=tuple(causes))
 
 
+class _Symbol(ctypes.Structure):
+    """`Dl_info` of `dladdr`."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def library_path() -> str:
+    """The file of `library()`: what an MPI has loaded goes by its soname here, and nowhere else."""
+    symbol = _Symbol()
+    ctypes.CDLL(None).dladdr(library().hwloc_get_api_version, ctypes.byref(symbol))
+    return os.path.abspath(os.fsdecode(symbol.file))
+
+
 def own_copies() -> list[str]:
     """Paths of the hwloc that was installed with Rankwise."""
     # An editable install keeps built files away from the sources, where only importlib's metadata finds them.
@@ -131,7 +149,7 @@ def _apart(kind: str, text: str, failure: str, hint: str | None) -> bytes:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")}
     if kind == "root":
         environment |= {"HWLOC_FSROOT": text, "HWLOC_COMPONENTS": "linux,stop", "HWLOC_THISSYSTEM": "0"}
-    words = [sys.executable, "-I", "-S", hwloc_calls.__file__, library()._name, kind, text]
+    words = [sys.executable, "-I", "-S", hwloc_calls.__file__, library_path(), kind, text]
     try:
         ended = subprocess.run(
             words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LIMIT_S
