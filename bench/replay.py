@@ -65,7 +65,7 @@ class Generator:
         within = (edges[None, :, :] + (np.arange(steps)[:, None, None] - 1) * a_step).reshape(-1, 2)
         within = within[within[:, 1] >= 0]
         all_edges = (within[None, :, :] + (np.arange(self.ranks) * size)[:, None, None]).reshape(-1, 2)
-        return _core.replay.Schedule.from_arrays(
+        return _core.schedule.Schedule.from_arrays(
             np.full(self.ranks, size, dtype=np.uint32),
             np.tile(kinds.astype(np.uint8), self.ranks * steps),
             value.reshape(-1),
@@ -144,7 +144,7 @@ def binomial(g: Generator, messages: int):
         for x, t in ((counts, np.uint32), (kinds, np.uint8), ([SIZE] * len(kinds), np.uint64))
     ]
     more = [np.array(x, dtype=np.uint32) for x in (peers, [0] * len(kinds), later, later - 1)]
-    return _core.replay.Schedule.from_arrays(*arrays, *more, np.zeros(len(later), dtype=np.uint8))
+    return _core.schedule.Schedule.from_arrays(*arrays, *more, np.zeros(len(later), dtype=np.uint8))
 
 
 PATTERNS = {"ring": ring, "halo": halo, "binomial": binomial, "pairwise": pairwise, "linear": linear}
@@ -165,31 +165,42 @@ LOGGOPS = {
 }
 
 
-def machine_arguments(ranks: int) -> dict:
+def bench_machine() -> _core.machine.Machine:
     """The same parameters for all channels, an interface for each node that is as fast as one rank's link."""
-    segment = {"up_to_bytes": None, "L_s": 2.5e-6, "o_s": 1.5e-6, "o_receive_s": 1.5e-6, "g_s": 0.0}
-    segment |= {"G_s_per_byte": 1e-9, "O_s_per_byte": 0.0}
-    link = {"segments": [segment], "eager_limit_bytes": 65535, "in_call": True, "overlap": True}
-    interface = {"per_message_s": 1e-7, "s_per_byte": 1e-10}
-    rank = np.arange(ranks, dtype=np.uint32)
-    return {
-        "links": [link | {"network": False}, link | {"network": True}],
-        "tx": interface,
-        "rx": interface,
-        "core_sharing": "yield",
-        "progress": True,
-        "handshake": True,
-        "layout": {
-            "node": rank // RANKS_PER_NODE,
-            "place": rank % RANKS_PER_NODE,
-            "places": RANKS_PER_NODE,
-            "processor": rank,
-            "capacity": np.ones(ranks, dtype=np.uint32),
-            "place_link": np.zeros(RANKS_PER_NODE**2, dtype=np.uint8),
-            "network_link": 1,
-            "self_link": 0,
-        },
-    }
+    segment = _core.machine.Segment(
+        up_to_bytes=None,
+        L_s=2.5e-6,
+        o_s=1.5e-6,
+        o_receive_s=1.5e-6,
+        g_s=0.0,
+        G_s_per_byte=1e-9,
+        O_s_per_byte=0.0,
+    )
+    inside, network = (
+        _core.machine.LinkClass(
+            [segment], eager_limit_bytes=65535, in_call=True, overlap=True, network=network
+        )
+        for network in (False, True)
+    )
+    interface = _core.machine.Interface(1e-7, 1e-10)
+    return _core.machine.Machine(
+        link_classes=[inside, network], tx=interface, rx=interface, core_sharing="yield"
+    )
+
+
+def placed(core: np.ndarray) -> _core.machine.Placement:
+    """Each rank on a core of its own, by number over all nodes."""
+    rank = np.arange(len(core), dtype=np.uint32)
+    return _core.machine.Placement(
+        node=core // RANKS_PER_NODE,
+        place=core % RANKS_PER_NODE,
+        places=RANKS_PER_NODE,
+        processor=rank,
+        capacity=np.ones(len(core), dtype=np.uint32),
+        place_link=np.zeros(RANKS_PER_NODE**2, dtype=np.uint8),
+        network_link=1,
+        self_link=0,
+    )
 
 
 def best(repeat: int, work: Callable[[], object]) -> tuple[float, object]:
@@ -243,29 +254,27 @@ def loggopsim(binary: Path, schedule) -> tuple[float, dict[int, int]]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, printed
 
 
-def measure_placements(schedule, arguments: dict, count: int) -> dict:
+def measure_placements(schedule, count: int) -> dict:
     """Random placements of the same schedule on one core: replayed, screened, and screened with a tenth replayed."""
     rng = np.random.default_rng(1)
-    layouts = [arguments["layout"]]
-    for _ in range(count - 1):
-        places = rng.permutation(schedule.ranks).astype(np.uint32)
-        layouts.append(layouts[0] | {"node": places // RANKS_PER_NODE, "place": places % RANKS_PER_NODE})
-    model = {key: value for key, value in arguments.items() if key != "layout"}
-    replay_s, replayed = best(1, lambda: schedule.makespans_s(**model, layouts=layouts, threads=1))
+    cores = [np.arange(schedule.ranks), *(rng.permutation(schedule.ranks) for _ in range(count - 1))]
+    placements = [placed(each.astype(np.uint32)) for each in cores]
+    on = bench_machine()
+    replay_s, replayed = best(1, lambda: schedule.makespans_s(on, placements, threads=1))
 
-    def screen(some: list[dict]) -> np.ndarray:
-        return schedule.screen_s(**model, layouts=some, threads=1)
+    def screen(some: list[_core.machine.Placement]) -> np.ndarray:
+        return schedule.screen_s(on, some, threads=1)
 
-    def replay(some: list[dict]) -> np.ndarray:
-        return schedule.makespans_s(**model, layouts=some, threads=1)
+    def replay(some: list[_core.machine.Placement]) -> np.ndarray:
+        return schedule.makespans_s(on, some, threads=1)
 
     def decide() -> int:
         """The best of a tenth of the placements, those of the least screened times, and of the first."""
-        chosen = np.union1d([0], np.argsort(screen(layouts), kind="stable")[: -(-count // 10)])
-        return int(chosen[np.argmin(replay([layouts[k] for k in chosen]))])
+        chosen = np.union1d([0], np.argsort(screen(placements), kind="stable")[: -(-count // 10)])
+        return int(chosen[np.argmin(replay([placements[k] for k in chosen]))])
 
-    first_s, _ = best(1, lambda: screen(layouts))  # and works out the order of the first
-    screen_s, screened = best(1, lambda: screen(layouts))
+    first_s, _ = best(1, lambda: screen(placements))  # and works out the order of the first
+    screen_s, screened = best(1, lambda: screen(placements))
     decide_s, decided = best(1, decide)
     return {
         "placements_per_minute": 60 * count / replay_s,
@@ -282,12 +291,10 @@ def measure_placements(schedule, arguments: dict, count: int) -> dict:
 def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
     """One row."""
     schedule = PATTERNS[pattern](Generator(ranks, args.scatter), int(args.messages))
-    arguments = machine_arguments(ranks)
-    beyond = peak_beyond(
-        lambda: schedule.replay_on_machine(**arguments)
-    )  # first, while no freed memory is kept
+    on = bench_machine(), placed(np.arange(ranks, dtype=np.uint32))
+    beyond = peak_beyond(lambda: schedule.replay(*on))  # first, while no freed memory is kept
     plain_s, plain = best(args.repeat, lambda: schedule.replay_loggops(**LOGGOPS))
-    machine_s, machine = best(args.repeat, lambda: schedule.replay_on_machine(**arguments))
+    machine_s, machine = best(args.repeat, lambda: schedule.replay(*on))
     row = {
         "pattern": pattern,
         "ranks": ranks,
@@ -307,7 +314,7 @@ def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
         row["loggopsim_ranks_compared"] = len(printed)
         row["loggopsim_ranks_that_differ"] = sum(int(ours[r]) != t for r, t in printed.items())
     if args.placements:
-        row |= measure_placements(schedule, arguments, args.placements)
+        row |= measure_placements(schedule, args.placements)
     return row
 
 

@@ -45,9 +45,7 @@ coll::Library library_of(const std::string &name) {
 
 namespace {
 
-template <class T> using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T> std::span<const T> view(const Column<T> &column) {
+template <class T> std::span<const T> view(const Array<T> &column) {
     return {column.data(), column.size()};
 }
 
@@ -94,13 +92,13 @@ nb::list steps(const std::string &collective, const std::string &algorithm, std:
     return list;
 }
 
-nb::dict count_messages(const std::string &library, const Column<std::uint32_t> &rank,
-                        const Column<std::uint32_t> &group, const Column<std::uint16_t> &call,
-                        const Column<std::uint16_t> &flags, const Column<std::int32_t> &root,
-                        const Column<std::uint32_t> &datatype_bytes, const Column<std::uint64_t> &bytes,
-                        const Column<std::uint64_t> &total_bytes, const Column<std::uint64_t> &count,
-                        const Column<std::uint64_t> &group_offsets,
-                        const Column<std::uint32_t> &group_members, const Column<std::uint32_t> &node) {
+Columns count_messages(const std::string &library, const Array<std::uint32_t> &rank,
+                       const Array<std::uint32_t> &group, const Array<std::uint16_t> &call,
+                       const Array<std::uint16_t> &flags, const Array<std::int32_t> &root,
+                       const Array<std::uint32_t> &datatype_bytes, const Array<std::uint64_t> &bytes,
+                       const Array<std::uint64_t> &total_bytes, const Array<std::uint64_t> &count,
+                       const Array<std::uint64_t> &group_offsets, const Array<std::uint32_t> &group_members,
+                       const Array<std::uint32_t> &node) {
     std::vector<coll::CollectiveCalls> calls;
     calls.reserve(rank.size());
     for (std::size_t i = 0; i < rank.size(); ++i) {
@@ -130,7 +128,7 @@ nb::dict count_messages(const std::string &library, const Column<std::uint32_t> 
     dict["messages"] = to_numpy(std::move(rows.messages));
     dict["bytes"] = to_numpy(std::move(rows.bytes));
     dict["chosen"] = to_numpy(std::move(rows.chosen));
-    return dict;
+    return Columns(dict);
 }
 
 } // namespace

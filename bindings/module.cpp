@@ -3,11 +3,12 @@
 
 NB_MODULE(_core, module) {
     bind_error(module);
-    bind_collectives(module);
-    bind_machine(module);
-    bind_placement(module);
-    bind_replay(module);
-    bind_programs(module);
     bind_trace(module);
+    bind_collectives(module);
+    bind_schedule(module);
+    bind_machine(module);
+    bind_replay(module);
+    bind_explain(module);
+    bind_placement(module);
     bind_workloads(module);
 }

@@ -9,11 +9,14 @@
 
 #include "arrays.hpp"
 #include "error.hpp"
+#include "many_placements.hpp"
 #include "placement/bound.hpp"
 #include "placement/mappers/greedy.hpp"
 #include "placement/mappers/refine.hpp"
 #include "placement/mapping.hpp"
 #include "rooms.hpp"
+#include "schedule.hpp"
+#include "schedule/windows/streamed_trace.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -218,11 +221,30 @@ void bind_mapping(nb::module_ &room) {
              "grid"_a = Extents{}, "given"_a = std::vector<std::vector<Slot>>{}, "progress"_a = nb::none());
 }
 
+void bind_screen(const nb::object &schedules) {
+    using rankwise::machine::Machine;
+    nb::borrow<nb::class_<MatchedSchedule>>(schedules.attr("Schedule"))
+        .def(
+            "screen_s",
+            [](const MatchedSchedule &s, const Machine &machine, const Placements &placements,
+               unsigned threads) {
+                return times_of_all(machine, placements, s.schedule.ranks(), [&] {
+                    return s.screen(s.schedule, s.matching, machine, placements, threads);
+                });
+            },
+            "machine"_a, "placements"_a, "threads"_a = 0);
+    // There is no order of a whole replay to screen by: every placement is replayed.
+    const auto streamed =
+        nb::borrow<nb::class_<rankwise::replay::StreamedTrace>>(schedules.attr("StreamedTrace"));
+    streamed.attr("screen_s") = streamed.attr("makespans_s");
+}
+
 } // namespace
 
 void bind_placement(nb::module_ &module) {
     auto room = module.def_submodule("placement");
     bind_mapping(room);
+    bind_screen(module.attr("schedule"));
     nb::class_<Search>(room, "Search")
         .def(nb::init<const Table<std::int32_t> &, const Vector<std::int32_t> &, const Vector<std::int64_t> &,
                       const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &,

@@ -16,6 +16,9 @@ using namespace nb::literals;
 
 namespace {
 
+/// Columns by name, and `problem`, a text.
+using Events = nb::typed<nb::dict, nb::str, nb::any>;
+
 // Structs of formats/recording.h cross as their bytes; rankwise.recording.layouts has their numpy types.
 template <class T> nb::bytes to_bytes(const std::vector<T> &values) {
     return nb::bytes(values.data(), values.size() * sizeof(T));
@@ -25,8 +28,9 @@ template <class T> nb::bytes to_bytes(const T &value) {
     return nb::bytes(&value, sizeof value);
 }
 
-nb::object decoded(const std::string &bytes) {
-    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+nb::str decoded(const std::string &bytes) {
+    return nb::steal<nb::str>(
+        PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
 nb::list communicators(const trace::ThreadRecord &thread) {
@@ -38,7 +42,7 @@ nb::list communicators(const trace::ThreadRecord &thread) {
     return list;
 }
 
-nb::dict to_dict(trace::EventColumns &&columns) {
+Events to_dict(trace::EventColumns &&columns) {
     nb::dict dict;
 #define COLUMN(name) dict[#name] = to_numpy(std::move(columns.name))
     COLUMN(kind);
@@ -74,10 +78,10 @@ nb::dict to_dict(trace::EventColumns &&columns) {
     COLUMN(size_destination);
 #undef COLUMN
     dict["problem"] = columns.problem;
-    return dict;
+    return Events(dict);
 }
 
-nb::dict decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift) {
+Events decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t unit_shift) {
     const std::span<const std::byte> run{static_cast<const std::byte *>(stream.data()), stream.size()};
     return to_dict(trace::decode({{run}, coding, unit_shift}));
 }

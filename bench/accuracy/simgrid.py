@@ -48,7 +48,7 @@ def smpirun() -> str | None:
 
 
 def simulated_s(
-    schedule: _core.replay.Schedule, machine: Machine, placement: Placement, limit_s: float = LIMIT_S
+    schedule: _core.schedule.Schedule, machine: Machine, placement: Placement, limit_s: float = LIMIT_S
 ) -> float | None:
     """What SimGrid says that a schedule takes; `None` where it is not installed, or did not say in time."""
     program = smpirun()

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rankwise::machine {
+
+struct Machine;
 
 /// Where the ranks are, and which link class connects two places.
 struct Placement {
@@ -37,6 +41,14 @@ struct Placement {
     }
     std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
     bool operator==(const Placement &) const = default;
+
+    /// @brief Check that a replay of so many ranks on a machine can index with it.
+    /// @throws Error it cannot
+    void check(const Machine &machine, std::size_t ranks) const;
+
+    /// @brief The same ranks in another order.
+    /// @param[in] position new number of each rank; a permutation
+    Placement in_order(std::span<const std::uint32_t> position) const;
 };
 
 } // namespace rankwise::machine

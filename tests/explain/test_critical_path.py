@@ -12,14 +12,14 @@ from schedules import schedules
 from rankwise import _core
 from rankwise.errors import RankwiseError
 
-CAUSES = _core.replay.CAUSES
+CAUSES = _core.explain.CAUSES
 NETWORK = Link(L=3000, o=100, o_receive=200, G=2, network=True)
 SIZE = 1001
 
 
 def recorded(ranks, place, core_sharing="none", processor=None):
     processor = processor or list(range(len(ranks)))
-    return schedule_of(ranks).replay_recorded(**model(place, processor, core_sharing))
+    return schedule_of(ranks).explain(**model(place, processor, core_sharing))
 
 
 def nanoseconds(times_s):
@@ -194,7 +194,7 @@ def test_on_random_schedules_the_path_has_no_gaps_and_waiting_is_all_explained(b
     processor = [data.draw(st.integers(0, 2)) for _ in ranks]
     arguments = model(where, processor, sharing, [1, 1, 1])
     try:
-        replay = schedule_of(ranks).replay_recorded(**arguments)
+        replay = schedule_of(ranks).explain(**arguments)
     except RankwiseError:
         return
     path, prediction = replay.critical_path, replay.prediction
@@ -206,4 +206,4 @@ def test_on_random_schedules_the_path_has_no_gaps_and_waiting_is_all_explained(b
     assert sum(replay.waiting.values()) == pytest.approx(prediction.waiting_s, abs=1e-15)
     assert min(map(min, replay.waiting.values()), default=0) >= 0
     # and being recorded changes nothing
-    assert prediction.finish_s.tolist() == schedule_of(ranks).replay_on_machine(**arguments).finish_s.tolist()
+    assert prediction.finish_s.tolist() == schedule_of(ranks).replay(**arguments).finish_s.tolist()

@@ -18,7 +18,7 @@ ONE_MESSAGE = "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b f
 
 
 def found(text, where, *, each=1, nodes=2, allocation="blocked", switches=None):
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = allocate(schedule.ranks, nodes, each, topology.nodes[0], allocation)[0]
     predictor = Predictor.of(Source(schedule), where, topology, switches=switches)
@@ -71,7 +71,7 @@ def test_a_part_that_is_switched_off_or_not_used_is_not_asked_for():
 def test_ranks_on_one_core_lose_what_the_other_computes():
     # GIVEN two ranks that compute 1 ms each, both on core 0
     text = "num_ranks 2\nrank 0 {\ncalc 1000000\n}\nrank 1 {\ncalc 1000000\n}\n"
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     where = machine(nodes=1)
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(0, [0]), (0, [0])])
@@ -82,7 +82,7 @@ def test_ranks_on_one_core_lose_what_the_other_computes():
 
 
 def test_largest_comes_first():
-    schedule = _core.replay.Schedule.read_goal(ONE_MESSAGE, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(ONE_MESSAGE, "x.goal")
     where = machine(NETWORK, nic_bytes_per_s=0.5e9)
     topology = topology_of(where, ".")
     predictor = Predictor.of(Source(schedule), where, topology)

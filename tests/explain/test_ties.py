@@ -31,7 +31,7 @@ SEATS = [(0, 0), (0, 1), (1, 0), (2, 0)]
 
 
 def predictor_of(text, where):
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     return Predictor.of(Source(schedule), where, topology_of(where, "."))
 
 
@@ -202,7 +202,7 @@ def test_a_deadlock_is_told_in_the_numbers_of_the_program():
 
 
 def test_an_order_that_is_none_is_refused():
-    schedule = _core.replay.Schedule.read_goal(ANOMALY, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(ANOMALY, "x.goal")
     for position, expected in (
         ([0, 1], "`2` ranks for a program of `4`"),
         ([0, 0, 1, 2], "rank `1` has no place"),

@@ -28,7 +28,7 @@ LATE_RECEIVER = TWO.format("send 1001b to 1", "c: calc 20000\nr: recv 1001b from
 
 
 def replayed(text, where, seats):
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     predictor = Predictor.of(Source(schedule), where, topology)
@@ -110,7 +110,7 @@ def test_a_synchronous_send_waits_for_its_receive_however_small(tmp_path):
 
 
 def path_of(text, where, seats):
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     predictor = Predictor.of(Source(schedule), where, topology)

@@ -9,13 +9,12 @@ import pytest
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import dumps, loads
-from rankwise.machine.network import Dragonfly, FatTree, Torus, plain
+from rankwise.machine.network import Dragonfly, FatTree, Torus
+from rankwise.replay.ports import switches_of
 
 
 def network(shape):
-    return _core.machine.Network(
-        plain(shape, [{"per_message_s": 0.0, "s_per_byte": 0.0}] * len(shape.links()))
-    )
+    return switches_of(shape, [_core.machine.Interface()] * len(shape.links()))
 
 
 def way(shape, one, other):

@@ -50,7 +50,7 @@ def ping_pong(size: int) -> str:
 
 
 def one_way(machine, size: int, where: list[tuple[int, int]]) -> float:
-    schedule = _core.replay.Schedule.read_goal(ping_pong(size), "ping-pong")
+    schedule = _core.schedule.Schedule.read_goal(ping_pong(size), "ping-pong")
     nodes = topology_of(machine, MACHINES).nodes[:2]
     judge = Predictor.of(Source(schedule), machine, Topology(nodes))
     places = [(node, (core,)) for node, core in where]

@@ -11,7 +11,6 @@ from reference import Op, Parameters, Reference, Stuck
 from replaying import on_machine, picoseconds, plain, switches
 from schedules import parameters, schedules
 
-from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 
@@ -110,19 +109,14 @@ def test_switch_ports_are_equal_on_random_schedules(ranks, data):
     place, shape = data.draw(places(ranks)), data.draw(st.sampled_from(SHAPES))
     for link in (place.itself, place.inside, place.network):
         link.overlap = True  # cores that copy: tests/replay/sharing_reference.py
-    plain_network = switches(shape, data.draw(small), data.draw(small), data.draw(small))
-    network = _core.machine.Network(plain_network)
-    port = plain_network["ports"][0]
+    hop, port_byte, port_message = data.draw(small), data.draw(small), data.draw(small)
+    network = switches(shape, hop, port_byte, port_message)
     switched = Switched(
-        way=network.way,
-        kind=lambda port: 0,
-        hop=round(plain_network["hop_s"] * 1e9),
-        port_message=[round(port["per_message_s"] * 1e9)],
-        port_byte=[round(port["s_per_byte"] * 1e9)],
+        way=network.way, kind=lambda port: 0, hop=hop, port_message=[port_message], port_byte=[port_byte]
     )
     agree(
         PathsReference(ranks, place, switched).run,
-        lambda: picoseconds(on_machine(ranks, place, network=plain_network).finish_s),
+        lambda: picoseconds(on_machine(ranks, place, network=network).finish_s),
     )
 
 

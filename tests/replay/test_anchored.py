@@ -50,7 +50,7 @@ APART, TOGETHER = seats((0, 0), (1, 0)), seats((0, 0), (0, 1))
 
 def recorded(seconds, where=APART, **keywords):
     """As read from a recording of a run that took so long."""
-    schedule = _core.replay.Schedule.read_goal(GOAL, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(GOAL, "x.goal")
     span = Span(np.array([seconds / 2, seconds]))
     return Source(schedule, "recording", library="mpich", recorded=where, span=span, **keywords)
 

@@ -120,11 +120,11 @@ def test_messages_without_a_receive_are_read_as_far_as_the_library_keeps_them():
 
 
 def test_a_send_that_finds_buffers_full_waits_for_them_and_on_the_path_for_the_receiver():
-    replay = schedule_of(to_a_rank_that_computes()).replay_recorded(**model(place(), [0, 1]))
+    replay = schedule_of(to_a_rank_that_computes()).explain(**model(place(), [0, 1]))
     held_up = LATE + L + 2 * (SIZE - 2 * BUFFER) - O_SEND
     assert round(replay.waiting["full_buffer"][0] * 1e9) == held_up
     path = replay.critical_path
-    causes = [_core.replay.CAUSES[cause] for cause in path["cause"]]
+    causes = [_core.explain.CAUSES[cause] for cause in path["cause"]]
     assert causes == ["computation", "bytes", "overhead"]
     assert round(path["to_s"][0] * 1e9) == LATE
 
@@ -192,7 +192,7 @@ def replayed(on_interrupts, buffers):
         interrupts=Interrupts([r if on else None for r, on in enumerate(on_interrupts)], per_byte=1),
     )
     schedule = schedule_of(exchange(ranks // 2, 20, 2_000_000, 256 * KIB))
-    return schedule.replay_recorded(**shared_model(place(link, ranks), where))
+    return schedule.explain(**shared_model(place(link, ranks), where))
 
 
 def waits(on_interrupts, buffers):
@@ -239,7 +239,7 @@ def test_what_ranks_wait_for_is_told_and_the_critical_path_has_no_gaps():
     assert path["to_s"][-1] == pytest.approx(replay.prediction.makespan_s)
     assert path["from_s"][1:] == pytest.approx(path["to_s"][:-1])
     length = path["to_s"] - path["from_s"]
-    computed = [_core.replay.CAUSES[cause] == "computation" for cause in path["cause"]]
+    computed = [_core.explain.CAUSES[cause] == "computation" for cause in path["cause"]]
     assert length[computed].sum() > 0.6 * replay.prediction.makespan_s
 
 

@@ -64,7 +64,7 @@ def test_messages_are_there_when_the_interrupt_core_is_done_with_them(count):
     # THEN that is on the critical path
     path = explain(judge, where).critical_path
     lengths = zip(
-        [_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True
+        [_core.explain.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True
     )
     assert dict(lengths) == pytest.approx({"computation": 1e-3, "interrupts": work})
     # THEN the machine's loss is the difference

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rankwise._core.replay import Schedule
+from rankwise._core.schedule import Schedule
 
 FILES = Path(__file__).parent / "loggopsim"
 VECTORS = json.loads((FILES / "finish_times.json").read_text())

@@ -34,8 +34,8 @@ def outcome(replay) -> dict | str:
 
 def assert_both_agree(ranks: list[list[Op]], place: Place) -> None:
     schedule, arguments = schedule_of(ranks), model(place, list(range(len(ranks))))
-    in_order = outcome(lambda: schedule.replay_recorded(**arguments).prediction)
-    assert outcome(lambda: schedule.replay_on_machine(**arguments)) == in_order
+    in_order = outcome(lambda: schedule.explain(**arguments).prediction)
+    assert outcome(lambda: schedule.replay(**arguments)) == in_order
 
 
 @settings(max_examples=200, deadline=None)

@@ -9,7 +9,7 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.replay.plain import LogGOPS, gains, predict_plain
 
-SCHEDULE = _core.replay.Schedule.read_goal(
+SCHEDULE = _core.schedule.Schedule.read_goal(
     "num_ranks 2\nrank 0 {\nsend 11b to 1\n}\nrank 1 {\nrecv 11b from 0\n}\n", "x.goal"
 )
 

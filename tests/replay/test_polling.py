@@ -32,7 +32,7 @@ WINDOWS = [1, 20, 10**6]
 
 def traced_run(directory, ranks):
     raw = read(write_recording(Path(tempfile.mkdtemp(dir=directory)), ranks))
-    return raw, _core.replay.TracedRun.read([t.record for t in choose_job(raw).first_threads], "mpich")
+    return raw, _core.schedule.TracedRun.read([t.record for t in choose_job(raw).first_threads], "mpich")
 
 
 def one_rank_a_node(ranks, **more):
@@ -40,11 +40,11 @@ def one_rank_a_node(ranks, **more):
     return Place(list(range(ranks)), Link(), Link(), link)
 
 
-def shared(place):
+def shared(place, handshake=True):
     """As `model`, with a memory that holds up nobody: another engine."""
     count = len(place.node)
     memory = Memory([0] * count, 10**9)
-    return shared_model(place, Shared(list(range(count)), [1] * count, memories=[memory]))
+    return shared_model(place, Shared(list(range(count)), [1] * count, memories=[memory]), handshake)
 
 
 def said(prediction):
@@ -70,20 +70,19 @@ def test_two_that_send_to_each_other_first_go_on_when_both_are_stuck(tmp_path, l
     stuck = late_ns + O_SEND
     expected = (stuck + L + SIZE - 1 + O_RECEIVE) * 1e-9
     schedule = run.schedule()[0]
-    whole = schedule.replay_on_machine(**arguments)
+    whole = schedule.replay(**arguments)
     assert whole.let_go == 2
     assert whole.finish_s.tolist() == pytest.approx([expected] * 2, abs=1e-12)
     # AND all engines say so
     for window in WINDOWS:
-        assert said(run.in_windows(window).replay_on_machine(**arguments)) == said(whole)
-    recorded = schedule.replay_recorded(**arguments)
+        assert said(run.in_windows(window).replay(**arguments)) == said(whole)
+    recorded = schedule.explain(**arguments)
     assert said(recorded.prediction) == said(whole)
     assert recorded.critical_path["to_s"].max() == pytest.approx(expected, abs=1e-12)
-    layouts = {**arguments, "layouts": [arguments["layout"]] * 2}
-    del layouts["layout"]
-    assert schedule.makespans_s(**layouts).tolist() == pytest.approx([expected] * 2, abs=1e-12)
-    assert schedule.screen_s(**layouts).tolist() == pytest.approx([expected] * 2, abs=1e-12)
-    other = schedule.replay_on_machine(**{**shared(place), "handshake": False})
+    twice = arguments["machine"], [arguments["placement"]] * 2
+    assert schedule.makespans_s(*twice).tolist() == pytest.approx([expected] * 2, abs=1e-12)
+    assert schedule.screen_s(*twice).tolist() == pytest.approx([expected] * 2, abs=1e-12)
+    other = schedule.replay(**shared(place, handshake=False))
     assert (other.let_go, other.finish_s.tolist()) == (2, whole.finish_s.tolist())
     # AND with plain LogGOPS: both are stuck when the messages are there, which meet their receives at once
     plain = schedule.replay_loggops(
@@ -96,14 +95,14 @@ def test_two_that_send_to_each_other_first_go_on_when_both_are_stuck(tmp_path, l
 def test_nothing_is_let_go_where_nothing_blocks(tmp_path):
     _raw, run = traced_run(tmp_path, head_to_head())
     arguments = model(one_rank_a_node(2, S=SIZE), [0, 1])
-    assert run.schedule()[0].replay_on_machine(**arguments).let_go == 0
+    assert run.schedule()[0].replay(**arguments).let_go == 0
 
 
 def test_sends_that_wait_for_room_in_buffers_go_on_too(tmp_path):
     _raw, run = traced_run(tmp_path, head_to_head())
     buffers = {"socket_buffer": 10, "send_buffer": 0, "unexpected_buffer": 0}
     place = one_rank_a_node(2, S=2**60, in_call=True, **buffers)
-    result = run.schedule()[0].replay_on_machine(**model(place, [0, 1]))
+    result = run.schedule()[0].replay(**model(place, [0, 1]))
     assert result.let_go == 2 and result.makespan_s > 0
 
 
@@ -119,12 +118,12 @@ def test_a_run_that_stops_at_each_message_comes_to_its_end(tmp_path):
     place = one_rank_a_node(2)
     arguments = model(place, [0, 1], handshake=False)
     # WHEN all are let go THEN each exchange takes what one takes, in all engines
-    whole = run.schedule()[0].replay_on_machine(**arguments)
+    whole = run.schedule()[0].replay(**arguments)
     assert whole.let_go == 2 * steps
     assert whole.makespan_s == pytest.approx(steps * (O_SEND + L + SIZE - 1 + O_RECEIVE) * 1e-9, rel=1e-9)
     for window in (20, 2000):
-        assert said(run.in_windows(window).replay_on_machine(**arguments)) == said(whole)
-    other = run.schedule()[0].replay_on_machine(**{**shared(place), "handshake": False})
+        assert said(run.in_windows(window).replay(**arguments)) == said(whole)
+    other = run.schedule()[0].replay(**shared(place, handshake=False))
     assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
     plain = {"L_s": 1e-6, "o_s": 1e-7, "g_s": 0, "G_s_per_byte": 0, "O_s_per_byte": 0, "S_bytes": 50}
     assert run.schedule()[0].replay_loggops(**plain).let_go == 2 * steps
@@ -183,14 +182,14 @@ def test_engines_let_the_same_sends_go(tmp_path, seed, ranks, handshake, in_call
     arguments = model(place, list(range(ranks)), handshake=handshake)
     schedule = run.schedule()[0]
     # WHEN it is replayed THEN it comes to its end, with the same outcome in all engines
-    whole = schedule.replay_on_machine(**arguments)
+    whole = schedule.replay(**arguments)
     assert min(min(times) for times in said(whole)[2].values()) >= 0
     for window in WINDOWS:
-        assert said(run.in_windows(window).replay_on_machine(**arguments)) == said(whole)
-    recorded = schedule.replay_recorded(**arguments)
+        assert said(run.in_windows(window).replay(**arguments)) == said(whole)
+    recorded = schedule.explain(**arguments)
     assert said(recorded.prediction) == said(whole)
     assert recorded.critical_path["to_s"].max() == whole.makespan_s
-    other = schedule.replay_on_machine(**{**shared(place), "handshake": handshake})
+    other = schedule.replay(**shared(place, handshake))
     assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
     schedule.replay_loggops(L_s=1e-6, o_s=1e-7, g_s=0, G_s_per_byte=1e-9, O_s_per_byte=0, S_bytes=0)
 

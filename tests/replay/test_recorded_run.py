@@ -23,7 +23,7 @@ GOAL = "num_ranks 2\nrank 0 {\ncalc 1000000\n}\nrank 1 {\ncalc 500000\n}\n"
 
 def recording(topology):
     """As read from a recording: it ran on the first two nodes, rank 0 for 0.8 ms and rank 1 for 0.625 ms."""
-    schedule = _core.replay.Schedule.read_goal(GOAL, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(GOAL, "x.goal")
     placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
     span = Span(np.array([0.8e-3, 0.625e-3]))
     return sources.Source(schedule, "recording", library="mpich", recorded=placement, span=span)
@@ -78,7 +78,7 @@ def test_a_run_that_is_far_off_is_warned_of(tmp_path, monkeypatch, capsys):
     topology = topology_of(machine(), ".")
     read = recording(topology)
     sent = GOAL.replace("calc 1000000", "send 1b to 1").replace("calc 500000", "recv 1b from 0")
-    far_off = replace(read, schedule=_core.replay.Schedule.read_goal(sent, "x.goal"))
+    far_off = replace(read, schedule=_core.schedule.Schedule.read_goal(sent, "x.goal"))
     monkeypatch.setattr(sources, "load", lambda *_, **__: far_off)
     assert main(["predict", "x.rw", "--machine", str(tmp_path / "m.machine.toml")]) == 0
     said = capsys.readouterr().err

@@ -44,7 +44,7 @@ def placed(draw, ranks, nodes=4, alone=True):
 
 
 def predicted(ops, where, seats):
-    schedule = _core.replay.Schedule.read_goal(goal(ops), "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(goal(ops), "x.goal")
     topology = topology_of(where, ".")
     placement = Placement.explicit(topology, [(node, [core]) for node, core in seats])
     try:
@@ -95,7 +95,7 @@ def test_where_messages_queue_a_higher_cost_can_save_time():
     placement = Placement.explicit(topology, [(0, [0]), (0, [1]), (1, [0]), (2, [0])])
 
     def time(wait):
-        schedule = _core.replay.Schedule.read_goal(program.replace("{wait}", str(wait)), "x.goal")
+        schedule = _core.schedule.Schedule.read_goal(program.replace("{wait}", str(wait)), "x.goal")
         return Predictor.of(Source(schedule), where, topology).makespan_s(placement)
 
     # THEN the first rank's message holds up the other, unless its computation is slower
@@ -157,7 +157,7 @@ def test_the_parts_of_each_rank_are_its_whole(data):
 def test_one_rank_takes_the_sum_of_its_computations(times):
     text = "num_ranks 1\nrank 0 {\n" + "".join(f"c{at}: calc {time}\n" for at, time in enumerate(times))
     text += "".join(f"c{at} requires c{at - 1}\n" for at in range(1, len(times))) + "}\n"
-    schedule = _core.replay.Schedule.read_goal(text, "x.goal")
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     where = machine(nic_bytes_per_s=1e9)
     topology = topology_of(where, ".")
     prediction = Predictor.of(Source(schedule), where, topology).predict(

@@ -147,7 +147,9 @@ def test_what_the_memory_costs_is_said():
     # THEN that is on the critical path
     path = explain(judge, placed((0, 2), (0, 3))).critical_path
     causes = dict(
-        zip([_core.replay.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True)
+        zip(
+            [_core.explain.CAUSES[each] for each in path["cause"]], path["to_s"] - path["from_s"], strict=True
+        )
     )
     assert causes == pytest.approx({"computation": 1e-3, "memory": 0.5e-3})
     # THEN nothing is left out
@@ -198,7 +200,7 @@ def in_picoseconds(ranks: list[list[Op]], durations):
         for j in op.requires
     ]
     value = [round(d) if op.kind == "calc" else op.value for op, d in zip(ops, durations, strict=True)]
-    return _core.replay.Schedule.from_arrays(
+    return _core.schedule.Schedule.from_arrays(
         operations_of_rank=np.array([len(own) for own in ranks], dtype=np.uint32),
         kind=np.array([KINDS[op.kind] for op in ops], dtype=np.uint8),
         value=np.array(value, dtype=np.uint64),

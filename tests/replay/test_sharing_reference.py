@@ -214,7 +214,7 @@ def test_the_critical_path_has_no_gaps(what, seed):
     place = machine(rng, len(ranks))
     arguments = shared_model(place, shared(rng, place, what))
     try:
-        replay = schedule_of(ranks).replay_recorded(**arguments)
+        replay = schedule_of(ranks).explain(**arguments)
     except RankwiseError:
         return
     # THEN the stretches of the path follow one another from the beginning to the end

@@ -67,13 +67,12 @@ def test_a_message_passes_several_ports_at_once():
 
 
 def test_the_slowest_on_the_way_decides():
-    network = switches(FatTree(down=[1, 1, 2], up=[1, 1]), hop=50)
-    slow, fast = {"per_message_s": 0.0, "s_per_byte": 5e-9}, {"per_message_s": 7e-9, "s_per_byte": 1e-9}
-    # WHEN the ports of the second level are slow, the first byte waits 2 hops, the last a further one behind them
-    found = times(replay([(0, 1)], network | {"ports": [fast, slow]}, ranks=2))[1]
-    assert found == alone(4, 50, 5 * SIZE)
-    found = times(replay([(0, 1)], network | {"ports": [slow, fast]}, ranks=2))[1]
-    assert found == alone(4, 50, 5 * SIZE)
+    shape = FatTree(down=[1, 1, 2], up=[1, 1])
+    slow, fast = _core.machine.Interface(0.0, 5e-9), _core.machine.Interface(7e-9, 1e-9)
+    # WHEN the ports of one level are slow, the first byte waits at each hop, the last behind the slow ones
+    for ports in ([fast, slow], [slow, fast]):
+        found = times(replay([(0, 1)], switches(shape, hop=50, ports=ports), ranks=2))[1]
+        assert found == alone(4, 50, 5 * SIZE)
 
 
 def test_two_flows_over_one_uplink_come_one_after_the_other():
@@ -97,9 +96,8 @@ def test_an_incast_queues_at_the_last_port():
     result = replay([(n, 4) for n in range(4)], network, ranks=5)
     assert times(result)[4] == alone(2, 0, 4 * 2 * SIZE)
     # THEN all came down through one port, as deterministic routing has it
-    names = _core.machine.Network(network)
     busiest = int(np.argmax(result.ports["busy_s"]))
-    assert names.describe(busiest) == "switch 0 of level 2, down 4"
+    assert network.describe(busiest) == "switch 0 of level 2, down 4"
     assert result.ports["messages"][busiest] == 4
     assert round(result.ports["busy_s"][busiest] * 1e9) == 4 * 2 * SIZE
 
@@ -129,12 +127,11 @@ def test_neighbours_in_a_torus_are_nearer_than_the_other_end():
 
 def test_groups_of_a_dragonfly_share_the_cable_between_them():
     # GIVEN groups of two routers with one global cable each
-    network = switches(Dragonfly(groups=3, routers=2, global_links=1), hop=50)
-    local, slow = {"per_message_s": 0.0, "s_per_byte": 0.0}, {"per_message_s": 0.0, "s_per_byte": 5e-9}
-    network |= {"ports": [local, slow]}
+    local, slow = _core.machine.Interface(), _core.machine.Interface(s_per_byte=5e-9)
+    network = switches(Dragonfly(groups=3, routers=2, global_links=1), hop=50, ports=[local, slow])
     # WHEN both nodes of group 0 send to group 1, whose cable is that of router 0
     result = replay([(0, 2), (1, 3)], network, ranks=6)
-    names = [_core.machine.Network(network).describe(k) for k in np.flatnonzero(result.ports["busy_s"])]
+    names = [network.describe(k) for k in np.flatnonzero(result.ports["busy_s"])]
     assert names == ["group 0, router 0, global 0"]
     # THEN the message from router 0 is there first; the other one has hops on both sides and waits for it
     assert times(result)[2:4] == [
@@ -239,7 +236,7 @@ def test_sixty_four_thousand_nodes_are_replayed():
     # GIVEN a ring over all nodes of a three-level tree
     nodes, shape = 65536, FatTree(down=[32, 32, 64], up=[32, 32])
     number = np.arange(nodes, dtype=np.uint32)
-    schedule = _core.replay.Schedule.from_arrays(
+    schedule = _core.schedule.Schedule.from_arrays(
         np.full(nodes, 2, dtype=np.uint32),
         np.tile(np.array([1, 2], dtype=np.uint8), nodes),
         np.full(2 * nodes, SIZE, dtype=np.uint64),
@@ -248,7 +245,7 @@ def test_sixty_four_thousand_nodes_are_replayed():
         np.zeros(0, dtype=np.uint8),
     )
     # WHEN it is replayed
-    result = schedule.replay_on_machine(
+    result = schedule.replay(
         **model(place(range(nodes)), list(range(nodes)), network=switches(shape, hop=50, port_byte=3))
     )
     # THEN who sends to the farthest takes longest, and nothing meets
@@ -258,11 +255,11 @@ def test_sixty_four_thousand_nodes_are_replayed():
 def test_what_a_message_waits_for_at_ports_is_told():
     # GIVEN two messages over one uplink, and what the second of them went into
     model_of = model(place(range(4)), list(range(4)), network=switches(TWO_LEAVES, hop=50, port_byte=3))
-    replay = schedule_of(messages((0, 2), (1, 3))).replay_recorded(**model_of)
+    replay = schedule_of(messages((0, 2), (1, 3))).explain(**model_of)
     path = replay.critical_path
     shares = {}
     for cause, begin, end in zip(path["cause"], path["from_s"], path["to_s"], strict=True):
-        name = _core.replay.CAUSES[cause]
+        name = _core.explain.CAUSES[cause]
         shares[name] = shares.get(name, 0) + round((end - begin) * 1e9)
     # THEN it is overhead, latency with its hops, the other's turn at the port, and its own
     assert shares == {

@@ -75,7 +75,7 @@ PING = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
 
 
 def predictor(given, **keywords):
-    schedule = _core.replay.Schedule.read_goal(PING, "ping")
+    schedule = _core.schedule.Schedule.read_goal(PING, "ping")
     return Predictor.of(Source(schedule), given, **keywords)
 
 

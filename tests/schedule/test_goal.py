@@ -15,7 +15,7 @@ from schedules import schedules
 from rankwise import _core
 from rankwise.errors import RankwiseError
 
-Schedule = _core.replay.Schedule
+Schedule = _core.schedule.Schedule
 
 
 @settings(max_examples=150, deadline=None)
@@ -247,7 +247,7 @@ def test_what_takes_longer_than_is_replayed_is_said_and_does_not_overflow(text):
         lambda: schedule.replay_loggops(
             L_s=0, o_s=0, g_s=0, G_s_per_byte=6e-9, O_s_per_byte=6e-9, S_bytes=2**62
         ),
-        lambda: schedule.replay_on_machine(**model(place, list(range(ranks)))),
+        lambda: schedule.replay(**model(place, list(range(ranks)))),
     ]
     # THEN both say so
     for replay in replays:
@@ -265,7 +265,7 @@ def test_one_message_longer_than_is_replayed_is_refused_and_not_cut():
         lambda: schedule.replay_loggops(
             L_s=0, o_s=0, g_s=0, G_s_per_byte=1e-9, O_s_per_byte=0, S_bytes=2**62
         ),
-        lambda: schedule.replay_on_machine(**model(place, [0, 1])),
+        lambda: schedule.replay(**model(place, [0, 1])),
     ):
         with pytest.raises(RankwiseError, match=r"about `172\d{13}` bytes takes longer than 13 days"):
             replay()

@@ -12,7 +12,7 @@ from schedules import schedules
 from rankwise import _core
 from rankwise.errors import RankwiseError
 
-Schedule = _core.replay.Schedule
+Schedule = _core.schedule.Schedule
 
 
 def node(waits_for, kind, peer, value, tag, cpu, nic, ends, starts):

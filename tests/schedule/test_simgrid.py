@@ -230,7 +230,7 @@ def test_damaged_traces_are_read_or_refused(tmp_path, rounds):
             )
         except RankwiseError:
             continue
-        assert isinstance(read.schedule, _core.replay.Schedule)
+        assert isinstance(read.schedule, _core.schedule.Schedule)
 
 
 def test_lines_of_goal_are_not_looked_up_as_files(tmp_path, monkeypatch):

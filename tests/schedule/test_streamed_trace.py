@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from machine_reference import Link, Place
 from raw_writer import write_recording
-from replaying import model
+from replaying import machine_of, model, placed
 from traced import ANY_SOURCE, random_program, ranks_of
 
 from rankwise import _core
@@ -59,7 +58,7 @@ def everything(prediction) -> list:
 
 def outcome(schedule, arguments):
     try:
-        return everything(schedule.replay_on_machine(**arguments))
+        return everything(schedule.replay(**arguments))
     except RankwiseError as error:
         return str(error)
 
@@ -70,7 +69,7 @@ def test_windows_of_any_size_give_the_outcome_of_the_whole(records_of, seed):
     rng = random.Random(seed)
     ranks = rng.randint(2, 6)
     records = records_of(random_program(seed, ranks, actions=rng.choice([20, 150])))
-    run = _core.replay.TracedRun.read(records, "mpich")
+    run = _core.schedule.TracedRun.read(records, "mpich")
     whole, omitted = run.schedule()
     place, sharing = place_of(rng, ranks)
     arguments = model(place, **sharing)
@@ -93,7 +92,7 @@ def test_a_rank_far_ahead_of_its_receiver(records_of):
     ahead.waitall(*range(1, 501))
     for k in reversed(range(500)):
         behind.recv(0, 8, tag=k % 2, gap=10**6)
-    run = _core.replay.TracedRun.read(records_of([ahead, behind]), "mpich")
+    run = _core.schedule.TracedRun.read(records_of([ahead, behind]), "mpich")
     network = Link(L=1000, o=100, G=1, network=True)
     arguments = model(Place([0, 1], Link(), Link(), network, tx_byte=3, rx_byte=3), [0, 1])
     # WHEN only a few operations are read at a time THEN each message waits for its receive
@@ -110,11 +109,11 @@ def test_sends_that_are_let_go_are_the_same(records_of):
         for rank in ranks:
             rank.send((rank.world_rank + 1) % 4, 100, tag=3, gap=10 * rank.world_rank)
             rank.recv((rank.world_rank - 1) % 4, 100, tag=3)
-    run = _core.replay.TracedRun.read(records_of(ranks), "mpich")
+    run = _core.schedule.TracedRun.read(records_of(ranks), "mpich")
     link = Link(S=0, L=100, o=10, G=1, network=True)
     arguments = model(Place([0, 1, 2, 3], Link(), Link(), link), [0, 1, 2, 3])
     whole = run.schedule()[0]
-    assert whole.replay_on_machine(**arguments).let_go >= 80
+    assert whole.replay(**arguments).let_go >= 80
     for window in WINDOWS:
         streamed = run.in_windows(window)
         assert outcome(streamed, arguments) == outcome(whole, arguments)
@@ -134,7 +133,7 @@ def test_what_does_not_match_is_said_before_any_replay(records_of, calls, error)
     for rank in ranks:
         rank.coll("MPI_Barrier", 0)
     calls(*ranks)
-    run = _core.replay.TracedRun.read(records_of(ranks), "mpich")
+    run = _core.schedule.TracedRun.read(records_of(ranks), "mpich")
     with pytest.raises(RankwiseError, match=error) as caught:
         run.in_windows()
     assert caught.value.hint
@@ -144,19 +143,16 @@ def test_a_message_that_meets_a_smaller_receive(records_of):
     sender, receiver = ranks_of(2)
     sender.send(1, 100)
     receiver.recv(0, 99)
-    run = _core.replay.TracedRun.read(records_of([sender, receiver]), "mpich")
+    run = _core.schedule.TracedRun.read(records_of([sender, receiver]), "mpich")
     arguments = model(Place([0, 0], Link(), Link(), Link(network=True)), [0, 1])
     with pytest.raises(RankwiseError, match="`100` bytes meets a smaller receive, rank 1, event 0"):
-        run.in_windows().replay_on_machine(**arguments)
+        run.in_windows().replay(**arguments)
 
 
 def test_many_placements_are_replayed_in_windows_each(records_of):
-    run = _core.replay.TracedRun.read(records_of(random_program(5, 4, 100)), "mpich")
-    arguments = model(Place([0, 1, 2, 3], Link(), Link(L=50), Link(L=999, network=True)), [0, 1, 2, 3])
-    layouts = [
-        arguments["layout"] | {"node": np.array(node, dtype=np.uint32)} for node in ([0] * 4, [0, 0, 1, 1])
-    ]
-    shared = {key: value for key, value in arguments.items() if key != "layout"}
-    expected = run.schedule()[0].makespans_s(**shared, layouts=layouts).tolist()
-    assert run.in_windows(20).makespans_s(**shared, layouts=layouts).tolist() == expected
-    assert run.in_windows(20).screen_s(**shared, layouts=layouts).tolist() == expected
+    run = _core.schedule.TracedRun.read(records_of(random_program(5, 4, 100)), "mpich")
+    machine = machine_of(Place([0, 1, 2, 3], Link(), Link(L=50), Link(L=999, network=True)))
+    placements = [placed(node, [0, 1, 2, 3]) for node in ([0] * 4, [0, 0, 1, 1])]
+    expected = run.schedule()[0].makespans_s(machine, placements).tolist()
+    assert run.in_windows(20).makespans_s(machine, placements).tolist() == expected
+    assert run.in_windows(20).screen_s(machine, placements).tolist() == expected

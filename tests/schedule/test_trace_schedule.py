@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from machine_reference import Link, Place
 from raw_writer import (
     CALL_NUMBERS,
     FINALIZED,
@@ -17,6 +17,7 @@ from raw_writer import (
     write_recording,
     z,
 )
+from replaying import model
 from traced import ANY_SOURCE, PROC_NULL, Traced, ranks_of
 
 from rankwise.errors import RankwiseError
@@ -92,19 +93,8 @@ def finish_ms(schedule, eager=64, how="loggops"):
     if how == "loggops":
         result = schedule.replay_loggops(**free, S_bytes=eager)
     else:
-        segment = {"up_to_bytes": None, "o_receive_s": 0.0, **free}
-        link = {"segments": [segment], "eager_limit_bytes": eager, "in_call": False, "overlap": True}
-        interface = {"per_message_s": 0.0, "s_per_byte": 0.0}
-        ranks = np.arange(2, dtype=np.uint32)
-        layout = {
-            **{"node": ranks * 0, "place": ranks, "places": 2, "processor": ranks, "capacity": ranks * 0 + 1},
-            **{"place_link": np.zeros(4, dtype=np.uint8), "network_link": 0, "self_link": 0},
-        }
-        shared = {"tx": interface, "rx": interface, "core_sharing": "none"}
-        switches = {"progress": True, "handshake": True}
-        result = schedule.replay_on_machine(
-            links=[link | {"network": False}], **shared, **switches, layout=layout
-        )
+        here = Place([0, 0], Link(S=eager), Link(S=eager), Link())
+        result = schedule.replay(**model(here, [0, 1]))
     return [round(each * 1e3, 6) for each in result.finish_s]
 
 

@@ -72,7 +72,7 @@ def test_a_share_of_the_computation_takes_that_share_of_the_time():
 
 def test_goal_text_of_a_workload_reads_back_as_the_same_schedule():
     made = schedule(program("cg", "S", 4, iterations=1), operations_per_s=1e9)
-    back = _core.replay.Schedule.read_goal(made.write_goal(), "cg.goal")
+    back = _core.schedule.Schedule.read_goal(made.write_goal(), "cg.goal")
     assert (back.ranks, back.operations, back.messages, back.bytes) == (
         made.ranks,
         made.operations,

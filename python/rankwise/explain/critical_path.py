@@ -19,7 +19,7 @@ class CriticalPath:
     """The chain of operations and messages of which no piece could be longer without making the whole longer.
 
     Attributes:
-        cause_s: Seconds of it by cause (`_core.replay.CAUSES`), the largest first; they add up to the makespan.
+        cause_s: Seconds of it by cause (`_core.explain.CAUSES`), the largest first; they add up to the makespan.
         rank_s: Seconds of it on each rank's processor, the largest first.
         messages: Messages on it.
     """
@@ -32,7 +32,7 @@ class CriticalPath:
 def critical_path(explanation: Explanation) -> CriticalPath:
     """Sum up the path of an explanation."""
     path = explanation.critical_path
-    causes = _core.replay.CAUSES
+    causes = _core.explain.CAUSES
     lasts = path["to_s"] - path["from_s"]
     by_cause = np.bincount(path["cause"], lasts, len(causes))
     on_processor = np.isin(path["cause"], [causes.index(name) for name in ON_PROCESSOR])

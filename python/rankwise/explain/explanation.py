@@ -22,7 +22,7 @@ class Explanation:
     """
 
     def __init__(
-        self, replay: _core.replay.RecordedReplay, position: np.ndarray | None = None, scale: float = 1.0
+        self, replay: _core.explain.Explanation, position: np.ndarray | None = None, scale: float = 1.0
     ):
         self._replay = replay
         self._scale = scale
@@ -30,7 +30,7 @@ class Explanation:
 
     @property
     def waiting(self) -> dict[str, np.ndarray]:
-        """Seconds of each rank by cause (`_core.replay.WAITS_FOR`), which add up to its waiting."""
+        """Seconds of each rank by cause (`_core.explain.WAITS_FOR`), which add up to its waiting."""
         found = {cause: self._scale * times for cause, times in self._replay.waiting.items()}
         if self._position is None:
             return found
@@ -63,5 +63,4 @@ def explain(predictor: Predictor, placement: Placement) -> Explanation:
     Raises:
         RankwiseError: As `Predictor.predict`.
     """
-    kept = predictor.replay(placement, "replay_recorded")
-    return Explanation(kept, predictor.position, predictor.scale)
+    return Explanation(predictor.explain(placement), predictor.position, predictor.scale)

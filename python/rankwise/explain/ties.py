@@ -35,7 +35,7 @@ class TieSpread:
     orders: int
 
 
-def canonical_position(schedule: _core.replay.Schedule, placement: Placement) -> np.ndarray:
+def canonical_position(schedule: _core.schedule.Schedule, placement: Placement) -> np.ndarray:
     """The place of each rank in an order that depends on what ranks do and where they are, not on their numbers.
 
     Nodes are ordered by the ranks on them, the ranks of a node by what they do, with whom, and on which cores. Ranks

@@ -13,7 +13,7 @@ from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import CALC, NONE, Timeline
 from rankwise.machine.placement import Placement
 from rankwise.recording.call_times import CallTimes
-from rankwise.replay.layout import layout
+from rankwise.replay.layout import placed
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 
@@ -101,13 +101,9 @@ def compare(predictor: Predictor, placement: Placement, calls: Sequence[CallTime
 
 def _channels(predictor: Predictor, placement: Placement, timeline: Timeline) -> np.ndarray:
     """The link class of each message's operation, -1 for what is none."""
-    found = layout(predictor.machine, predictor.model.topology_of(placement), placement)
-    rank = timeline.rank.astype(np.int64)
-    other = rank[np.where(timeline.partner != NONE, timeline.partner, 0)]
-    place = found["place"].astype(np.int64)
-    links = found["place_link"][place[rank] * found["places"] + place[other]].astype(np.int64)
-    links[found["node"][rank] != found["node"][other]] = found["network_link"]
-    links[rank == other] = found["self_link"]
+    where = placed(predictor.machine, predictor.model.topology_of(placement), placement)
+    other = timeline.rank[np.where(timeline.partner != NONE, timeline.partner, 0)]
+    links = where.links(timeline.rank.astype(np.uint32), other.astype(np.uint32)).astype(np.int64)
     return np.where((timeline.kind != CALC) & (timeline.partner != NONE), links, -1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -136,22 +136,3 @@ class Dragonfly(Network, frozen=True, kw_only=True, tag="dragonfly"):
     def links(self) -> list[str]:
         """`local`: inside a group, `global`: between groups."""
         return ["local", "global"]
-
-
-def plain(network: FatTree | Torus | Dragonfly, ports: list[dict[str, float]]) -> dict[str, Any]:
-    """What `_core.machine.Network` and the replay take.
-
-    Args:
-        network: The network.
-        ports: `per_message_s` and `s_per_byte` of a port of each kind of cable, in the order of `links`.
-    """
-    own = {
-        key: getattr(network, key)
-        for key in network.__struct_fields__
-        if key not in Network.__struct_fields__
-    }
-    if isinstance(network, FatTree):
-        own["cables"] = network.cables or [1] * len(network.up)
-    shape = type(network).__struct_config__.tag
-    hop_s = network.hop_s.value if network.hop_s else 0.0
-    return {"shape": shape, **own, "slots": network.slots or [], "hop_s": hop_s, "ports": ports}

@@ -10,7 +10,6 @@ its node's busiest interface direction has let everything through. Hockney's alp
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.machine import LinkClass
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import layout
+from rankwise.replay.layout import placed
 from rankwise.replay.model import Model
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.sharing import is_modelled
@@ -57,7 +56,7 @@ def estimate(counts: Counts, model: Model, placement: Placement) -> Prediction:
             overhead += np.bincount(ends, count * cost, counts.ranks)
             wire[key] += np.bincount(ends, count * wire_s, counts.ranks)
     interfaces = {
-        direction: _interface(counts, model.interfaces[direction], placement, ends, channels)
+        direction: _interface(counts, model.interface_costs_s[direction], placement, ends, channels)
         for direction, ends in (("tx", counts.source), ("rx", counts.destination))
     }
     busy = np.maximum(interfaces["tx"]["busy_s"], interfaces["rx"]["busy_s"])
@@ -106,13 +105,13 @@ def _links(counts: Counts, model: Model, placement: Placement) -> tuple[np.ndarr
 
 
 def _interface(
-    counts: Counts, interface: dict[str, Any], placement: Placement, ends: np.ndarray, crossing: np.ndarray
+    counts: Counts, costs_s: tuple[float, float], placement: Placement, ends: np.ndarray, crossing: np.ndarray
 ) -> dict[str, np.ndarray]:
     nodes = len(placement.node_names)
     node = placement.node[ends[crossing]]
     messages = np.bincount(node, counts.count[crossing], nodes)
     total = np.bincount(node, counts.total[crossing], nodes)
-    busy = messages * interface["per_message_s"] + total * interface["s_per_byte"]
+    busy = messages * costs_s[0] + total * costs_s[1]
     return {
         "messages": messages.astype(np.uint64),
         "bytes": total.astype(np.uint64),
@@ -125,9 +124,9 @@ def _held_up(model: Model, placement: Placement) -> np.ndarray:
     """For each rank, by how much of its computation the others on its core hold it up."""
     if not model.shares_cores:
         return np.zeros(placement.ranks)
-    places = layout(model.machine, model.topology_of(placement), placement)
-    users = np.bincount(places["processor"], minlength=len(places["capacity"]))
-    held_up: np.ndarray = np.maximum(1.0, users / places["capacity"])[places["processor"]] - 1
+    where = placed(model.machine, model.topology_of(placement), placement)
+    users = np.bincount(where.processor, minlength=len(where.capacity))
+    held_up: np.ndarray = np.maximum(1.0, users / where.capacity)[where.processor] - 1
     return held_up
 
 

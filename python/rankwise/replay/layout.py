@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 
+from rankwise import _core
 from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.link_classes import link_index
@@ -18,14 +17,12 @@ from rankwise.replay.processors import processors
 from rankwise.replay.sharing import Sharing
 
 _Place = tuple[int, tuple[int, ...]]  # a node of its kind, and cores
-# Arrays of a layout with one value a rank.
-BY_RANK = ("node", "place", "processor", "memory_bound", "far")
 
 
-def layout(
+def placed(
     machine: Machine, topology: Topology, placement: Placement, sharing: Sharing | None = None
-) -> dict[str, Any]:
-    """The `layout` argument of `Schedule.replay_on_machine`; with `sharing` what that needs.
+) -> _core.machine.Placement:
+    """A placement as a replay indexes with it; with `sharing` what that needs.
 
     A *place* is a core, or the set of cores that an unbound rank may use, of a kind of node. Ranks share a processor
     if their places of the same node, or on an emulated machine their cores of the host, do (`processors`).
@@ -51,32 +48,17 @@ def layout(
         # Nothing travels inside a node, so nodes of one core need no link class for it.
         else np.zeros(len(place_of) ** 2, dtype=np.uint8)
     )
-    shared = sharing.layout(topology, placement, cores_of) if sharing else {}
-    return {
-        "node": placement.node.astype(np.uint32),
-        "place": np.array(place, dtype=np.uint32),
-        "places": len(place_of),
-        "processor": np.array(processor, dtype=np.uint32),
-        "capacity": np.array([len(each) for each in cores_of], dtype=np.uint32),
-        "place_link": inside,
-        "network_link": link_index(machine, NETWORK) if nodes > 1 else 0,
-        "self_link": link_index(machine, SELF),
-        **shared,
-    }
-
-
-def reorder(layout: dict[str, Any], position: np.ndarray) -> dict[str, Any]:
-    """The layout of the same ranks in another order: those of its values that are by rank change places.
-
-    Args:
-        layout: As `layout` gives it.
-        position: New number of each rank.
-    """
-    rank_at = np.argsort(position)
-    by_rank = {key: layout[key][rank_at] for key in BY_RANK if key in layout}
-    if "domain" in layout:
-        by_rank["domain"] = [of_rank[rank_at] for of_rank in layout["domain"]]
-    return layout | by_rank
+    return _core.machine.Placement(
+        node=placement.node.astype(np.uint32),
+        place=np.array(place, dtype=np.uint32),
+        places=len(place_of),
+        processor=np.array(processor, dtype=np.uint32),
+        capacity=np.array([len(each) for each in cores_of], dtype=np.uint32),
+        place_link=inside,
+        network_link=link_index(machine, NETWORK) if nodes > 1 else 0,
+        self_link=link_index(machine, SELF),
+        **(sharing.placed(topology, placement, cores_of) if sharing else {}),
+    )
 
 
 def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> np.ndarray:
@@ -93,10 +75,15 @@ def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> 
     return np.array([index.get(int(number), 0) for number in channels], dtype=np.uint8)
 
 
-def links(machine: Machine, contacts: bool = True) -> list[dict[str, Any]]:
-    """The `links` argument of `Schedule.replay_on_machine`; without `contacts` first messages cost as later ones."""
-    found = [_link(link) for link in machine.link_classes]
-    return found if contacts else [link | {"connect_s": 0.0} for link in found]
+def links(machine: Machine, contacts: bool, interrupts: list[bool]) -> list[_core.machine.LinkClass]:
+    """Its link classes as a replay takes them.
+
+    Args:
+        machine: The machine.
+        contacts: Whether first messages cost more than later ones.
+        interrupts: Of each link class, whether its messages use interrupt cores.
+    """
+    return [_link(*each, contacts) for each in zip(machine.link_classes, interrupts, strict=True)]
 
 
 # A limit that no message reaches; the engine counts bytes in 64 bits.
@@ -122,23 +109,27 @@ def _bytes(limit: Estimate | None) -> int | None:
     return None if limit is None else min(int(limit.value), MOST_BYTES)
 
 
-def _link(link: LinkClass) -> dict[str, Any]:
-    return {
-        "segments": [
-            {
-                "up_to_bytes": segment.up_to_bytes,
-                "L_s": segment.L_s.value,
-                "o_s": segment.o_s.value,
-                "o_receive_s": (segment.o_receive_s or segment.o_s).value,
-                "g_s": segment.g_s.value,
-                "G_s_per_byte": segment.G_s_per_byte.value,
-                "O_s_per_byte": segment.O_s_per_byte.value,
-            }
+def _link(link: LinkClass, interrupts: bool, contacts: bool) -> _core.machine.LinkClass:
+    return _core.machine.LinkClass(
+        [
+            _core.machine.Segment(
+                up_to_bytes=segment.up_to_bytes,
+                L_s=segment.L_s.value,
+                o_s=segment.o_s.value,
+                o_receive_s=(segment.o_receive_s or segment.o_s).value,
+                g_s=segment.g_s.value,
+                G_s_per_byte=segment.G_s_per_byte.value,
+                O_s_per_byte=segment.O_s_per_byte.value,
+            )
             for segment in link.segments
         ],
-        **{key: _bytes(getattr(link, key)) for key in ("eager_limit_bytes", *BUFFERS)},
-        "connect_s": link.connect_s.value if link.connect_s else 0.0,
-        "in_call": link.progress == "in-call",
-        "overlap": link.overlap,
-        "network": link.channel == NETWORK,
-    }
+        eager_limit_bytes=_bytes(link.eager_limit_bytes),
+        socket_buffer_bytes=_bytes(link.socket_buffer_bytes),
+        send_buffer_bytes=_bytes(link.send_buffer_bytes),
+        unexpected_buffer_bytes=_bytes(link.unexpected_buffer_bytes),
+        connect_s=link.connect_s.value if contacts and link.connect_s else 0.0,
+        in_call=link.progress == "in-call",
+        overlap=link.overlap,
+        network=link.channel == NETWORK,
+        interrupts=interrupts,
+    )

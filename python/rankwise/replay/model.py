@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from rankwise.machine.machine import Machine
+from rankwise import _core
+from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.layout import has_buffers, layout, links, without_buffers
-from rankwise.replay.ports import network_of, passing
+from rankwise.replay.layout import has_buffers, links, placed, without_buffers
+from rankwise.replay.ports import interface, network_of, passing_s
 from rankwise.replay.sharing import Sharing, is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import has_intervals, resample
@@ -45,58 +45,77 @@ class Model:
         return Sharing(self.machine, self.switches, self.memory_bound)
 
     @cached_property
-    def network(self) -> dict[str, Any] | None:
+    def network(self) -> _core.machine.Network | None:
         """Its switches, where it names them."""
         return network_of(self.machine) if self.switches.switches else None
 
     @cached_property
-    def arguments(self) -> dict[str, Any]:
-        """Those of all replays that do not depend on the placement.
+    def on_core(self) -> _core.machine.Machine:
+        """The machine as replays take it.
 
         Raises:
             RankwiseError: A resource does not fit the nodes.
         """
-        machine, switches = self.machine, self.switches
-        return {
-            "links": links(machine if switches.buffers else without_buffers(machine), switches.contacts),
-            **self._interfaces_and_cores[0],
-            "progress": switches.progress,
-            "handshake": switches.handshake,
-            "resources": {"network": self.network, **self.sharing.resources()},
-        }
+        machine, switches, sharing = self.machine, self.switches, self.sharing
+        linked = machine if switches.buffers else without_buffers(machine)
+        return _core.machine.Machine(
+            link_classes=links(linked, switches.contacts, sharing.interrupting_links()),
+            tx=interface(self._interfaces["nic_tx"]),
+            rx=interface(self._interfaces["nic_rx"]),
+            core_sharing=self._core_sharing,
+            progress=switches.progress,
+            handshake=switches.handshake,
+            bandwidths=sharing.bandwidths(),
+            interrupts=sharing.interrupt_core(),
+            network=self.network,
+        )
 
     @property
-    def interfaces(self) -> dict[str, dict[str, Any]]:
-        """What messages that pass a node's interface cost each other there: `tx` and `rx`."""
-        known = self._interfaces_and_cores[0]
-        return {direction: known[direction] for direction in ("tx", "rx")}
+    def interface_costs_s(self) -> dict[str, tuple[float, float]]:
+        """What messages that pass a node's interface cost each other there, each and per byte: `tx` and `rx`."""
+        return {direction: passing_s(self._interfaces[f"nic_{direction}"]) for direction in ("tx", "rx")}
 
     @property
     def shares_cores(self) -> bool:
         """Whether ranks on one core share its time."""
-        return bool(self._interfaces_and_cores[0]["core_sharing"] != "none")
+        return self._core_sharing != "none"
 
     @property
     def not_modelled(self) -> tuple[str, ...]:
         """Names of the machine's resources that the replay does not know."""
-        return self._interfaces_and_cores[1]
+        return tuple(
+            each.name
+            for each in self.machine.resources
+            if not (
+                self._is_interface(each)
+                or self._is_core(each)
+                or is_modelled(each)
+                or (self.machine.network and each.is_port())
+            )
+        )
 
     @cached_property
-    def _interfaces_and_cores(self) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Interfaces and cores, and the names of resources that are not known."""
-        machine, switches, free = self.machine, self.switches, passing(None)
-        interfaces = dict.fromkeys(INTERFACES, free)
-        waiting, others = "yield", []
-        for resource in machine.resources:
-            if resource.kind in interfaces and resource.discipline == "fifo" and resource.per == "node":
-                interfaces[resource.kind] = passing(resource) if switches.interfaces else free
-            elif resource.kind == "core" and resource.discipline == "sharing" and resource.per == "core":
-                waiting = resource.waiting or "yield"
-            elif not is_modelled(resource) and not (machine.network and resource.is_port()):
-                others.append(resource.name)
-        cores = waiting if switches.core_sharing else "none"
-        known = {"tx": interfaces["nic_tx"], "rx": interfaces["nic_rx"], "core_sharing": cores}
-        return known, tuple(others)
+    def _interfaces(self) -> dict[str, Resource | None]:
+        found: dict[str, Resource | None] = dict.fromkeys(INTERFACES)
+        if self.switches.interfaces:
+            found |= {each.kind: each for each in self.machine.resources if self._is_interface(each)}
+        return found
+
+    @property
+    def _core_sharing(self) -> str:
+        """What the ranks of one core do while they wait inside MPI."""
+        if not self.switches.core_sharing:
+            return "none"
+        said = [each.waiting for each in self.machine.resources if self._is_core(each)]
+        return (said[-1] if said else None) or "yield"
+
+    @staticmethod
+    def _is_interface(resource: Resource) -> bool:
+        return resource.kind in INTERFACES and resource.discipline == "fifo" and resource.per == "node"
+
+    @staticmethod
+    def _is_core(resource: Resource) -> bool:
+        return resource.kind == "core" and resource.discipline == "sharing" and resource.per == "core"
 
     def topology_of(self, placement: Placement) -> Topology:
         """The nodes of a placement, which may use fewer than the machine has."""
@@ -104,9 +123,9 @@ class Model:
         nodes = self.topology.nodes
         return Topology(nodes[:count]) if count < len(nodes) else self.topology
 
-    def layout(self, placement: Placement) -> dict[str, Any]:
+    def placed(self, placement: Placement) -> _core.machine.Placement:
         """The ranks of a placement that fits, as a replay takes them."""
-        return layout(self.machine, self.topology_of(placement), placement, self.sharing)
+        return placed(self.machine, self.topology_of(placement), placement, self.sharing)
 
     def drawn(self, count: int, seed: int) -> Iterator[Model]:
         """The model with the machine's numbers drawn from their intervals; none if it has none."""

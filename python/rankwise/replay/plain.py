@@ -114,7 +114,7 @@ class PlainPrediction:
         return self.parts_s["waiting"]
 
 
-def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> PlainPrediction:
+def predict_plain(schedule: _core.schedule.Schedule, parameters: LogGOPS) -> PlainPrediction:
     """Replay with plain LogGOPS: finish times are LogGOPSim's of the same schedule.
 
     Raises:
@@ -128,7 +128,7 @@ def predict_plain(schedule: _core.replay.Schedule, parameters: LogGOPS) -> Plain
     return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s, result.let_go)
 
 
-def gains(schedule: _core.replay.Schedule, prediction: PlainPrediction) -> dict[str, float]:
+def gains(schedule: _core.schedule.Schedule, prediction: PlainPrediction) -> dict[str, float]:
     """By how much the makespan falls, in seconds, if one parameter were 0, each by itself; by parameter."""
     changes: dict[str, dict[str, Any]] = {
         "L": {"L_s": 0.0},

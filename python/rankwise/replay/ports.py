@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rankwise import _core
 from rankwise.machine.machine import Machine, Resource
-from rankwise.machine.network import plain
+from rankwise.machine.network import Dragonfly, FatTree, Torus
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class PortLoads:
     """The switch ports that messages passed; one entry each.
 
     Attributes:
-        network: `_core.machine.Network`, whose `describe` names ports.
+        network: Whose `describe` names ports.
         port: Numbers of the ports.
         messages: That passed.
         bytes: That passed.
@@ -45,10 +44,10 @@ class PortLoads:
     queued_s: np.ndarray
 
     @classmethod
-    def of(cls, network: dict[str, Any], loads: dict[str, np.ndarray]) -> PortLoads:
-        """Of the `network` argument of a replay, and what the replay says of all its ports."""
+    def of(cls, network: _core.machine.Network, loads: dict[str, np.ndarray]) -> PortLoads:
+        """Of what a replay says of all ports."""
         used = np.flatnonzero(loads["messages"])
-        return cls(_core.machine.Network(network), used, **{key: each[used] for key, each in loads.items()})
+        return cls(network, used, **{key: each[used] for key, each in loads.items()})
 
     def busiest(self, most: int = 5) -> list[PortLoad]:
         """Those that were busy longest, then those that most bytes passed, by name."""
@@ -65,18 +64,52 @@ class PortLoads:
         ]
 
 
-def network_of(machine: Machine) -> dict[str, Any] | None:
-    """The `network` argument of `Schedule.replay_on_machine`, `None` for a machine that names no switches."""
+def network_of(machine: Machine) -> _core.machine.Network | None:
+    """The switches between the nodes, as a replay takes them; `None` for a machine that names none."""
     if machine.network is None:
         return None
-    return plain(machine.network, [passing(port) for port in machine.ports()])
+    return switches_of(machine.network, [interface(port) for port in machine.ports()])
 
 
-def passing(resource: Resource | None) -> dict[str, Any]:
-    """What messages that pass one after the other cost each other; nothing without a resource."""
+def switches_of(
+    network: FatTree | Torus | Dragonfly, ports: list[_core.machine.Interface]
+) -> _core.machine.Network:
+    """The switches of a network, as a replay takes them.
+
+    Args:
+        network: The network.
+        ports: A port of each kind of cable, in the order of `links`.
+    """
+    hop_s = network.hop_s.value if network.hop_s else 0.0
+    slots, build = network.slots or [], _core.machine.Network
+    if isinstance(network, FatTree):
+        cables = network.cables or [1] * len(network.up)
+        return build.fat_tree(network.down, network.up, cables, slots=slots, hop_s=hop_s, ports=ports)
+    if isinstance(network, Torus):
+        return build.torus(
+            network.dimensions, network.nodes_per_router, slots=slots, hop_s=hop_s, ports=ports
+        )
+    return build.dragonfly(
+        network.groups,
+        network.routers,
+        network.global_links,
+        network.nodes_per_router,
+        slots=slots,
+        hop_s=hop_s,
+        ports=ports,
+    )
+
+
+def passing_s(resource: Resource | None) -> tuple[float, float]:
+    """What messages that pass one after the other cost each other, each and per byte; nothing without a resource."""
     rate = resource.capacity_bytes_per_s if resource else None
     each = resource.per_message_s if resource else None
-    return {"per_message_s": each.value if each else 0.0, "s_per_byte": 1 / rate.value if rate else 0.0}
+    return each.value if each else 0.0, 1 / rate.value if rate else 0.0
+
+
+def interface(resource: Resource | None) -> _core.machine.Interface:
+    """The same, as a replay takes it."""
+    return _core.machine.Interface(*passing_s(resource))
 
 
 def hops(machine: Machine, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -95,4 +128,4 @@ def hops(machine: Machine, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     network = network_of(machine)
     if network is None:
         return np.zeros(len(one), dtype=np.uint32)
-    return _core.machine.Network(network).hops(one.astype(np.uint32), other.astype(np.uint32))
+    return network.hops(one.astype(np.uint32), other.astype(np.uint32))

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from rankwise.machine.placement import Placement, fits
 from rankwise.machine.topology import Topology
 from rankwise.quantities import counted
 from rankwise.replay import coarse
-from rankwise.replay.layout import reorder
 from rankwise.replay.memory_bound import check_memory
 from rankwise.replay.model import Model
 from rankwise.replay.ports import PortLoads
@@ -28,6 +27,8 @@ from rankwise.replay.uncertainty import Interval, anchored_interval, interval_of
 from rankwise.schedule.counts import Counts
 from rankwise.schedule.schedules import Schedule, Schedules, partition
 from rankwise.schedule.source import Source
+
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Predictor:
             return
         if self.in_windows:
             self._check_in_windows()
-        self.model.arguments  # noqa: B018  (raises where a resource does not fit)
+        self.model.on_core  # noqa: B018  (raises where a resource does not fit)
 
     @property
     def schedule(self) -> Schedule | Counts:
@@ -174,7 +175,7 @@ class Predictor:
     @property
     def in_windows(self) -> bool:
         """Whether replays read the traces again; ties are served by the numbers of ranks then."""
-        return isinstance(self.schedule, _core.replay.StreamedTrace)
+        return isinstance(self.schedule, _core.schedule.StreamedTrace)
 
     @property
     def not_modelled(self) -> tuple[str, ...]:
@@ -291,7 +292,7 @@ class Predictor:
         Raises:
             RankwiseError: As `predict`.
         """
-        layouts = [self._layout(each) for each in placements]
+        placed = [self._placed(each) for each in placements]
         out = np.empty(len(placements))
         same: dict[Schedule, list[int]] = {}
         of = [partition(each.node).tobytes() for each in placements]
@@ -299,8 +300,7 @@ class Predictor:
             alike = [k for k, each in enumerate(of) if each == key]
             same.setdefault(self.program.on(placements[alike[0]]), []).extend(alike)
         for schedule, alike in same.items():
-            chosen = [layouts[k] for k in alike]
-            out[alike] = schedule.makespans_s(**self.model.arguments, layouts=chosen, threads=threads)
+            out[alike] = schedule.makespans_s(self.model.on_core, [placed[k] for k in alike], threads)
         return self.scale * out
 
     def estimates_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
@@ -309,8 +309,8 @@ class Predictor:
         Everything is served in the order that it has in the replay of the first placement, and collectives are taken
         to be the same under all. Arguments and errors are those of `makespans_s`.
         """
-        layouts = [self._layout(each) for each in placements]
-        return self.scale * self.schedule.screen_s(**self.model.arguments, layouts=layouts, threads=threads)
+        placed = [self._placed(each) for each in placements]
+        return self.scale * self.schedule.screen_s(self.model.on_core, placed, threads)
 
     def check(self, placement: Placement) -> None:
         """Check that a placement is one of this program on this machine.
@@ -326,27 +326,36 @@ class Predictor:
             )
         placement.check(self.model.topology_of(placement))
 
-    def replay(self, placement: Placement, how: str = "replay_on_machine", model: Model | None = None):
+    def replay(self, placement: Placement, model: Model | None = None) -> _core.replay.Prediction:
         """What a replay of the core gives, plain, with ranks in the order in which ties are served.
 
         Args:
             placement: Where the ranks are.
-            how: Which of the replays of `_core.replay.Schedule`.
             model: Of the machine; this predictor's if `None`.
 
         Raises:
             RankwiseError: As `predict`.
         """
+        return self._in_order(type(self.schedule).replay, placement, model or self.model)
+
+    def explain(self, placement: Placement) -> _core.explain.Explanation:
+        """The same, and what happened when.
+
+        Raises:
+            RankwiseError: As `predict`.
+        """
+        return self._in_order(type(self.schedule).explain, placement, self.model)
+
+    def _in_order(self, replay: Callable[..., _Outcome], placement: Placement, model: Model) -> _Outcome:
         self.check(placement)
-        model = model or self.model
-        layout, schedule = model.layout(placement), self.program.in_order_on(placement)
+        placed, schedule = model.placed(placement), self.program.in_order_on(placement)
         if self.position is None:
-            return getattr(schedule, how)(**model.arguments, layout=layout)
+            return replay(schedule, model.on_core, placed)
         try:
-            return getattr(schedule, how)(**model.arguments, layout=reorder(layout, self.position))
+            return replay(schedule, model.on_core, placed.in_order(self.position.astype(np.uint32)))
         except RankwiseError:
             # Says it in the program's numbers.
-            self.program.on(placement).replay_on_machine(**model.arguments, layout=layout)
+            self.program.on(placement).replay(model.on_core, placed)
             raise
 
     @property
@@ -371,9 +380,9 @@ class Predictor:
             return None
         return RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)
 
-    def _layout(self, placement: Placement) -> dict[str, Any]:
+    def _placed(self, placement: Placement) -> _core.machine.Placement:
         self.check(placement)
-        return self.model.layout(placement)
+        return self.model.placed(placement)
 
     def _by_rank(self, values: np.ndarray) -> np.ndarray:
         return self.scale * (values if self.position is None else values[self.position])
@@ -401,7 +410,7 @@ def _computing_alone(source: Source, timed_on: Model) -> Schedules:
     def alone(schedule: Schedule) -> Schedule:
         if where is None or source.in_windows or not timed_on.sharing.slows_computation:
             return schedule
-        return schedule.computing_alone(**timed_on.arguments, layout=timed_on.layout(where))
+        return schedule.computing_alone(timed_on.on_core, timed_on.placed(where))
 
     expand = source.expand
     return Schedules(alone(source.schedule), expand and (lambda node: alone(expand(node))))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.machine import Machine, Resource
@@ -93,52 +94,67 @@ class Sharing:
             found["interrupts"] = (self._interrupts.name,)
         return found
 
-    def resources(self) -> dict[str, Any]:
-        """The `resources` argument of `Schedule.replay_on_machine`."""
-        return {
-            "bandwidths": [self._bandwidth(each) for each in self._bandwidths],
-            "interrupts": self._interrupt_core(self._interrupts) if self._interrupts else None,
-        }
+    def bandwidths(self) -> list[_core.machine.Bandwidth]:
+        """Memories and caches, as a replay takes them."""
+        return [self._bandwidth(each) for each in self._bandwidths]
 
-    def layout(
+    def interrupt_core(self) -> _core.machine.InterruptCore | None:
+        """What messages cost the interrupt cores, as a replay takes it."""
+        if self._interrupts is None:
+            return None
+        each, rate = self._interrupts.per_message_s, self._interrupts.capacity_bytes_per_s
+        far_factor = self._interrupts.far_factor
+        return _core.machine.InterruptCore(
+            per_message_s=each.value if each else 0.0,
+            s_per_byte=1 / rate.value if rate else 0.0,
+            far_factor=far_factor.value if far_factor else 1.0,
+        )
+
+    def interrupting_links(self) -> list[bool]:
+        """Of each link class, whether its messages use the interrupt cores."""
+        if self._interrupts is None:
+            return [False] * len(self._machine.link_classes)
+        return self._passing(self._interrupts)
+
+    def placed(
         self,
         topology: Topology,
         placement: Placement,
         processor_cores: Sequence[frozenset[Core]],
     ) -> dict[str, Any]:
-        """What a `layout` needs besides: which memory, cache and interrupt core each rank uses.
+        """Which memory, cache and interrupt core each rank uses: arguments of `_core.machine.Placement`.
 
         Args:
             topology: Nodes of the placement.
             placement: Where the ranks are.
-            processor_cores: Cores of each processor of the layout.
+            processor_cores: Cores of each processor.
         """
         out: dict[str, Any] = {}
         if self._bandwidths:
             out["domain"] = [self._domains(each, topology, placement)[0] for each in self._bandwidths]
             out["memory_bound"] = self.bound_of(placement.ranks)
         if self._interrupts:
-            out |= self._interrupt_layout(self._interrupts, topology, placement, processor_cores)
+            out |= self._interrupt_cores_of(self._interrupts, topology, placement, processor_cores)
         return out
 
     def loads(
-        self, shared: list[dict[str, Any]], topology: Topology, placement: Placement
+        self, shared: Sequence[_core.replay.SharedLoad], topology: Topology, placement: Placement
     ) -> list[SharedLoad]:
         """Names for what a replay of that placement says of each memory, cache and interrupt core."""
         where = [self._domains(each, topology, placement)[1] for each in self._bandwidths]
         names = [each.name for each in self._bandwidths]
         if self._interrupts:
             names.append(self._interrupts.name)
-            core = _core(self._interrupts)
+            core = _core_number(self._interrupts)
             numbers = self._interrupt_cores(self._interrupts, topology)
             node_of = {number: node for node, number in reversed(list(enumerate(numbers)))}
             where.append([(node_of[number], core) for number in range(len(node_of))])
-        loads = []
-        for each in shared:
-            node, number = where[each["resource"]][each["number"]]
-            name = names[each["resource"]]
-            loads.append(SharedLoad(name, node, number, each["busy_s"], each["saturated_s"]))
-        return loads
+        return [
+            SharedLoad(
+                names[each.resource], *where[each.resource][each.number], each.busy_s, each.saturated_s
+            )
+            for each in shared
+        ]
 
     def bound_of(self, ranks: int) -> np.ndarray:
         """Of each rank, the part of its computation that waits for memory."""
@@ -147,25 +163,16 @@ class Sharing:
         measured = any(each.slowdown is not None for each in self._bandwidths)
         return np.full(ranks, 1.0 if measured else 0.0)
 
-    def _bandwidth(self, resource: Resource) -> dict[str, Any]:
+    def _bandwidth(self, resource: Resource) -> _core.machine.Bandwidth:
         per_core, slowdown = resource.per_core_bytes_per_s, resource.slowdown
-        return {
-            "capacity_bytes_per_s": resource.total_bytes_per_s(),
-            "per_core_bytes_per_s": per_core.value if per_core else 0.0,
-            "slowdown": list(slowdown.values) if slowdown else [],
-            "passes": resource.passes.value if resource.passes else 1.0,
-            "copies": self._passing(resource),
-            "computation": resource.name in self._slow,
-        }
-
-    def _interrupt_core(self, resource: Resource) -> dict[str, Any]:
-        each, rate = resource.per_message_s, resource.capacity_bytes_per_s
-        return {
-            "per_message_s": each.value if each else 0.0,
-            "s_per_byte": 1 / rate.value if rate else 0.0,
-            "far_factor": resource.far_factor.value if resource.far_factor else 1.0,
-            "links": self._passing(resource),
-        }
+        return _core.machine.Bandwidth(
+            capacity_bytes_per_s=resource.total_bytes_per_s(),
+            per_core_bytes_per_s=per_core.value if per_core else 0.0,
+            slowdown=list(slowdown.values) if slowdown else [],
+            passes=resource.passes.value if resource.passes else 1.0,
+            copies=self._passing(resource),
+            computation=resource.name in self._slow,
+        )
 
     def _passing(self, resource: Resource) -> list[bool]:
         """Of each link class, whether its messages use the resource."""
@@ -200,7 +207,7 @@ class Sharing:
 
     def _interrupt_cores(self, resource: Resource, topology: Topology) -> list[int]:
         """Of each node, the number of its interrupt core: nodes emulated on one host can have the same."""
-        core, host_cores = _core(resource), self._machine.node.host_cores
+        core, host_cores = _core_number(resource), self._machine.node.host_cores
         nodes = range(len(topology.nodes))
         short = next((node for node in topology.nodes if node.cores <= core), None)
         if short is not None:
@@ -211,14 +218,14 @@ class Sharing:
         number: dict[int, int] = {}
         return [number.setdefault(host_cores[n][core] if host_cores else n, len(number)) for n in nodes]
 
-    def _interrupt_layout(
+    def _interrupt_cores_of(
         self,
         resource: Resource,
         topology: Topology,
         placement: Placement,
         processor_cores: Sequence[frozenset[Core]],
     ) -> dict[str, Any]:
-        core, core_of = _core(resource), self._interrupt_cores(resource, topology)
+        core, core_of = _core_number(resource), self._interrupt_cores(resource, topology)
         host_cores = self._machine.node.host_cores
         processor_of = {core: p for p, cores in enumerate(processor_cores) for core in cores}
         on = np.full(max(core_of) + 1, _NONE, dtype=np.uint32)
@@ -238,7 +245,7 @@ class Sharing:
         }
 
 
-def _core(resource: Resource) -> int:
+def _core_number(resource: Resource) -> int:
     """The logical core that an interrupt core is."""
     assert resource.core is not None  # machine files without it are refused
     return resource.core

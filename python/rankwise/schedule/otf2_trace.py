@@ -37,7 +37,7 @@ class Call:
     records: list[Record] = field(default_factory=list)  # in their order
 
 
-def read(path: Path, library: str) -> tuple[_core.replay.Schedule, dict[str, int]]:
+def read(path: Path, library: str) -> tuple[_core.schedule.Schedule, dict[str, int]]:
     """The schedule of a trace.
 
     Args:
@@ -215,7 +215,7 @@ class _Survey:
 class _Writer:
     def __init__(self, survey: _Survey, ticks_per_s: int, library: str):
         self.survey = survey
-        self.builder = _core.replay.ProgramBuilder(len(survey.ranks), library, "event")
+        self.builder = _core.schedule.ProgramBuilder(len(survey.ranks), library, "event")
         self.picoseconds = 1e12 / ticks_per_s
         self.comms = {ref: self.builder.communicator(group) for ref, group in survey.members.items()}
         self.blocks = Blocks(survey.members, survey.omitted)
@@ -223,7 +223,7 @@ class _Writer:
         self.requests: list[dict[int, list[int]]] = [{} for _ in survey.ranks]
         self.begun: list[dict[int, Record]] = [{} for _ in survey.ranks]
 
-    def write(self) -> tuple[_core.replay.Schedule, dict[str, int]]:
+    def write(self) -> tuple[_core.schedule.Schedule, dict[str, int]]:
         for rank, calls in enumerate(self.survey.calls):
             self.survey.close(rank)
             for call in calls:

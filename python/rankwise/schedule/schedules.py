@@ -14,7 +14,7 @@ from rankwise.machine.placement import Placement
 
 _MOST = 3
 
-Schedule = _core.replay.Schedule | _core.replay.StreamedTrace
+Schedule = _core.schedule.Schedule | _core.schedule.StreamedTrace
 
 
 class _Latest:

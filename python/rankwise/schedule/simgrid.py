@@ -81,7 +81,7 @@ def files_of(path: Path, text: str) -> list[Path] | None:
 
 def read(
     files: Sequence[Path], flops_per_s: float | None, library: str
-) -> tuple[_core.replay.Schedule, dict[str, int]]:
+) -> tuple[_core.schedule.Schedule, dict[str, int]]:
     """The schedule of a trace in one or several files.
 
     Args:
@@ -125,7 +125,7 @@ class Reader:
                 f"`{files[0]}`: rank `{lacking}` has no action, but rank `{self.ranks - 1}` has",
                 "name the index that lists the files of all ranks, as `smpirun -trace-ti` writes it",
             )
-        self.builder = _core.replay.ProgramBuilder(self.ranks, library, "line")
+        self.builder = _core.schedule.ProgramBuilder(self.ranks, library, "line")
         self.default_type = [1] * self.ranks
         # Requests by (source, destination, tag), as waits name them; a collective's by None.
         self._requests: list[dict[Request | None, deque[list[int]]]] = [
@@ -138,7 +138,7 @@ class Reader:
         except ValueError as error:
             raise self._error(str(error)) from None
 
-    def read(self) -> tuple[_core.replay.Schedule, dict[str, int]]:
+    def read(self) -> tuple[_core.schedule.Schedule, dict[str, int]]:
         """Read every line."""
         for rank, words in self._lines():
             self.builder.at(rank, self._where[1])

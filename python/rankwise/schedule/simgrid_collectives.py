@@ -20,7 +20,7 @@ class Reader(Protocol):
     """
 
     ranks: int
-    builder: _core.replay.ProgramBuilder
+    builder: _core.schedule.ProgramBuilder
     default_type: list[int]
 
     def combine(self, rank: int, flops: str) -> None:

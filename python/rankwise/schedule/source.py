@@ -51,8 +51,8 @@ class Source:
     """A schedule and what is known of the run it comes from.
 
     Attributes:
-        schedule: `_core.replay.Schedule`, its messages matched; any number of replays share it. Of a recording without
-            trace its `Counts`, of one whose schedule would be too large a `_core.replay.StreamedTrace`.
+        schedule: `_core.schedule.Schedule`, its messages matched; any number of replays share it. Of a recording
+            without trace its `Counts`, of one whose schedule would be too large a `_core.schedule.StreamedTrace`.
         kind: As in `rankwise.cli.predict_document.Input`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
@@ -67,13 +67,13 @@ class Source:
         calls: Gives the recorded calls of each rank, where `span` is known.
     """
 
-    schedule: _core.replay.Schedule | _core.replay.StreamedTrace | Counts
+    schedule: _core.schedule.Schedule | _core.schedule.StreamedTrace | Counts
     kind: str = "goal"
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
     span: Span | None = None
-    expand: Callable[[np.ndarray], _core.replay.Schedule] | None = field(default=None, compare=False)
+    expand: Callable[[np.ndarray], _core.schedule.Schedule] | None = field(default=None, compare=False)
     not_modelled: dict[str, float] = field(default_factory=dict)
     missing: list[Gap] = field(default_factory=list)
     lab_rate_bytes_per_s: float | None = None
@@ -82,14 +82,14 @@ class Source:
     @property
     def in_windows(self) -> bool:
         """Whether the schedule is never in memory as a whole: each replay reads the traces again."""
-        return isinstance(self.schedule, _core.replay.StreamedTrace)
+        return isinstance(self.schedule, _core.schedule.StreamedTrace)
 
     @property
     def whole_bytes(self) -> int:
         """About how much memory the schedule takes as a whole."""
         return self.schedule.operations * BYTES_AN_OPERATION
 
-    def whole(self, path: str | os.PathLike[str], what: str) -> _core.replay.Schedule:
+    def whole(self, path: str | os.PathLike[str], what: str) -> _core.schedule.Schedule:
         """The schedule, for what needs it as a whole.
 
         Args:
@@ -146,10 +146,10 @@ def load(
             return Source(counts, "counts", omitted, recorded=recorded, missing=missing)
         return _from_recording(path, library, memory_bytes)
     with name_file(path):
-        if _core.replay.Schedule.is_goal_binary(read_bytes(path, 8)):
+        if _core.schedule.Schedule.is_goal_binary(read_bytes(path, 8)):
             # Mapped: large files are not in memory beside their schedule.
             data = np.memmap(path, np.uint8, "r")
-            return Source(_core.replay.Schedule.read_goal_binary(data, str(path)), "goal-binary")
+            return Source(_core.schedule.Schedule.read_goal_binary(data, str(path)), "goal-binary")
         data = read_bytes(path)
         try:
             text = data.decode("utf-8")
@@ -167,7 +167,7 @@ def load(
             library = library or "mpich"
             schedule, omitted = simgrid.read(files, flops_per_s, library)
             return Source(schedule, "simgrid", omitted, library)
-        return Source(_core.replay.Schedule.read_goal(text, str(path)), "goal")
+        return Source(_core.schedule.Schedule.read_goal(text, str(path)), "goal")
 
 
 @contextmanager
@@ -250,7 +250,7 @@ def _with_call(path: Path, found: re.Match) -> str:
     return f"rank {found['rank']}, event {found['at']} ({call[0]}){op}"
 
 
-def write_goal(schedule: _core.replay.Schedule, path: str | os.PathLike[str]) -> None:
+def write_goal(schedule: _core.schedule.Schedule, path: str | os.PathLike[str]) -> None:
     """Write a schedule as GOAL text, as binary GOAL if the name ends in `.bin`.
 
     Raises:
@@ -282,7 +282,7 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     job = choose_job(read(path))
     library = library or algorithms_of(job.threads[0].rank)
     with name_calls(path), name_file(path):
-        run = _core.replay.TracedRun.read([t.record for t in job.first_threads], library)
+        run = _core.schedule.TracedRun.read([t.record for t in job.first_threads], library)
         if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
             schedule = run.in_windows()
             omitted = schedule.omitted
@@ -298,9 +298,9 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
-    in_windows = isinstance(schedule, _core.replay.StreamedTrace)
+    in_windows = isinstance(schedule, _core.schedule.StreamedTrace)
 
-    def expand(node: np.ndarray) -> _core.replay.Schedule:
+    def expand(node: np.ndarray) -> _core.schedule.Schedule:
         with name_calls(path), name_file(path):
             return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
 

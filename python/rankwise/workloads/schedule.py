@@ -14,14 +14,14 @@ from rankwise.workloads.decompose import steps
 from rankwise.workloads.generate import Groups
 from rankwise.workloads.program import CALLS, Kind, Program
 
-SEND, RECEIVE, CALC = 1, 2, 3  # kinds of `_core.replay.Schedule.from_arrays`
+SEND, RECEIVE, CALC = 1, 2, 3  # kinds of `_core.schedule.Schedule.from_arrays`
 COLLECTIVE_TAG = 1 << 20  # above all tags of the workloads; each communicator has its own
 PICOSECONDS = 1e12
 
 
 def schedule(
     program: Program, operations_per_s: float, library: str = "mpich", computation: float = 1.0
-) -> _core.replay.Schedule:
+) -> _core.schedule.Schedule:
     """What each rank does, as operations and what they wait for.
 
     A blocking send holds up what follows it, a posted receive only what follows its wait. Collectives are expanded into
@@ -34,7 +34,7 @@ def schedule(
         computation: Share of the original's operations that are done (`--compute` of the program).
 
     Returns:
-        `_core.replay.Schedule`; its `write_goal()` is GOAL text.
+        `_core.schedule.Schedule`; its `write_goal()` is GOAL text.
     """
     groups, events = Groups(), [program.events(rank) for rank in range(program.ranks)]
     colors = [groups.add(rank, one) for rank, one in enumerate(events)]
@@ -47,7 +47,7 @@ def schedule(
         }
         _fill(sequence, one, rank, members, library)
         sequences.append(sequence)
-    return _core.replay.Schedule.from_arrays(*_joined(sequences))
+    return _core.schedule.Schedule.from_arrays(*_joined(sequences))
 
 
 @dataclass
