@@ -83,14 +83,14 @@ def test_a_machine_with_too_few_cores_is_refused_with_the_line(place, capsys):
 
 def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, capsys):
     assert place("--json") == 0
-    screening = json.loads(capsys.readouterr().out)["screening"]
-    assert screening["placements"] >= 2
-    assert screening["gap"] >= 0
-    assert screening["tau"] is None or -1 <= screening["tau"] <= 1
+    estimate_error = json.loads(capsys.readouterr().out)["estimate_error"]
+    assert estimate_error["placements"] >= 2
+    assert estimate_error["gap"] >= 0
+    assert estimate_error["tau"] is None or -1 <= estimate_error["tau"] <= 1
     assert place("-f") == 0
     assert "searched by estimated times, decided by replayed ones: " in capsys.readouterr().out
     assert place("-f", "--objective", "bytes", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["screening"] is None
+    assert json.loads(capsys.readouterr().out)["estimate_error"] is None
 
 
 def test_what_programs_read_is_as_its_schema_says(place, capsys):

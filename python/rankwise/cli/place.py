@@ -203,17 +203,17 @@ def _run(args: argparse.Namespace) -> int:
     save(found[-1].placement, output)
     if search.interrupted:
         terminal.note("interrupted: the best so far is taken")
-    screening = _estimate_error(search, predictor)
+    estimate_error = _estimate_error(search, predictor)
     candidates = settle(_with_intervals(found, predictor, terminal))
     doubtful = search.objective == "time" and is_doubtful(candidates, predictor)
     words = launcher.write(candidates[-1].placement) if launcher else None
     if terminal.as_json:
         paths = (args.input, args.machine, str(output))
         why = compare(candidates, topology, machine, doubtful)
-        terminal.json(document(paths, source, predictor, candidates, topology, why, screening, words))
+        terminal.json(document(paths, source, predictor, candidates, topology, why, estimate_error, words))
     else:
         show(terminal, candidates, topology, predictor, source, doubtful)
-        show_estimate_error(terminal, screening)
+        show_estimate_error(terminal, estimate_error)
         if words:
             terminal.result(f"\n{words}")
             if " -rankmap " in words:

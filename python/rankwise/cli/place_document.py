@@ -75,7 +75,7 @@ class CandidateEntry(msgspec.Struct):
     plain_replay: PlainReplayEntry | None = None
 
 
-class ScreeningEntry(msgspec.Struct):
+class EstimateErrorEntry(msgspec.Struct):
     """How far the times that the search went by are from replayed ones; null where there is nothing to compare."""
 
     placements: int
@@ -86,7 +86,7 @@ class ScreeningEntry(msgspec.Struct):
 class Document(msgspec.Struct):
     """The whole result; the last of `placements` is the one that was chosen and written to `output`.
 
-    `screening` is null where all times were replayed, `launch` (the launcher's words) without `--format`. Where
+    `estimate_error` is null where all times were replayed, `launch` (the launcher's words) without `--format`. Where
     something of the recorded run is `missing`, the placement is for a part of it. `recorded_run` is null where that was
     not on this machine.
     """
@@ -98,7 +98,7 @@ class Document(msgspec.Struct):
     placements: list[CandidateEntry]
     compared_with: str
     reasons: list[str]
-    screening: ScreeningEntry | None
+    estimate_error: EstimateErrorEntry | None
     launch: str | None
     missing: list[Missing] = []
     recorded_run: RunEntry | None = None
@@ -111,7 +111,7 @@ def document(
     candidates: Sequence[Candidate],
     topology: Topology,
     compared: tuple[str, list[str]],
-    screening: EstimateError | None,
+    estimate_error: EstimateError | None,
     launch: str | None,
 ) -> dict[str, Any]:
     """The JSON-able result of `rankwise place`.
@@ -123,7 +123,7 @@ def document(
         candidates: With predictions; the chosen one is last.
         topology: The nodes that were used.
         compared: What the best is compared with, and sentences on what it saves and costs.
-        screening: How far the search's times are from replayed ones, if that was found out.
+        estimate_error: How far the search's times are from replayed ones, if that was found out.
         launch: What the launcher wants to be told, if it was asked for.
     """
     reference, sentences = compared
@@ -150,7 +150,7 @@ def document(
         ],
         "compared_with": reference,
         "reasons": sentences,
-        "screening": asdict(screening) if screening else None,
+        "estimate_error": asdict(estimate_error) if estimate_error else None,
         "launch": launch,
         "missing": [{"what": gap.what, "why": gap.why} for gap in source.missing],
         "recorded_run": msgspec.to_builtins(run_entry(predictor, unexplained(predictor, source))),

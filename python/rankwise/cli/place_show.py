@@ -144,14 +144,14 @@ def _show_sharing(
     terminal.table(head, rows)
 
 
-def show_estimate_error(terminal: Terminal, screening: EstimateError | None) -> None:
+def show_estimate_error(terminal: Terminal, estimate_error: EstimateError | None) -> None:
     """How far the times that the search went by are from those that decided."""
-    if screening is None or screening.gap is None:
+    if estimate_error is None or estimate_error.gap is None:
         return
-    order = "" if screening.tau is None else f", tau of their order {screening.tau:.2f}"
+    order = "" if estimate_error.tau is None else f", tau of their order {estimate_error.tau:.2f}"
     terminal.result(
-        f"\nsearched by estimated times, decided by replayed ones: {screening.gap:.1%} apart\n"
-        f"(mean of {screening.placements} placements{order})"
+        f"\nsearched by estimated times, decided by replayed ones: {estimate_error.gap:.1%} apart\n"
+        f"(mean of {estimate_error.placements} placements{order})"
     )
 
 
