@@ -34,8 +34,8 @@ import numpy as np
 
 from rankwise import site_build
 from rankwise.measure import site
+from rankwise.measure.fitting.statistics import find_modes
 from rankwise.measure.samples import Launch
-from rankwise.measure.statistics import find_modes
 
 SMALL = (1, 8, 64, 256, 1024)
 LARGE = (65536, 262144, 1048576)

@@ -31,12 +31,12 @@ RECORDED = {
     "exact": What(trace=True, exact=True),
 }
 VARIANTS = ("without", "floor", "floor_timed", *RECORDED)
-# Ranks, and what the program is told.
+# Ranks, and what the program is given.
 LAUNCHES = ((1,), (2,), (1, "multiple"), (2, "multiple"))
 
 
 def run_once(
-    mpi: mpis.Mpi, program: Path, variant: str, ranks: int, *told: str
+    mpi: mpis.Mpi, program: Path, variant: str, ranks: int, *arguments: str
 ) -> dict[str, tuple[float, float]]:
     """One run: best and 10th percentile of the batches, ns a call, by phase. Recordings go to memory if possible."""
     shared_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -46,7 +46,7 @@ def run_once(
             added = variables(Path(directory), RECORDED[variant], None)
         elif variant != "without":
             added = {"LD_PRELOAD": str(program.with_name(f"{program.name}.{variant}.so"))}
-        command = [program, *told]
+        command = [program, *arguments]
         if ranks == 1:
             command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), *command]
         done = subprocess.run(
@@ -69,12 +69,12 @@ def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
         source = Path(__file__).with_name("record_floor.c")
         mpi.compile(source, scratch / f"{mpi.name}.{variant}.so", "-shared", "-fPIC", *flags)
     print(f"{mpi.name}: ns a call; added: best of all runs (median of {rounds} runs)")
-    for ranks, *told in LAUNCHES:
+    for ranks, *arguments in LAUNCHES:
         runs = {variant: [] for variant in VARIANTS}
         for number in range(rounds):
             turn = number % len(VARIANTS)
             for variant in VARIANTS[turn:] + VARIANTS[:turn]:
-                runs[variant].append(run_once(mpi, program, variant, ranks, *told))
+                runs[variant].append(run_once(mpi, program, variant, ranks, *arguments))
         for phase in runs["without"][0]:
             best = {v: min(run[phase][0] for run in runs[v]) for v in VARIANTS}
             median = {v: statistics.median(run[phase][1] for run in runs[v]) for v in VARIANTS}
@@ -82,7 +82,7 @@ def measure(mpi: mpis.Mpi, scratch: Path, rounds: int) -> None:
                 f"{v} {best[v] - best['without']:+5.1f} ({median[v] - median['without']:+5.1f})"
                 for v in VARIANTS[1:]
             )
-            name = f"{phase} {' '.join(told)}"
+            name = f"{phase} {' '.join(arguments)}"
             print(f"  {name:24} {best['without']:6.1f} ({median['without']:6.1f})  {added}", flush=True)
 
 

@@ -12,6 +12,7 @@ from rankwise.cli.predict_document import json_schema as prediction_schema
 from rankwise.lab.validation.result import json_schema as validation_schema
 from rankwise.machine.file import json_schema as machine_schema
 from rankwise.placement.file import json_schema as placement_schema
+from rankwise.record.manifest import json_schema as recording_schema
 from rankwise.report.data import json_schema as report_schema
 
 SCHEMAS = {
@@ -19,6 +20,7 @@ SCHEMAS = {
     "place.schema.json": place_schema,
     "placement.schema.json": placement_schema,
     "prediction.schema.json": prediction_schema,
+    "recording.schema.json": recording_schema,
     "report.schema.json": report_schema,
     "validation.schema.json": validation_schema,
 }

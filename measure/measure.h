@@ -9,7 +9,7 @@
  * that they leave the cores alone. Times are those of CLOCK_MONOTONIC less what reading it costs.
  *
  * Results are text lines on rank 0's stdout (launchers forward it from everywhere, also without a common file
- * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be told apart:
+ * system), each starting with MEASURE_MARK, so that whatever else is on stdout can be set apart:
  *
  *     sample STEP TEST PAIRS FROM TO BYTES MESSAGES SWITCHES SENTINEL_NS CPU_FROM CPU_TO V1 .. V5
  *            SETTING ROTATE WAITED
@@ -219,7 +219,7 @@ int measure_until_end(struct measure_until *until); /* whether larger messages s
 double measure_median(double *values, long count);  /* sorts */
 int measure_narrow(double *values, long count, double precision);
 
-/* pace.c: how much of what was planned for a point there is time for, told by rank 0 to all */
+/* pace.c: how much of what was planned for a point there is time for, sent by rank 0 to all */
 #define MEASURE_PACES 1000 /* numbers of parts */
 void measure_pace_start(void);
 double measure_elapsed(void);                              /* seconds since then */

@@ -42,7 +42,7 @@ LISTS = {
     "python/rankwise/cli": "commands",
     "tests/programs": "programs",
 }
-TOO_MANY = {"core/replay", "python/rankwise/measure", "tests/lab", "tests/replay"}
+TOO_MANY = {"core/replay", "tests/lab", "tests/replay"}
 
 Graph = dict[str, set[str]]
 

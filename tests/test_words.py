@@ -37,15 +37,6 @@ LEFT: dict[str, set[str]] = {
     "spare": {"core/replay"},
     "static pass": {"core/placement"},
     "step": {"core/explain", "core/replay", "core/schedule"},
-    "told": {
-        "measure",
-        "python/rankwise/lab",
-        "python/rankwise/launchers",
-        "python/rankwise/measure",
-        "python/rankwise/record",
-        "python/rankwise/recording",
-        "record",
-    },
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import comb
 
 from rankwise.lab.validation.statistics import FEWEST_RUNS
-from rankwise.measure.statistics import interval_ranks
+from rankwise.measure.fitting.statistics import interval_ranks
 
 
 def apart_by_chance(cases: Sequence[Sequence[int]]) -> float | None:

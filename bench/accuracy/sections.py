@@ -16,7 +16,7 @@ from rankwise.lab.validation.result import TRACED
 from rankwise.lab.validation.statistics import FEWEST_RUNS
 from rankwise.lab.validation.tables import share, table
 from rankwise.lab.validation.verdict import Pair, pairs
-from rankwise.measure.statistics import confidence_of
+from rankwise.measure.fitting.statistics import confidence_of
 from rankwise.quantities import counted
 
 _MOST_ROWS = 40  # of lists that grow with what went wrong: the page stays one to read
@@ -83,11 +83,11 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
             said + (f"; {counted(few, 'placement')} have fewer, and tell no pair apart." if few else ".")
         )
     chance = apart_by_chance(counts)
-    told = sum(each.predicted.pairs for each in documents)
-    if told and chance is not None:
+    apart = sum(each.predicted.pairs for each in documents)
+    if apart and chance is not None:
         every = sum(len(each) * (len(each) - 1) // 2 for each in counts)
         lines.append(
-            f"* Runs tell {told} of {every} pairs apart; if all placements of a program took the same time, chance "
+            f"* Runs tell {apart} of {every} pairs apart; if all placements of a program took the same time, chance "
             f"would tell {chance:.0f} apart."
         )
     twins = np.abs([twin.difference for each in documents for twin in each.twins])

@@ -43,7 +43,7 @@ class Experiment:
     Args:
         launcher: `mpiexec` of the MPI.
         directory: Where the machine file and recordings go.
-        say: Told what happens.
+        say: Called with what happens.
     """
 
     launcher: Launcher

@@ -14,7 +14,7 @@ from interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.lab.validation.tables import table
-from rankwise.measure.statistics import Median, confidence_of
+from rankwise.measure.fitting.statistics import Median, confidence_of
 from rankwise.quantities import seconds_text
 
 MARK = "<!-- Written by `python -m interrupts`; edit bench/interrupts/page.py instead. -->"
@@ -186,11 +186,11 @@ def _predicted(result: Result, size: int) -> float:
 def _inside(result: Result) -> str:
     """How many predictions of who is slowed lie in what was measured, of those that could fail to."""
     kept = {size: _kept(result, size) for size in NOT_FITTED}
-    told = {size: _over(*cores) for size, cores in kept.items() if _apart(*cores)}
-    inside = sum(found.low <= _predicted(result, size) <= found.high for size, found in told.items())
+    compared = {size: _over(*cores) for size, cores in kept.items() if _apart(*cores)}
+    inside = sum(found.low <= _predicted(result, size) <= found.high for size, found in compared.items())
     return (
-        f"At {inside} of {len(told)} sizes whose two cores are apart, and that nothing was fitted to, the prediction "
-        "is inside the measured interval."
+        f"At {inside} of {len(compared)} sizes whose two cores are apart, and that nothing was fitted to, the "
+        "prediction is inside the measured interval."
     )
 
 

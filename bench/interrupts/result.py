@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.measure.statistics import Median, median
+from rankwise.measure.fitting.statistics import Median, median
 
 # Who is on the core that does the receiving node's protocol work, by that core's number in its node.
 CONFIGURATIONS = ("computing rank", "receiver")

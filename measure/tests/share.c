@@ -83,7 +83,7 @@ static void send_all(struct measure_pair *pair, struct parts *parts, long burst)
 }
 
 static void receive_all(struct measure_pair *pair, struct parts *parts, long burst) {
-    int told = 0;
+    int asked = 0;
     for (long got = 0;; got++) {
         MPI_Status status;
         MPI_Recv(pair->receive + got % burst % pair->slots * pair->stride, (int)pair->bytes, MPI_BYTE,
@@ -91,9 +91,9 @@ static void receive_all(struct measure_pair *pair, struct parts *parts, long bur
         const int last = status.MPI_TAG == TAG_STOP;
         if (!last)
             count(parts, measure_now());
-        if (parts->at > parts->count && !told) {
+        if (parts->at > parts->count && !asked) {
             MPI_Send(NULL, 0, MPI_BYTE, pair->peer, TAG_STOP, MPI_COMM_WORLD);
-            told = 1;
+            asked = 1;
         }
         /* The burst in which the sender stopped is answered as well. */
         if (last ? got % burst != 0 : (got + 1) % burst == 0)

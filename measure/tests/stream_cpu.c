@@ -3,7 +3,7 @@
  * How much processor time does a message cost either end when messages follow each other? A burst of n sends
  * in sequence, answered by one message, as in stream.c. V1 is the time of the burst over n, V2 the sender's
  * processor time over n, V3 the receiver's. In a ping-pong each message ends a wait: where waiting ranks
- * sleep, what it costs to look for it and to wake up cannot be told from what the message costs.
+ * sleep, what it costs to look for it and to wake up cannot be set apart from what the message costs.
  */
 #include "measure.h"
 

@@ -138,7 +138,7 @@ static int use(uintptr_t handle, struct rw_request *copy, enum rw_request_use ho
     else if (how == RW_CANCEL)
         request->cancelling = 1;
     else if (how == RW_TAKE && request->persistent)
-        request->active = request->cancelling = request->told = 0;
+        request->active = request->cancelling = request->reported = 0;
     else if (how != RW_LOOK_UP) {
         *link = request->next;
         request->next = spare;
@@ -168,16 +168,16 @@ int rw_request_drop(uintptr_t handle, struct rw_request *dropped) {
     return use(handle, dropped, RW_DROP);
 }
 
-void rw_request_tell(uintptr_t handle, int64_t peer, int tag, uint64_t bytes) {
+void rw_request_note(uintptr_t handle, int64_t peer, int tag, uint64_t bytes) {
     struct rw_request known;
     if (!rw_request_look_up(handle, &known) || known.kind != RW_REQUEST_RECEIVE || !known.persistent ||
-        !known.active || known.told || !rw_request_drop(handle, &known))
+        !known.active || known.reported || !rw_request_drop(handle, &known))
         return;
     struct rw_request *const again = rw_request_new(RW_REQUEST_MESSAGE, known.call); /* takes no number */
     if (!again)
         return;
     *again = known;
-    again->told = 1;
+    again->reported = 1;
     again->came_peer = (int32_t)peer;
     again->came_tag = tag;
     again->came_bytes = bytes;

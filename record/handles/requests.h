@@ -70,11 +70,11 @@ struct rw_request {
     uint8_t active;     /* persistent: started and not completed */
     uint8_t counted;    /* sends, partitioned operations: not with MPI_PROC_NULL */
     uint8_t cancelling; /* MPI_Cancel was called: whether it was in time, the status says */
-    uint8_t told;       /* persistent receives: what came is known already, from MPI_Request_get_status */
+    uint8_t reported;   /* persistent receives: what came is known already, from MPI_Request_get_status */
     union {
         struct {
             struct rw_group *peers; /* receives: whose rank the status names; NULL: from nobody */
-            uint64_t came_bytes;    /* if told */
+            uint64_t came_bytes;    /* if reported */
             int32_t came_peer;      /* as in the trace, as is its tag */
             int came_tag;
         };
@@ -142,7 +142,7 @@ RW_HIDDEN int rw_request_start(uintptr_t handle, struct rw_request *started);
 RW_HIDDEN int rw_request_cancel(uintptr_t handle, struct rw_request *cancelled);
 
 /** @brief What came of a persistent receive, before a call completes it. */
-RW_HIDDEN void rw_request_tell(uintptr_t handle, int64_t peer, int tag, uint64_t bytes);
+RW_HIDDEN void rw_request_note(uintptr_t handle, int64_t peer, int tag, uint64_t bytes);
 
 /** @brief Copy the record. */
 RW_HIDDEN int rw_request_look_up(uintptr_t handle, struct rw_request *found);
@@ -199,7 +199,7 @@ static inline void rw_near_take(struct rw_near_request *slot, struct rw_request 
     taken->number = slot->number;
     taken->call = slot->call;
     taken->kind = slot->kind;
-    taken->persistent = taken->active = taken->cancelling = taken->told = 0;
+    taken->persistent = taken->active = taken->cancelling = taken->reported = 0;
     taken->counted = slot->counted;
     if (slot->kind == RW_REQUEST_RECEIVE) {
         taken->peers = slot->peers;

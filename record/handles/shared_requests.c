@@ -228,7 +228,7 @@ int rw_shared_use(uintptr_t handle, uint64_t added, struct rw_request *copy, enu
         else if (how == RW_CANCEL)
             changed.cancelling = 1;
         else
-            changed.active = changed.cancelling = changed.told = 0;
+            changed.active = changed.cancelling = changed.reported = 0;
         uint64_t words[RECORD_WORDS];
         memcpy(words, &changed.number, sizeof words);
         write_record(found.slot, words);

@@ -23,7 +23,7 @@ void rw_tell_binding(const char *directory, const char *rank, int certainty);
  * @brief Bind this process to PUs given as above.
  *
  * Takes the threads along that may run wherever the caller may; those with a place of their own keep it.
- * Fails in silence, as where it runs is told afterwards.
+ * Fails in silence, as where it runs is reported afterwards.
  */
 void rw_bind_to(const char *pus);
 

@@ -55,13 +55,13 @@ const char *rw_abi_open(void *library_handle) {
 #if !defined(RW_MPICH_ABI) && !defined(OPEN_MPI)
 int rw_status_is_mpich;
 
-static uint64_t told_bytes(const MPI_Status *status) {
+static uint64_t bytes_of(const MPI_Status *status) {
     MPI_Count bytes = 0;
     RW_PMPI_CALL(Get_elements_c, const MPI_Status *, MPI_Datatype, MPI_Count *)(status, MPI_BYTE, &bytes);
     return (uint64_t)bytes;
 }
 
-static int told_cancelled(const MPI_Status *status) {
+static int is_cancelled(const MPI_Status *status) {
     int cancelled = 0;
     RW_PMPI_CALL(Test_cancelled, const MPI_Status *, int *)(status, &cancelled);
     return cancelled;
@@ -70,8 +70,8 @@ static int told_cancelled(const MPI_Status *status) {
 void rw_try_status(void) {
     const uint64_t bytes = (uint64_t)5 << 32 | 123456;
     MPI_Status finished = {.MPI_internal = {123456, 5 << 1}}, cancelled = {.MPI_internal = {0, 1}};
-    rw_status_is_mpich = RW_HAS(Get_elements_c) && RW_HAS(Test_cancelled) && told_bytes(&finished) == bytes &&
-                         !told_cancelled(&finished) && told_cancelled(&cancelled);
+    rw_status_is_mpich = RW_HAS(Get_elements_c) && RW_HAS(Test_cancelled) && bytes_of(&finished) == bytes &&
+                         !is_cancelled(&finished) && is_cancelled(&cancelled);
 }
 #endif
 

@@ -41,7 +41,7 @@ static int complete(struct rw_thread *thread, MPI_Request handle, const MPI_Stat
             done->came.bytes = 0;
         } else {
             struct rw_envelope came = rw_arrived(request->peers, status);
-            if (RW_UNLIKELY(request->told && status->MPI_SOURCE == MPI_ANY_SOURCE)) {
+            if (RW_UNLIKELY(request->reported && status->MPI_SOURCE == MPI_ANY_SOURCE)) {
                 came.peer = request->came_peer;
                 came.tag = request->came_tag;
                 came.bytes = request->came_bytes;

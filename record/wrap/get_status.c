@@ -13,7 +13,7 @@ static void keep_status(MPI_Request handle, const MPI_Status *status) {
         !known.persistent || !known.peers)
         return;
     const struct rw_envelope came = rw_arrived(known.peers, status);
-    rw_request_tell((uintptr_t)handle, came.peer, came.tag, came.bytes);
+    rw_request_note((uintptr_t)handle, came.peer, came.tag, came.bytes);
 }
 
 #define GET_STATUS(entry)                                                                                    \

@@ -18,7 +18,7 @@ struct commands {
     int count;
     char **commands;
     char ***arguments;
-    char **found; /* as env(1) is told it; NULL where a command is as the program gave it */
+    char **found; /* as env(1) is given it; NULL where a command is as the program gave it */
 };
 static const struct commands unchanged = {0, NULL, NULL, NULL};
 

@@ -30,9 +30,9 @@ import polars as pl
 from rankwise.machine.distrusted import distrusted
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine
-from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.fitting.disturbed import undisturbed
+from rankwise.measure.fitting.statistics import find_modes
 from rankwise.measure.outcome import DISTURBED, SUFFIX
-from rankwise.measure.statistics import find_modes
 
 SIZES = (1, 64, 1024, 16384, 262144, 1048576)
 PERIOD_S, BURST_S = 1.0, 0.15

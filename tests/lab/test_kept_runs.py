@@ -15,7 +15,7 @@ import pytest
 
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.machine.estimate import Estimate
-from rankwise.measure.statistics import median
+from rankwise.measure.fitting.statistics import median
 
 
 @dataclass(frozen=True)

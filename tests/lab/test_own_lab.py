@@ -37,14 +37,14 @@ def labs(tmp_path, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def told_to_end():
+def asked_to_end():
     signal.raise_signal(signal.SIGTERM)
 
 
 @pytest.mark.parametrize("when", ["up", "inside", "down"])
 def test_sigterm_takes_the_lab_along_whenever_it_comes(labs, when):
     # GIVEN SIGTERM while the lab comes up, is up, or goes down
-    labs.during[when] = told_to_end
+    labs.during[when] = asked_to_end
     inside = []
     with pytest.raises(SystemExit) as ended, own_lab.own_lab(labs.planned):
         inside.append("inside")

@@ -22,7 +22,7 @@ from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.placements import NAMES, choose
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.machine.topology import from_synthetic
-from rankwise.measure.statistics import confidence_of, median
+from rankwise.measure.fitting.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 from rankwise.placement.simple import allocate
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.measure.capacity import fit, sweep
+from rankwise.measure.fitting.capacity import fit, sweep
 from rankwise.measure.samples import SCHEMA
 
 

@@ -15,14 +15,14 @@ from rankwise.machine.machine import Machine
 from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure import launch as launching
-from rankwise.measure.capacity import sweep
 from rankwise.measure.distrust import marked
-from rankwise.measure.disturbed import TOLERATED, disturbed_points, undisturbed
-from rankwise.measure.fit import fit_channel
+from rankwise.measure.fitting.capacity import sweep
+from rankwise.measure.fitting.disturbed import TOLERATED, disturbed_points, undisturbed
+from rankwise.measure.fitting.fit import fit_channel
+from rankwise.measure.fitting.points import collect
 from rankwise.measure.machine_file import find, machine
 from rankwise.measure.measurement import Measurement
 from rankwise.measure.plan import Rank, choose
-from rankwise.measure.points import collect
 from rankwise.measure.questions.settled import medians
 from rankwise.measure.samples import SCHEMA, Launch
 from rankwise.measure.steps import Effort, Steps

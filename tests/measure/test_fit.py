@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from made_samples import Noise, Truth, samples
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.fit import USELESS_ERROR, _not_steeper, _Parameters, fit_channel
-from rankwise.measure.points import collect
+from rankwise.measure.fitting.fit import USELESS_ERROR, _not_steeper, _Parameters, fit_channel
+from rankwise.measure.fitting.points import collect
 from rankwise.measure.samples import SCHEMA
 
 

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from rankwise.measure.launches import UNKNOWN, UNKNOWN_OWN, launch_spread
-from rankwise.measure.points import Points
+from rankwise.measure.fitting.launches import UNKNOWN, UNKNOWN_OWN, launch_spread
+from rankwise.measure.fitting.points import Points
 
 TESTS = {"pingpong": 1e-6, "gap": 4e-7, "send_busy": 2e-7, "receive_busy": 3e-7}
 SIZES = [4**k for k in range(6)]

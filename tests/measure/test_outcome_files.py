@@ -22,10 +22,10 @@ from rankwise.machine.topology import from_synthetic
 from rankwise.measure import figure, outcome, page
 from rankwise.measure.answer_table import document, entries, text
 from rankwise.measure.curves import curves
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.machine_file import find, machine
 from rankwise.measure.questions import answers
 from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 KNOWN = Median(2e-6, 1e-6, 3e-6, 9)

@@ -5,15 +5,15 @@ import polars as pl
 import pytest
 
 from rankwise.machine.topology import from_synthetic
+from rankwise.measure.fitting.points import FITTED
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan, Rank, choose
-from rankwise.measure.points import FITTED
 from rankwise.measure.questions import QUESTIONS, answers, memory, progress
 from rankwise.measure.questions.groups import members, own_cores, shapes
 from rankwise.measure.questions.message_cpu import EXCHANGED
 from rankwise.measure.questions.peers import first_contact
 from rankwise.measure.questions.settled import medians, slope
 from rankwise.measure.samples import SCHEMA
-from rankwise.measure.statistics import Median
 from rankwise.measure.steps import FULL, QUICK, steps_for
 
 NODE = from_synthetic("package:2 l3:1 core:2 pu:1")

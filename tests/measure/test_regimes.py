@@ -12,9 +12,9 @@ from made_samples import Noise, Truth, samples
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass
 from rankwise.measure.declared import declared, differs, narrowed
-from rankwise.measure.fit import fit_channel
-from rankwise.measure.points import collect
-from rankwise.measure.regimes import borrowed
+from rankwise.measure.fitting.fit import fit_channel
+from rankwise.measure.fitting.points import collect
+from rankwise.measure.fitting.regimes import borrowed
 
 TRUTH = Truth(limit=None)
 

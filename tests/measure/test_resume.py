@@ -13,7 +13,7 @@ from rankwise.errors import RankwiseError
 from rankwise.measure import launch as launching
 from rankwise.measure import resume
 from rankwise.measure import samples as sample_files
-from rankwise.measure.bends import bends
+from rankwise.measure.fitting.bends import bends
 from rankwise.measure.measurement import MOST_BENDS, Measurement, launch_seconds
 from rankwise.measure.plan import End, Pair, Plan
 from rankwise.measure.steps import effort

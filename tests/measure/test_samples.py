@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.disturbed import undisturbed
+from rankwise.measure.fitting.disturbed import undisturbed
 from rankwise.measure.samples import Launch, concatenate, save
 
 SAMPLE = (

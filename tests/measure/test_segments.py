@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.measure.segments import fit_line, held_out, segment
+from rankwise.measure.fitting.segments import fit_line, held_out, segment
 
 SIZES = np.array(sorted({1, *(2**k for k in range(23)), *(3 * 2**k for k in range(21))}), dtype=float)
 

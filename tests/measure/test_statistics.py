@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from rankwise.measure.statistics import confidence_of, find_modes, interval_ranks, median
+from rankwise.measure.fitting.statistics import confidence_of, find_modes, interval_ranks, median
 
 
 def test_interval_ranks_are_those_of_the_tables():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.cli.terminal import Terminal
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.distrusted import distrusted
-from rankwise.measure.fit import USELESS_ERROR
+from rankwise.measure.fitting.fit import USELESS_ERROR
 from rankwise.quantities import bytes_text, seconds_text
 
 if TYPE_CHECKING:

@@ -116,13 +116,13 @@ def _become_node(host: str, lifeline: int, answer: int) -> NoReturn:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         syscalls.unshare(syscalls.CLONE_NEWPID)
-        told, tell = os.pipe()
+        heard, tell = os.pipe()
         child = os.fork()
         if child:
             os.write(answer, f"{child}\n".encode())
             os._exit(0)
         os.close(tell)
-        os.read(told, 1)
+        os.read(heard, 1)
         hold_node(host, lifeline, answer)
     except OSError as error:
         os.write(answer, str(error).encode())

@@ -63,8 +63,8 @@ def _at_sigterm(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 @contextmanager
 def _sigterm_later() -> Iterator[None]:
     """What SIGTERM does outside the block is done at its end: half of a lab can be neither used nor taken down."""
-    told: list[int] = []
-    with _at_sigterm(lambda number, _: told.append(number)):
+    signals: list[int] = []
+    with _at_sigterm(lambda number, _: signals.append(number)):
         yield
-    if told:
-        signal.raise_signal(told[0])
+    if signals:
+        signal.raise_signal(signals[0])

@@ -32,7 +32,7 @@ _GRACE_S = 0.3
 class Ended:
     """How a launch ended: `status` is its exit status, or 128 + `signal` as in a shell.
 
-    `told_to_end` is the signal that asked us, and with us the launcher, to end; `None` if none did.
+    `asked_to_end` is the signal that asked us, and with us the launcher, to end; `None` if none did.
     """
 
     status: int
@@ -40,13 +40,13 @@ class Ended:
     interrupted: bool
     start_s: float
     end_s: float
-    told_to_end: int | None = None
+    asked_to_end: int | None = None
 
 
 def execute(launch: Launch, untied: Callable[[], None] | None = None) -> Ended:
     """Run a launch with the caller's stdin, stdout and stderr, and pass on the signals that come meanwhile.
 
-    When this process is killed, the launcher is told to end. Once it has ended, its status is all that counts: of the
+    When this process is killed, the launcher is asked to end. Once it has ended, its status is all that counts: of the
     signals that would end us only SIGQUIT still does, until `pass_on`.
 
     Args:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankwise.machine.estimate import Estimate
-from rankwise.measure.fit import measured
+from rankwise.measure.fitting.fit import measured
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.answer import Answer, Column, Value
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text, count_text, seconds_text
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from rankwise.machine.channels import NETWORK, SELF
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import Machine
-from rankwise.measure.fit import rest
+from rankwise.measure.fitting.fit import rest
 from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.peers import FAR, NEAR, first_contact
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.machine.machine import Segment
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.machine_file import Found
-from rankwise.measure.statistics import Median
 
 
 @dataclass(frozen=True)

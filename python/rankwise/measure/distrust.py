@@ -12,7 +12,7 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
-from rankwise.measure.disturbed import disturbed_points
+from rankwise.measure.fitting.disturbed import disturbed_points
 from rankwise.measure.questions import QUESTIONS
 
 _Numbers = TypeVar("_Numbers", Segment, Resource, LinkClass)

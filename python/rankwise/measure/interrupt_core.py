@@ -14,11 +14,11 @@ from rankwise.machine.channels import NETWORK, cache_channels
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Resource
 from rankwise.machine.topology import NodeTopology
-from rankwise.measure.fit import measured
+from rankwise.measure.fitting.fit import measured
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.cores import SIZES, serving
 from rankwise.measure.questions.settled import medians
-from rankwise.measure.statistics import Median
 
 _SMALL, _LARGE = min(SIZES), max(SIZES)
 _SOURCE = "a lower bound: what {} costs more where a rank streams on this core than on others (core scan)"

@@ -16,11 +16,11 @@ from rankwise.machine.estimate import Estimate
 from rankwise.machine.file import SCHEMA
 from rankwise.machine.machine import LinkClass, Machine, Progress, Protocol, Resource, Waiting
 from rankwise.machine.nodes import Node
-from rankwise.measure.capacity import Sweep, sweep
-from rankwise.measure.fit import ChannelFit, fit_channel, measured, rest
-from rankwise.measure.points import FITTED, Points, collect
+from rankwise.measure.fitting.capacity import Sweep, sweep
+from rankwise.measure.fitting.fit import ChannelFit, fit_channel, measured, rest
+from rankwise.measure.fitting.points import FITTED, Points, collect
+from rankwise.measure.fitting.statistics import CONFIDENCE, Median, median
 from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
-from rankwise.measure.statistics import CONFIDENCE, Median, median
 
 
 @dataclass
@@ -120,7 +120,7 @@ def machine(
         resources=[*_interfaces(findings, cores_suffice), _cores(waiting)],
         notes="; ".join(notes) or None,
         confidence=CONFIDENCE,
-        context={**context, **_told(findings)},
+        context={**context, **_context_of(findings)},
     )
 
 
@@ -186,21 +186,21 @@ def _per_message(findings: Findings, cores_suffice: bool) -> Estimate | None:
     return rest(Median(value, low, high, rate.count), "their bytes")
 
 
-def _told(findings: Findings) -> dict[str, str | int | float | bool]:
+def _context_of(findings: Findings) -> dict[str, str | int | float | bool]:
     """Per channel: how good the fit is, what was left out."""
-    told: dict[str, str | int | float | bool] = {}
+    context: dict[str, str | int | float | bool] = {}
     for name, found in findings.channels.items():
-        told[f"{name}_worst_fit_error"] = round(found.fit.worst_error, 4)
-        told[f"{name}_worst_fit_bytes"] = found.fit.worst_bytes
-        told[f"{name}_worst_fit_low_s"] = found.fit.worst.low
-        told[f"{name}_worst_fit_high_s"] = found.fit.worst.high
+        context[f"{name}_worst_fit_error"] = round(found.fit.worst_error, 4)
+        context[f"{name}_worst_fit_bytes"] = found.fit.worst_bytes
+        context[f"{name}_worst_fit_low_s"] = found.fit.worst.low
+        context[f"{name}_worst_fit_high_s"] = found.fit.worst.high
         if found.fit.held_out_error is not None:
-            told[f"{name}_held_out_error"] = round(found.fit.held_out_error, 4)
-        told[f"{name}_interrupted_share"] = round(found.points.interrupted, 4)
-        told[f"{name}_interrupted_kept_share"] = round(found.points.kept_interrupted, 4)
-        told[f"{name}_other_regime_share"] = round(found.points.other_regime, 4)
+            context[f"{name}_held_out_error"] = round(found.fit.held_out_error, 4)
+        context[f"{name}_interrupted_share"] = round(found.points.interrupted, 4)
+        context[f"{name}_interrupted_kept_share"] = round(found.points.kept_interrupted, 4)
+        context[f"{name}_other_regime_share"] = round(found.points.other_regime, 4)
         if found.points.regime:
-            told[f"{name}_regime"] = found.points.regime
+            context[f"{name}_regime"] = found.points.regime
         if found.cache_line is not None and math.isfinite(found.cache_line.value):
-            told[f"{name}_cache_line_s"] = found.cache_line.value
-    return told
+            context[f"{name}_cache_line_s"] = found.cache_line.value
+    return context

@@ -20,11 +20,11 @@ from rankwise.launchers.secrets import MASK, is_secret
 from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
 from rankwise.measure.arguments import Steps
-from rankwise.measure.bends import bends
-from rankwise.measure.disturbed import disturbed_points, undisturbed
-from rankwise.measure.fit import eager_limit
+from rankwise.measure.fitting.bends import bends
+from rankwise.measure.fitting.disturbed import disturbed_points, undisturbed
+from rankwise.measure.fitting.fit import eager_limit
+from rankwise.measure.fitting.points import collect
 from rankwise.measure.plan import Plan, Rank, choose
-from rankwise.measure.points import collect
 from rankwise.measure.resume import launches_done
 from rankwise.measure.samples import SCHEMA, Launch, concatenate
 from rankwise.measure.shares import shares

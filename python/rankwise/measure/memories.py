@@ -13,13 +13,13 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Resource
-from rankwise.measure import capacity
-from rankwise.measure.capacity import Sweep
-from rankwise.measure.disturbed import taken_from_pairs
-from rankwise.measure.fit import measured
+from rankwise.measure.fitting import capacity
+from rankwise.measure.fitting.capacity import Sweep
+from rankwise.measure.fitting.disturbed import taken_from_pairs
+from rankwise.measure.fitting.fit import measured
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.memory import PREFIX, SIZES
 from rankwise.measure.questions.settled import per, settled
-from rankwise.measure.statistics import Median
 
 # Narrowest first: a rank's own part of the memory is what it waits for.
 _PER = {"numa_node": "numa", "package": "package", "node": "node"}

@@ -200,7 +200,7 @@ def _node(measurement: Measurement, path: Path) -> Node:
 
 def _context(measurement: Measurement) -> dict[str, str | int | float | bool]:
     about = measurement.launches[0].context
-    told: dict[str, str | int | float | bool] = {
+    context: dict[str, str | int | float | bool] = {
         "mpi": measurement.census.library[:200],
         "command": about["command"],
         "date": about["date"],
@@ -216,22 +216,22 @@ def _context(measurement: Measurement) -> dict[str, str | int | float | bool]:
         "complete": not measurement.interrupted,
     }
     if (rate := measurement.site.lab_rate_bytes_per_s) is not None:
-        told["lab_rate_bytes_per_s"] = rate
+        context["lab_rate_bytes_per_s"] = rate
     if (others := measurement.others()) is not None:
-        told["others_share"] = round(others, 3)
+        context["others_share"] = round(others, 3)
     if left_out := measurement.left_out():
-        told["left_out"] = ", ".join(left_out)
+        context["left_out"] = ", ".join(left_out)
     if measurement.unbound:
-        told["unbound_ranks"] = len(measurement.unbound)
+        context["unbound_ranks"] = len(measurement.unbound)
     if len({node.sha256 for node in measurement.topologies.values()}) > 1:
-        told["nodes_differ"] = NODES_DIFFER
+        context["nodes_differ"] = NODES_DIFFER
     if measurement.assumed_hosts:
-        told["topology_assumed_for"] = ", ".join(measurement.assumed_hosts)
+        context["topology_assumed_for"] = ", ".join(measurement.assumed_hosts)
     for channel, pair in measurement.plan.pairs.items():
         if limit := declared(measurement.census.variables, channel):
-            told[f"{channel}_eager_limit_declared"] = f"{limit[1]} bytes ({limit[0]})"
+            context[f"{channel}_eager_limit_declared"] = f"{limit[1]} bytes ({limit[0]})"
         ends = [
             f"rank {e.rank} on {e.host} core {e.core} (OS {e.pu})" for e in (pair.source, pair.destination)
         ]
-        told[f"{channel}_pair"] = " and ".join(ends)
-    return told
+        context[f"{channel}_pair"] = " and ".join(ends)
+    return context

@@ -17,9 +17,9 @@ import polars as pl
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Machine, Segment
-from rankwise.measure.fit import measured, rest
+from rankwise.measure.fitting.fit import measured, rest
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.message_cpu import of_both_ends, per_byte, per_message, waiting
-from rankwise.measure.statistics import Median
 
 _WAITING = "what ranks that wait use as long"
 _SMALL = "what small messages use, and ranks that wait"

@@ -63,9 +63,9 @@ def check(samples: pl.DataFrame, now: Mapping[str, object]) -> None:
     now = json.loads(json.dumps(now))
     for key, what in _SAME.items():
         if before.get(key) != now.get(key):
-            told = f": `{before.get(key)}` then, `{now.get(key)}` now" if key != "pairs" else ""
+            difference = f": `{before.get(key)}` then, `{now.get(key)}` now" if key != "pairs" else ""
             raise RankwiseError(
-                f"the interrupted measurement had another {what}{told}"[:300],
+                f"the interrupted measurement had another {what}{difference}"[:300],
                 "resume with the same launcher line on the same machine, or measure anew with `--force`",
             )
 

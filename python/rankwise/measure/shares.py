@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
-from rankwise.measure.capacity import sweep
+from rankwise.measure.fitting.capacity import sweep
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.sharing import SHARE_BYTES
-from rankwise.measure.statistics import Median
 
 WELL_KNOWN = 0.05  # half an interval, relative
 ENOUGH = 6  # samples; fewer have no interval of 95 %

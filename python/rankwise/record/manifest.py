@@ -57,7 +57,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         usage: What processors and sleeps did to it there, by which it is valid or not; null where that is not known.
         placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
         run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
-        told_to_end: Number of the signal by which `rankwise record` was told to end; null if it was not.
+        asked_to_end: Signal by which `rankwise record` was asked to end, null if none; `told_to_end` in the file.
         locked: Whether others are kept from recording into the directory; false where its file system has no locks.
     """
 
@@ -80,8 +80,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     placement: dict[str, Any] | None = None
     usage: Usage | None = None
     run: str | None = None
-    told_to_end: int | None = None
+    asked_to_end: int | None = msgspec.field(default=None, name="told_to_end")
     locked: bool = True
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of recording.json, as kept in formats/recording.schema.json."""
+    return msgspec.json.schema(Manifest)
 
 
 def write(manifest: Manifest, directory: Path) -> None:

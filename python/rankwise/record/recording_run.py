@@ -113,7 +113,7 @@ def finish(run: RecordingRun, ended: Ended) -> bool:
         if directory.remove_if_empty(run.path):
             return False
         known: dict[str, float | None] = {"start_s": ended.start_s, "end_s": ended.end_s}
-        known |= {"exit_status": ended.status, "signal": ended.signal, "told_to_end": ended.told_to_end}
+        known |= {"exit_status": ended.status, "signal": ended.signal, "asked_to_end": ended.asked_to_end}
         write(msgspec.structs.replace(run.manifest, **known), run.path)
         directory.synchronise_raw(run.path)
         return True

@@ -12,11 +12,11 @@ from rankwise.recording.layouts import ABORTED, FINALIZED
 from rankwise.recording.raw import Thread
 
 _MOST_NAMED = 4
-# What `timeout` says, and what launchers say that were told to end.
-_TOLD_TO_END = (124, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+# What `timeout` says, and what launchers say that were asked to end.
+_ASKED_TO_END = (124, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 # A rank without memory, and a job out of time.
 _KILLED = (int(signal.SIGKILL), 128 + signal.SIGKILL)
-# Hydra says so when it was told to end, and at times when it ended the others after one rank had crashed.
+# Hydra says so when it was asked to end, and at times when it ended the others after one rank had crashed.
 _EITHER = int(signal.SIGTERM)
 
 
@@ -38,15 +38,15 @@ def ending(job: Job, run: dict[str, Any] | None) -> dict[str, Any] | None:
     aborted = [thread for thread in open_ended if thread.has(ABORTED)]
     waiting = [thread for thread in open_ended if thread.in_call and thread not in aborted]
     elsewhere = [thread for thread in open_ended if not thread.in_call and thread not in aborted]
-    told = run is not None and (
-        run["signal"] is not None or run["told_to_end"] is not None or run["exit_status"] in _TOLD_TO_END
+    stopped = run is not None and (
+        run["signal"] is not None or run["told_to_end"] is not None or run["exit_status"] in _ASKED_TO_END
     )
     status = run["exit_status"] if run is not None else None
     failed = status not in (0, None, _EITHER)
     inside = None
     if aborted:
         kind, ranks = "abort", aborted
-    elif told:
+    elif stopped:
         kind, ranks = "stopped", elsewhere if waiting else []
     elif failed and elsewhere and (waiting or len(job.first_threads) == 1):
         kind, ranks = "crash", elsewhere

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How failures of runs are told: which file it was belongs to that, where it lay on this machine does not."""
+"""How failures of runs are reported: which file it was belongs to that, where it lay on this machine does not."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.machine.file import load
-from rankwise.measure.statistics import Median, median
+from rankwise.measure.fitting.statistics import Median, median
 from rankwise.placement.file import PlacementFile
 
 TRACED = "blocked"

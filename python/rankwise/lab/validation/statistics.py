@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.measure.statistics import Median
+from rankwise.measure.fitting.statistics import Median
 
 # Runs below which a median has no interval worth the name: two enclose it as often as not.
 FEWEST_RUNS = 3

@@ -106,7 +106,7 @@ class Validation(ABC):
 
     Args:
         state: What is done so far.
-        say: Told what happens.
+        say: Called with what happens.
         window_s: No run is begun after this time; `None` for no limit.
         traced_limit_s: Most time for the launch of a traced run.
     """

@@ -160,9 +160,9 @@ def page(document: ValidationResult) -> str:
 
 
 def _notes(document: ValidationResult, case: CaseResult) -> Sequence[str]:
-    told = [f"* failed: {each}" for each in document.failures]
-    told += [f"* not replayed: {what} ({count})" for what, count in case.omitted.items()]
+    noted = [f"* failed: {each}" for each in document.failures]
+    noted += [f"* not replayed: {what} ({count})" for what, count in case.omitted.items()]
     if document.disturbed:
-        told.append(f"* {document.disturbed} runs shared the machine with others and do not count")
-    told += [f"* does not count: {each}" for each in document.invalid]
-    return [*told, ""] if told else []
+        noted.append(f"* {document.disturbed} runs shared the machine with others and do not count")
+    noted += [f"* does not count: {each}" for each in document.invalid]
+    return [*noted, ""] if noted else []

@@ -20,8 +20,8 @@ from markupsafe import Markup
 from rankwise.machine.machine import Machine
 from rankwise.measure.answer_table import text
 from rankwise.measure.curves import Curve
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.answer import Answer, Column, Value
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text, seconds_text
 from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, TEXT, plain_figure
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
-from rankwise.measure.statistics import Median
 
 Value = Median | float | int | str | None
 

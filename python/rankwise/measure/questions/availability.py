@@ -6,12 +6,12 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.progress import AVAILABLE
 from rankwise.measure.questions.settled import medians, per
-from rankwise.measure.statistics import Median
 
 SIZES = (1024, 10_000, 100_000, 1_000_000)  # 100 KB is that of the paper on InfiniPath and XD1
 HOST_SIZES = (8, 1024, 65536, 1048576)

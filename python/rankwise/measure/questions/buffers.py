@@ -6,10 +6,10 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.settled import medians
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 SIZES = (1024, 16384, 131072, 1048576)

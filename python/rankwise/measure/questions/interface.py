@@ -7,7 +7,7 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.measure.arguments import Steps
-from rankwise.measure.capacity import sweep
+from rankwise.measure.fitting.capacity import sweep
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
 from rankwise.measure.questions.settled import scaled

@@ -9,9 +9,9 @@ from functools import partial
 import polars as pl
 
 from rankwise.machine.topology import NodeTopology
-from rankwise.measure import capacity
 from rankwise.measure.arguments import Steps
-from rankwise.measure.disturbed import taken_from_pairs
+from rankwise.measure.fitting import capacity
+from rankwise.measure.fitting.disturbed import taken_from_pairs
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import counts_to, members, own_cores

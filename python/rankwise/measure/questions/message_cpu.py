@@ -9,10 +9,10 @@ import polars as pl
 
 from rankwise.machine.channels import NETWORK
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Question, Task, Value
 from rankwise.measure.questions.settled import medians
-from rankwise.measure.statistics import Median
 from rankwise.quantities import seconds_text
 
 SIZES = (8, 16384)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median, median
 from rankwise.measure.plan import End, Pair, Plan, Rank
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.settled import medians, slope
-from rankwise.measure.statistics import Median, median
 from rankwise.quantities import bytes_text, seconds_text
 
 SIZES = (65536,)

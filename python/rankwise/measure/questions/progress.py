@@ -9,10 +9,10 @@ import polars as pl
 
 from rankwise.machine.machine import Progress
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.settled import medians
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 SIZES = (1024, 16384, 65536, 262144, 1048576)

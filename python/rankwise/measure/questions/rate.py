@@ -6,11 +6,11 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import sizes_for
 from rankwise.measure.questions.settled import medians, per, scaled
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 WINDOW = 160

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankwise.measure.disturbed import median_of, undisturbed
-from rankwise.measure.statistics import Median, find_modes, median
+from rankwise.measure.fitting.disturbed import median_of, undisturbed
+from rankwise.measure.fitting.statistics import Median, find_modes, median
 
 ENOUGH = 3  # samples of a point in the regime that most are of; with fewer, those of the other count too
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.measure.arguments import Steps
+from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Doubt, Plot, Question, Task
 from rankwise.measure.questions.groups import members, no_group, shapes
 from rankwise.measure.questions.settled import medians
-from rankwise.measure.statistics import Median
 from rankwise.quantities import bytes_text
 
 ASKED_BYTES = 64 << 20  # of a rank, as in the paper

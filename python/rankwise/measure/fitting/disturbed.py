@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rankwise.measure.statistics import Median, median, whole_range
+from rankwise.measure.fitting.statistics import Median, median, whole_range
 
 # Of all cores' time around a sample, by others. In 28 measurements (MPICH through shared memory, two virtual cores;
 # nobody else, builds, bursts of 0.15 s each second, a busy process a core, a memory stream) medians of points lay 0.7 %

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from rankwise.measure.disturbed import taken, undisturbed
-from rankwise.measure.launches import Key, LaunchSpread, launch_spread
-from rankwise.measure.regimes import borrowed
-from rankwise.measure.segments import RELATIVE_NOISE
-from rankwise.measure.statistics import CONFIDENCE, Median, Modes, find_modes, median, whole_range
+from rankwise.measure.fitting.disturbed import taken, undisturbed
+from rankwise.measure.fitting.launches import Key, LaunchSpread, launch_spread
+from rankwise.measure.fitting.regimes import borrowed
+from rankwise.measure.fitting.segments import RELATIVE_NOISE
+from rankwise.measure.fitting.statistics import CONFIDENCE, Median, Modes, find_modes, median, whole_range
 
 # What the values of a test (measure/*.c) mean to the fit.
 _VALUE1, _VALUE2, _VALUE3 = pl.col("value1"), pl.col("value2"), pl.col("value3")
@@ -146,7 +146,7 @@ class Points:
         )
 
     def replicates(self, count: int, random: np.random.Generator) -> list[dict[Key, float]]:
-        """Replicates of `medians`: what as many other launches would find (`rankwise.measure.launches`).
+        """Replicates of `medians`: what as many other launches would find (`rankwise.measure.fitting.launches`).
 
         What a disturbed point takes undisturbed may lie wherever its timings do: of these a quantile is drawn, the same
         for all such points of a replicate, as what made one too long made all so. So may each of them be longer by what
@@ -194,11 +194,11 @@ def collect(samples: pl.DataFrame) -> Points:
     is_eager = pl.col("test") == "eager"
     eager, kept = kept.filter(is_eager), kept.filter(~is_eager)
     before = len(kept)
-    told = kept["sentinel_s"].drop_nulls().to_numpy()
-    points.modes = find_modes(told)
+    sentinels = kept["sentinel_s"].drop_nulls().to_numpy()
+    points.modes = find_modes(sentinels)
     if points.modes.two:
         kept = _by_sentinel(kept, points)
-    elif not len(told):
+    elif not len(sentinels):
         kept = _by_values(kept, points)
     points.other_regime = 1 - len(kept) / before if before else 0.0
     kept = pl.concat([kept, eager])

@@ -14,8 +14,8 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from rankwise.measure.disturbed import taken_from_pairs, undisturbed
-from rankwise.measure.statistics import Median, median, whole_range
+from rankwise.measure.fitting.disturbed import taken_from_pairs, undisturbed
+from rankwise.measure.fitting.statistics import Median, median, whole_range
 
 # Less than this share of k b means that the pairs held each other up.
 SATURATED = 0.85

@@ -22,9 +22,9 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import Progress, Segment
-from rankwise.measure.points import QUANTITIES, Points
-from rankwise.measure.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
-from rankwise.measure.statistics import Median
+from rankwise.measure.fitting.points import QUANTITIES, Points
+from rankwise.measure.fitting.segments import RELATIVE_NOISE, fit_line, held_out, scatter, segment
+from rankwise.measure.fitting.statistics import Median
 
 REPLICATES = 200
 # A line that is off by a factor of two (an error of 100 %) says nothing of its sizes.
