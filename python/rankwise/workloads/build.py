@@ -24,9 +24,9 @@ def build(name: str, launcher: str | None = None) -> Path:
     """
     chosen = workload(name)
     toolchain = site_build.probe(site_build.find_mpicc(launcher))
-    return site_build.build_program(
-        name, "workloads", toolchain=toolchain, flags=[f"-DWORKLOAD=workload_{chosen.name}"]
-    )
+    sources = sorted(path.name for path in site_build.source_room("workloads").glob("*.c"))
+    flags = [f"-DWORKLOAD=workload_{chosen.name}"]
+    return site_build.build_program(name, "workloads", sources, toolchain=toolchain, flags=flags)
 
 
 def build_startup(launcher: str | None = None) -> Path:
