@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -117,8 +116,32 @@ void bind_program_builder(nb::module_ &room) {
         .def("finish", [](ProgramBuilder &self) { return std::make_shared<MatchedSchedule>(self.finish()); });
 }
 
+/// With how often.
+using Omitted = std::vector<std::pair<Omission, std::uint64_t>>;
+
+Omitted listed(const Omissions &omitted) {
+    return {omitted.begin(), omitted.end()};
+}
+
 /// A traced run, and its replay in windows; both keep the records alive.
 void bind_traced_run(nb::module_ &room) {
+    nb::class_<Omission>(room, "Omission",
+                         "What a trace holds that its schedule does not; `core/schedule/omission.hpp`.")
+        .def(
+            "__init__",
+            [](Omission *self, const std::string &kind, std::uint32_t rank, const std::string &call,
+               const std::string &problem) {
+                const auto known = std::find(Omission::names.begin(), Omission::names.end(), kind);
+                if (known == Omission::names.end())
+                    throw rankwise::Error("there is no omission `" + kind + "`");
+                new (self) Omission{static_cast<Omission::Kind>(known - Omission::names.begin()), rank, call,
+                                    problem};
+            },
+            "kind"_a, "rank"_a = 0, "call"_a = "", "problem"_a = "")
+        .def_prop_ro("kind", &Omission::name)
+        .def_ro("rank", &Omission::rank)
+        .def_ro("call", &Omission::call)
+        .def_ro("problem", &Omission::problem);
     nb::class_<TracedRun>(room, "TracedRun")
         .def_static(
             "read",
@@ -136,7 +159,7 @@ void bind_traced_run(nb::module_ &room) {
                 Omissions omitted;
                 const CommunicatorNodes nodes(run.communicators, node);
                 auto schedule = std::make_shared<MatchedSchedule>(schedule_from_trace(run, nodes, omitted));
-                return std::pair(std::move(schedule), std::move(omitted));
+                return std::pair(std::move(schedule), listed(omitted));
             },
             "node"_a = std::vector<std::uint32_t>{})
         .def(
@@ -152,7 +175,7 @@ void bind_traced_run(nb::module_ &room) {
         .def_prop_ro("operations", &StreamedTrace::operations)
         .def_prop_ro("messages", &StreamedTrace::messages)
         .def_prop_ro("bytes", &StreamedTrace::bytes)
-        .def_prop_ro("omitted", &StreamedTrace::omitted);
+        .def_prop_ro("omitted", [](const StreamedTrace &s) { return listed(s.omitted()); });
 }
 
 } // namespace
@@ -221,13 +244,13 @@ void bind_schedule(nb::module_ &module) {
             },
             "position"_a)
         .def(
-            "describe",
+            "at",
             [](const MatchedSchedule &s, std::uint32_t op) {
                 if (op >= s.schedule.operations.size())
                     throw rankwise::Error("operation `" + std::to_string(op) + "` does not exist");
-                return s.schedule.describe(op);
+                return s.schedule.at(op);
             },
-            "operation"_a);
+            "operation"_a, "An operation, as its input has it.");
     bind_program_builder(room);
     bind_traced_run(room);
 }

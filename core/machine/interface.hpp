@@ -3,9 +3,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
 
-#include "error.hpp"
+#include "fault.hpp"
 
 namespace rankwise::machine {
 
@@ -17,13 +16,12 @@ using Picoseconds = std::int64_t;
 inline constexpr Picoseconds longest = Picoseconds{1} << 60;
 
 /// @brief Bytes times a cost of each.
-/// @throws Error that is longer than `longest`
+/// @throws FaultError that is longer than `longest`
 inline Picoseconds time_of_bytes(double bytes, double per_byte) {
     const double time = bytes * per_byte;
     if (time > static_cast<double>(longest)) [[unlikely]]
-        throw Error("a message of about `" + std::to_string(std::llround(bytes)) +
-                        "` bytes takes longer than 13 days",
-                    "look for a wrong unit: the message's bytes, or a cost of each byte");
+        throw FaultError(
+            {.kind = Fault::Kind::long_message, .bytes = static_cast<std::uint64_t>(std::llround(bytes))});
     return std::llround(time);
 }
 

@@ -97,7 +97,7 @@ std::vector<std::uint32_t> Standstills::waiting_sends(const OtherEnd &other_end)
     return sends;
 }
 
-Error Standstills::deadlock(const OtherEnd &other_end) {
+FaultError Standstills::deadlock(const OtherEnd &other_end) {
     list_earlier();
     std::uint32_t circle = any, lonely = any;
     for (std::uint32_t op = 0; op < visit_.size() && circle == any; ++op)
@@ -106,32 +106,17 @@ Error Standstills::deadlock(const OtherEnd &other_end) {
             lonely = end;
     if (circle != any) {
         // Only the operations that have begun are calls in which a rank hangs; the others wait behind them.
-        std::string text;
-        std::size_t count = 0;
-        bool sends = false, synchronous = false;
+        Fault fault{.kind = Fault::Kind::deadlock};
         std::uint32_t op = circle;
         do {
-            const bool hangs = progress_.has(op, Progress::begun);
-            sends |= hangs && schedule_.operations[op].kind() == Kind::send;
-            synchronous |= hangs && schedule_.operations[op].synchronous();
-            if (hangs && count++ < 8)
-                text += (text.empty() ? "" : " waits for ") + schedule_.describe(op);
+            if (progress_.has(op, Progress::begun))
+                fault.operations.push_back(schedule_.at(op));
             op = blocker(op, other_end);
         } while (op != circle);
-        if (count > 8)
-            text += " and " + std::to_string(count - 8) + " more";
-        return Error(
-            "deadlock: " + text + " waits for the first",
-            synchronous
-                ? "a synchronous send waits for its receive whatever its size: one of these ranks has to "
-                  "post its receive first"
-            : sends ? "ranks that send to each other need a receive posted first, or messages of at most "
-                      "the eager limit (`eager_limit_bytes`) that fit into buffers (`socket_buffer_bytes`)"
-                    : "one of these ranks has to send before it receives");
+        return FaultError(std::move(fault));
     }
-    const std::uint32_t op = lonely == any ? 0 : lonely;
-    return Error("an operation that nobody answers: " + schedule_.describe(op),
-                 "the schedule is incomplete; record the program to its end, or add the missing operation");
+    return FaultError(
+        {.kind = Fault::Kind::unanswered, .operations = {schedule_.at(lonely == any ? 0 : lonely)}});
 }
 
 } // namespace rankwise::replay

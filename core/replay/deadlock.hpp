@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "error.hpp"
+#include "fault.hpp"
 #include "replay/progress.hpp"
 
 namespace rankwise::replay {
@@ -44,7 +44,7 @@ class Standstills {
 
     /// @brief Why a replay stopped before its end.
     /// @return an error that names a circle of operations and ranks, or an operation that nobody answers
-    Error deadlock(const OtherEnd &other_end);
+    FaultError deadlock(const OtherEnd &other_end);
 
     /// @brief The schedule has changed; operations that it had before have other numbers.
     /// @param[in] now number of each as it was, `any` of those that are gone

@@ -438,8 +438,9 @@ class Engine {
     void check_left_over() const {
         for (const auto &messages_left : unexpected_)
             if (!messages_left.empty())
-                throw Error("a message that nobody receives, " + schedule_.describe(messages_left.front()),
-                            "add the missing receive");
+                throw FaultError({.kind = Fault::Kind::unreceived,
+                                  .operations = {schedule_.at(messages_left.front())},
+                                  .count = messages_left.size()});
     }
 
     Prediction finish() {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "error.hpp"
-
 namespace rankwise::replay {
 namespace {
 
@@ -20,24 +18,14 @@ bool same_stream(const Entry &a, const Entry &b) {
     return a.source == b.source && a.destination == b.destination && a.tag == b.tag;
 }
 
-Error unmatched(const Schedule &schedule, const Entry &entry, std::size_t count) {
-    const std::string what =
-        entry.is_send ? "message that nobody receives" : "receive that nothing is sent to";
-    const std::string more =
-        count > 1 ? " (and " + std::to_string(count - 1) + " more between these ranks)" : "";
-    return Error("a " + what + " from rank `" + std::to_string(entry.source) + "` to rank `" +
-                     std::to_string(entry.destination) + "` with tag `" + std::to_string(entry.tag) + "`" +
-                     more + ", " + schedule.describe(entry.operation),
-                 "the schedule is incomplete; record the program to its end, or add the missing operation");
-}
-
 void check_peers(const Schedule &schedule) {
     for (std::uint32_t i = 0; i < schedule.operations.size(); ++i) {
         const Operation &op = schedule.operations[i];
         if (op.kind() != Kind::calc && op.peer >= schedule.ranks() &&
             !(op.peer == any && op.kind() == Kind::receive))
-            throw Error("rank `" + std::to_string(op.peer) + "` does not exist, " + schedule.describe(i),
-                        "ranks are 0 to " + std::to_string(schedule.ranks() - 1));
+            throw FaultError({.kind = Fault::Kind::missing_peer,
+                              .operations = {schedule.at(i)},
+                              .count = schedule.ranks()});
     }
 }
 
@@ -126,8 +114,10 @@ Matching match(const Schedule &schedule) {
         const auto sends = receives - begin, receives_count = end - receives;
         if (sends != receives_count && !schedule.wildcards) {
             const auto pairs = std::min(sends, receives_count);
-            throw unmatched(schedule, sends > receives_count ? *(begin + pairs) : *(receives + pairs),
-                            static_cast<std::size_t>(std::max(sends, receives_count) - pairs));
+            const Entry &odd = sends > receives_count ? *(begin + pairs) : *(receives + pairs);
+            throw FaultError({.kind = odd.is_send ? Fault::Kind::unreceived : Fault::Kind::unsent,
+                              .operations = {schedule.at(odd.operation)},
+                              .count = static_cast<std::uint64_t>(std::max(sends, receives_count) - pairs)});
         }
         for (auto entry = begin; entry != end; ++entry)
             steps[entry->operation].stream = matching.streams;
@@ -136,10 +126,9 @@ Matching match(const Schedule &schedule) {
             const std::uint32_t send = (begin + k)->operation, receive = (receives + k)->operation;
             join(steps, send, receive);
             if (schedule.operations[receive].bytes() < schedule.operations[send].bytes())
-                throw Error("a message of `" + std::to_string(schedule.operations[send].bytes()) +
-                                "` bytes meets a smaller receive, " + schedule.describe(receive),
-                            "a receive must be at least as large as its message (" + schedule.describe(send) +
-                                ")");
+                throw FaultError({.kind = Fault::Kind::small_receive,
+                                  .operations = {schedule.at(receive), schedule.at(send)},
+                                  .bytes = schedule.operations[send].bytes()});
         }
         begin = end;
     }

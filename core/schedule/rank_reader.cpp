@@ -7,7 +7,6 @@
 #include "collectives/algorithms/between_groups.hpp"
 #include "collectives/creation.hpp"
 #include "collectives/registry.hpp"
-#include "error.hpp"
 #include "schedule/collective_steps.hpp"
 
 namespace rankwise::replay {
@@ -41,8 +40,7 @@ Mode mode_of(std::uint16_t kind) {
 std::span<const trace::ThreadRecord *const> checked(std::span<const trace::ThreadRecord *const> ranks) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
         if (ranks[rank] == nullptr || (ranks[rank]->rank.flags & RW_TRACED) == 0)
-            throw Error("rank `" + std::to_string(rank) + "` has no trace in this recording",
-                        "record it again with `rankwise record --trace`");
+            throw FaultError({.kind = Fault::Kind::untraced, .rank = static_cast<std::uint32_t>(rank)});
     return ranks;
 }
 
@@ -71,7 +69,7 @@ RankReader::RankReader(const TracedRun &run, const CommunicatorNodes &nodes, std
     : run_(run), nodes_(nodes), rank_(rank), record_(*run.ranks[rank]), tags_(tags), omitted_(omitted),
       program_(builder, rank), reader_(record_.trace) {
     if ((record_.rank.flags & RW_TRACE_CUT) != 0)
-        ++omitted_["ranks of which only a part of the calls was traced"];
+        ++omitted_[{Omission::Kind::partly_traced, rank}];
     if (run.surveyed.posts_unknown[rank])
         outcomes_.emplace(record_.trace);
 }
@@ -81,7 +79,7 @@ bool RankReader::read(std::uint32_t operations) {
     for (Event event; program_.size() < operations || program_.steps() == begun; ++program_.event) {
         if (!reader_.next(event)) {
             if (!reader_.problem().empty())
-                ++omitted_["traces that are cut short: " + reader_.problem()];
+                ++omitted_[{.kind = Omission::Kind::truncated, .rank = rank_, .problem = reader_.problem()}];
             return false;
         }
         take(event);
@@ -145,17 +143,17 @@ void RankReader::take(const Event &event) {
         if (const auto found = requests_.find(event.request);
             found == requests_.end() ||
             (found->second.kind != CallClass::irecv && found->second.kind != CallClass::recv_init))
-            ++omitted_["cancelled requests other than receives, replayed as if they were not"];
+            ++omitted_[{Omission::Kind::cancelled, rank_}];
         break;
     case CallClass::request_free:
         if (const auto found = requests_.find(event.request);
             found == requests_.end() || !found->second.operations.empty())
-            ++omitted_["requests freed before their end, nobody waits for them"];
+            ++omitted_[{Omission::Kind::freed, rank_}];
         forget(event.request);
         break;
     case CallClass::partitioned:
     case CallClass::rma:
-        leave_out(event, "taken as no time");
+        leave_out(event.kind, Omission::Kind::timeless);
         break;
     case CallClass::comm:
         make_communicator(event);
@@ -164,7 +162,7 @@ void RankReader::take(const Event &event) {
         program_.then(Operation::calc(std::llround(seconds(event.duration_ticks) * 1e12)));
         break;
     case CallClass::lost:
-        omitted_["events that were not recorded"] += event.count;
+        omitted_[{Omission::Kind::lost, rank_}] += event.count;
         break;
     default:
         if (mode_of(event.kind) == Mode::flush) {
@@ -175,9 +173,8 @@ void RankReader::take(const Event &event) {
     }
 }
 
-void RankReader::leave_out(const Event &event, const char *how) {
-    const std::string name(trace::calls()[event.kind].name);
-    ++omitted_["`" + name + "` of rank " + std::to_string(rank_) + ", " + how];
+void RankReader::leave_out(std::uint16_t call, Omission::Kind how) {
+    ++omitted_[{how, rank_, std::string(trace::calls()[call].name)}];
 }
 
 double RankReader::seconds(std::uint64_t ticks) const {
@@ -203,7 +200,7 @@ void RankReader::compute(const Event &event) {
 
 bool RankReader::known_peer(std::int32_t peer) {
     if (peer == trace::unknown_peer)
-        ++omitted_["messages with a rank that could not be identified"];
+        ++omitted_[{Omission::Kind::unknown_peer, rank_}];
     return peer != trace::proc_null && peer != trace::unknown_peer;
 }
 
@@ -325,8 +322,7 @@ std::vector<std::uint32_t> RankReader::collective(const Request &request) {
     if (c != nullptr && c->is_inter && !c->groups[0].empty() && !c->groups[1].empty())
         return between_groups(*c, request);
     if (c == nullptr || c->is_inter || c->members.empty()) {
-        ++omitted_["collective calls whose partners are not known (`" +
-                   std::string(trace::calls()[request.call].name) + "`)"];
+        leave_out(request.call, Omission::Kind::unknown_partners);
         return {};
     }
     collectives::Operation operation = operation_of(request);
@@ -348,7 +344,7 @@ void RankReader::make_communicator(const Event &event) {
         known ? collectives::creation_of(run_.library, trace::calls()[event.kind].name, event.reorder)
               : std::vector<collectives::Operation>{};
     if (operations.empty())
-        leave_out(event, "whose synchronisation is not replayed");
+        leave_out(event.kind, Omission::Kind::unsynchronised);
     for (collectives::Operation &operation : operations)
         program_.wait_for(among_members(*c, operation));
 }
@@ -391,10 +387,10 @@ std::vector<std::uint32_t> RankReader::between_groups(const Communicator &c, con
                       : request.collective.root < 0             ? collectives::Part::beside
                                                                 : collectives::Part::across;
     if (operation.rank >= operation.size || operation.root >= others.size())
-        throw Error("rank `" + std::to_string(rank_) + "`, event `" + std::to_string(program_.event) +
-                        "`: `" + std::string(trace::calls()[request.call].name) +
-                        "` does not fit its intercommunicator",
-                    "record the program again");
+        throw FaultError({.kind = Fault::Kind::intercommunicator,
+                          .rank = rank_,
+                          .count = program_.event,
+                          .call = std::string(trace::calls()[request.call].name)});
     collectives::expand_between_groups(run_.library, operation, static_cast<std::uint32_t>(others.size()),
                                        part, steps_);
     std::vector<std::uint32_t> members = own;

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "collectives/select.hpp"
 #include "schedule/communicator_nodes.hpp"
 #include "schedule/communicators.hpp"
+#include "schedule/omission.hpp"
 #include "schedule/rank_program.hpp"
 #include "schedule/request_outcomes.hpp"
 #include "schedule/tags.hpp"
@@ -19,9 +18,6 @@
 #include "trace/event_reader.hpp"
 
 namespace rankwise::replay {
-
-/// What a trace holds that its schedule does not, as sentences with how often; nothing is left out silently.
-using Omissions = std::map<std::string, std::uint64_t>;
 
 /// @brief What the readers of all ranks of a traced run have in common.
 struct TracedRun {
@@ -72,9 +68,7 @@ class RankReader {
     };
 
     void take(const trace::Event &event);
-    /// Counts a call that is not replayed, by its name and rank (`rankwise.replay.omitted` puts ranks
-    /// together).
-    void leave_out(const trace::Event &event, const char *how);
+    void leave_out(std::uint16_t call, Omission::Kind how);
     double seconds(std::uint64_t ticks) const;
     void compute(const trace::Event &event);
     bool known_peer(std::int32_t peer);

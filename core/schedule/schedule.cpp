@@ -13,24 +13,28 @@ std::uint32_t Schedule::rank_of(std::uint32_t operation) const {
     return static_cast<std::uint32_t>(next - first.begin() - 1);
 }
 
-std::string Schedule::describe(std::uint32_t operation) const {
-    const Operation &op = operations[operation];
-    const std::uint32_t rank = rank_of(operation);
-    const std::uint32_t where = origin.empty() ? operation - first[rank] : origin[operation];
-    std::string text =
-        "rank " + std::to_string(rank) + ", " + origin_word + " " + std::to_string(where) + ": `";
-    const auto number = [](std::uint32_t value) { return value == any ? "-1" : std::to_string(value); };
-    switch (op.kind()) {
-    case Kind::calc:
-        return text + "calc " + std::to_string((op.time() + 500) / 1000) + "`";
-    case Kind::send:
-        return text + "send " + std::to_string(op.bytes()) + "b to " + number(op.peer) + " tag " +
-               number(op.tag) + (op.synchronous() ? "` (synchronous)" : "`");
-    case Kind::receive:
-        break;
+OperationAt operation_at(const Operation &operation, std::uint32_t rank, std::uint32_t number,
+                         const std::string &unit) {
+    const auto numbered = [](std::uint32_t value) {
+        return value == any ? std::int64_t{-1} : std::int64_t{value};
+    };
+    OperationAt out{.rank = rank, .number = number, .unit = unit, .kind = "calc"};
+    if (operation.kind() == Kind::calc) {
+        out.time_ps = operation.time();
+        return out;
     }
-    return text + "recv " + std::to_string(op.bytes()) + "b from " + number(op.peer) + " tag " +
-           number(op.tag) + "`";
+    out.kind = operation.kind() == Kind::send ? "send" : "recv";
+    out.bytes = operation.bytes();
+    out.peer = numbered(operation.peer);
+    out.tag = numbered(operation.tag);
+    out.synchronous = operation.synchronous();
+    return out;
+}
+
+OperationAt Schedule::at(std::uint32_t operation) const {
+    const std::uint32_t rank = rank_of(operation);
+    return operation_at(operations[operation], rank,
+                        origin.empty() ? operation - first[rank] : origin[operation], origin_word);
 }
 
 std::pair<std::uint64_t, std::uint64_t> Schedule::messages() const {
@@ -121,7 +125,7 @@ Schedule ScheduleBuilder::finish() {
 namespace {
 
 /// An operation of a circle waits for one of the circle: walk back until one comes up again.
-Error circle(const Schedule &schedule, const std::vector<std::uint32_t> &left) {
+FaultError circle(const Schedule &schedule, const std::vector<std::uint32_t> &left) {
     std::vector<std::uint32_t> earlier(schedule.operations.size(), any);
     for (std::uint32_t op = 0; op < schedule.operations.size(); ++op)
         for (std::uint32_t e = schedule.edge_first[op]; e < schedule.edge_first[op + 1]; ++e)
@@ -132,15 +136,10 @@ Error circle(const Schedule &schedule, const std::vector<std::uint32_t> &left) {
         std::find_if(left.begin(), left.end(), [](std::uint32_t n) { return n > 0; }) - left.begin());
     for (; !seen[at]; at = earlier[at])
         seen[at] = true;
-    std::string text = schedule.describe(at);
-    std::size_t length = 1;
-    for (std::uint32_t next = earlier[at]; next != at; next = earlier[next], ++length)
-        if (length < 8)
-            text += " waits for " + schedule.describe(next);
-    if (length > 8)
-        text += " and " + std::to_string(length - 8) + " more";
-    return Error("operations wait for each other in a circle: " + text + " waits for the first",
-                 "remove one `requires` of the circle");
+    Fault fault{.kind = Fault::Kind::circle, .operations = {schedule.at(at)}};
+    for (std::uint32_t next = earlier[at]; next != at; next = earlier[next])
+        fault.operations.push_back(schedule.at(next));
+    return FaultError(std::move(fault));
 }
 
 } // namespace

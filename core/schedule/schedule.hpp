@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "fault.hpp"
+
 namespace rankwise::replay {
 
 /// Time inside the replay: whole picoseconds, so that sums do not depend on their order and ties are ties.
@@ -52,6 +54,9 @@ class Operation {
 };
 static_assert(sizeof(Operation) == 16);
 
+OperationAt operation_at(const Operation &operation, std::uint32_t rank, std::uint32_t number,
+                         const std::string &unit);
+
 /// What an operation sets free: `target` waits for its start (GOAL's `irequires`) or for its end
 /// (`requires`).
 struct Successor {
@@ -89,8 +94,8 @@ struct Schedule {
     Lane lane(std::uint32_t operation) const noexcept {
         return lanes.empty() ? Lane{0, 0} : lanes[operation];
     }
-    /// @return for messages: "rank 3, line 12: `recv 10b from 4 tag 0`"
-    std::string describe(std::uint32_t operation) const;
+    /// @return an operation as its input has it
+    OperationAt at(std::uint32_t operation) const;
     /// @return number of sends, and their bytes
     std::pair<std::uint64_t, std::uint64_t> messages() const;
 };

@@ -2,10 +2,7 @@
 #include "schedule/streams.hpp"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
-
-#include "error.hpp"
 
 namespace rankwise::replay {
 
@@ -14,17 +11,16 @@ void MessageBalance::add(std::uint32_t rank, const Operation &operation, std::ui
         return;
     const bool is_send = operation.kind() == Kind::send;
     if (!is_send && (operation.peer == any || operation.tag == any))
-        throw Error("rank " + std::to_string(rank) + ", event " + std::to_string(event) +
-                        ": a receive from any source or with any tag that never ended",
-                    "replay the schedule as a whole, with more `--memory`");
+        throw FaultError({.kind = Fault::Kind::endless_receive,
+                          .operations = {operation_at(operation, rank, event, "event")}});
     if (operation.peer >= ranks_)
-        throw Error("rank `" + std::to_string(operation.peer) + "` does not exist, rank " +
-                        std::to_string(rank) + ", event " + std::to_string(event),
-                    "ranks are 0 to " + std::to_string(ranks_ - 1));
+        throw FaultError({.kind = Fault::Kind::missing_peer,
+                          .operations = {operation_at(operation, rank, event, "event")},
+                          .count = ranks_});
     Count &count = counts_[is_send ? StreamKey{rank, operation.peer, operation.tag}
                                    : StreamKey{operation.peer, rank, operation.tag}];
     count.sends += is_send ? 1 : -1;
-    (is_send ? count.last_send : count.last_receive) = event;
+    (is_send ? count.last_send : count.last_receive) = {event, operation.bytes()};
 }
 
 void MessageBalance::check() const {
@@ -37,13 +33,13 @@ void MessageBalance::check() const {
         return;
     const Count &count = counts_.at(*worst);
     const bool sends = count.sends > 0;
-    throw Error(
-        std::string("a ") + (sends ? "message that nobody receives" : "receive that nothing is sent to") +
-            " from rank `" + std::to_string(worst->source) + "` to rank `" +
-            std::to_string(worst->destination) + "` (" + std::to_string(std::abs(count.sends)) +
-            " of them; the last is rank " + std::to_string(sends ? worst->source : worst->destination) +
-            ", event " + std::to_string(sends ? count.last_send : count.last_receive) + ")",
-        "the trace is incomplete; record the program to its end");
+    const Last &last = sends ? count.last_send : count.last_receive;
+    const auto operation = sends ? Operation::send(worst->destination, last.bytes, worst->tag)
+                                 : Operation::receive(worst->source, last.bytes, worst->tag);
+    throw FaultError({.kind = sends ? Fault::Kind::unreceived : Fault::Kind::unsent,
+                      .operations = {operation_at(operation, sends ? worst->source : worst->destination,
+                                                  last.event, "event")},
+                      .count = static_cast<std::uint64_t>(std::abs(count.sends))});
 }
 
 } // namespace rankwise::replay

@@ -100,9 +100,13 @@ class MessageBalance {
     void check() const;
 
   private:
+    struct Last {
+        std::uint32_t event = 0;
+        std::uint64_t bytes = 0;
+    };
     struct Count {
-        std::int64_t sends = 0;                        ///< more than receives
-        std::uint32_t last_send = 0, last_receive = 0; ///< events
+        std::int64_t sends = 0; ///< more than receives
+        Last last_send, last_receive;
     };
     std::uint32_t ranks_;
     std::unordered_map<StreamKey, Count, StreamHash> counts_;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 
@@ -25,6 +26,12 @@ class RankwiseError(Exception):
         self.hint = hint
         self.status = status
         self.causes = causes
+
+    def of_file(self, path: str | os.PathLike[str]) -> RankwiseError:
+        """The same, of what a file holds as a whole: with its name, unless it says it already."""
+        if str(path) in self.message:
+            return self
+        return RankwiseError(f"`{path}`: {self.message}", self.hint, status=self.status, causes=self.causes)
 
 
 def schema_words(error: Exception) -> tuple[str, str]:

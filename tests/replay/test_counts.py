@@ -12,8 +12,8 @@ from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
-from rankwise.schedule.counts import Counts
 from rankwise.schedule.source import Source
+from rankwise.schedule.untraced import UntracedRun
 
 NETWORK = {"L_s": 10e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 
@@ -28,7 +28,7 @@ def counts(rows, compute=(1e-3, 2e-3), waited=(0.0, 0.0), time=(1.0, 1.0)):
             "runqueue_wait_s": pl.Series(waited, dtype=pl.Float64),
         }
     )
-    return Counts.of(messages, ranks)
+    return UntracedRun.of(messages, ranks)
 
 
 def predict(what, where, nodes=2, each=1, **switches):

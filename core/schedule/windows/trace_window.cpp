@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "error.hpp"
-
 namespace rankwise::replay {
 
 TraceWindow::TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
@@ -185,9 +183,9 @@ void TraceWindow::match(std::uint32_t rank, std::uint32_t op) {
     if (!is_send && other.receive != any)
         change_.now[other.receive] = receive;
     if (schedule.operations[receive].bytes() < (message & Operation::size_mask))
-        throw Error("a message of `" + std::to_string(message & Operation::size_mask) +
-                        "` bytes meets a smaller receive, " + schedule.describe(receive),
-                    "a receive must be at least as large as its message");
+        throw FaultError({.kind = Fault::Kind::small_receive,
+                          .operations = {schedule.at(receive)},
+                          .bytes = message & Operation::size_mask});
 }
 
 /// What stands for the receives that were not read yet of sends that were.

@@ -22,7 +22,7 @@ from rankwise.replay.model import Model
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.sharing import is_modelled
 from rankwise.replay.uncertainty import Interval
-from rankwise.schedule.counts import Counts
+from rankwise.schedule.untraced import UntracedRun
 
 _WORTH_SAYING = 1.02
 
@@ -35,7 +35,7 @@ def left_out(model: Model) -> tuple[str, ...]:
     return (*others, *ports, *shared)
 
 
-def estimate(counts: Counts, model: Model, placement: Placement) -> Prediction:
+def estimate(counts: UntracedRun, model: Model, placement: Placement) -> Prediction:
     """Estimate with the ranks placed, where they fit."""
     links = model.machine.link_classes
     channels, link = _links(counts, model, placement)
@@ -79,7 +79,7 @@ def estimate(counts: Counts, model: Model, placement: Placement) -> Prediction:
     )
 
 
-def interval(counts: Counts, model: Model, placement: Placement) -> Interval | None:
+def interval(counts: UntracedRun, model: Model, placement: Placement) -> Interval | None:
     """What is not known of computation where ranks waited for cores while they were recorded.
 
     How far the estimate is off otherwise is not known, and no interval says it.
@@ -93,7 +93,7 @@ def interval(counts: Counts, model: Model, placement: Placement) -> Interval | N
     return Interval(low, high, low, high, model.machine.confidence, replays=0)
 
 
-def _links(counts: Counts, model: Model, placement: Placement) -> tuple[np.ndarray, np.ndarray]:
+def _links(counts: UntracedRun, model: Model, placement: Placement) -> tuple[np.ndarray, np.ndarray]:
     """Whether each row crosses the network, and the index of its link class."""
     located = placement.locations(model.topology_of(placement))
     channel = located.between(counts.source, counts.destination)
@@ -105,7 +105,11 @@ def _links(counts: Counts, model: Model, placement: Placement) -> tuple[np.ndarr
 
 
 def _interface(
-    counts: Counts, costs_s: tuple[float, float], placement: Placement, ends: np.ndarray, crossing: np.ndarray
+    counts: UntracedRun,
+    costs_s: tuple[float, float],
+    placement: Placement,
+    ends: np.ndarray,
+    crossing: np.ndarray,
 ) -> dict[str, np.ndarray]:
     nodes = len(placement.node_names)
     node = placement.node[ends[crossing]]

@@ -24,9 +24,9 @@ from rankwise.replay.prediction import PlainReplay, Prediction
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval, anchored_interval, interval_of
-from rankwise.schedule.counts import Counts
 from rankwise.schedule.schedules import Schedule, Schedules, partition
 from rankwise.schedule.source import Source
+from rankwise.schedule.untraced import UntracedRun
 
 _Outcome = TypeVar("_Outcome")
 
@@ -63,7 +63,7 @@ class Predictor:
         measured: What replayed the recorded run, if that was not `model`: plain, of the machine as it was measured.
     """
 
-    program: Schedules | Counts
+    program: Schedules | UntracedRun
     model: Model
     run: RecordedRun | None = None
     anchor: Anchor | None = None
@@ -105,7 +105,7 @@ class Predictor:
         """
         topology = topology or topology_of(machine, Path("."))
         switches = switches or Switches()
-        if isinstance(source.schedule, Counts):
+        if isinstance(source.schedule, UntracedRun):
             return cls(source.schedule, Model(machine, topology, switches))
         if memory_bound is not None:
             check_memory(measured or machine)
@@ -138,9 +138,9 @@ class Predictor:
         self.model.on_core  # noqa: B018  (raises where a resource does not fit)
 
     @property
-    def schedule(self) -> Schedule | Counts:
+    def schedule(self) -> Schedule | UntracedRun:
         """What is replayed where ranks share no node, or one."""
-        return self.program if isinstance(self.program, Counts) else self.program.flat
+        return self.program if isinstance(self.program, UntracedRun) else self.program.flat
 
     @property
     def machine(self) -> Machine:
@@ -170,7 +170,7 @@ class Predictor:
     @property
     def is_coarse(self) -> bool:
         """Whether its predictions are estimates from counts of messages."""
-        return isinstance(self.program, Counts)
+        return isinstance(self.program, UntracedRun)
 
     @property
     def in_windows(self) -> bool:

@@ -45,6 +45,4 @@ def name_file(path: Path) -> Iterator[None]:
     try:
         yield
     except RankwiseError as error:
-        if str(path) in str(error):
-            raise
-        raise RankwiseError(f"`{path}`: {error}", error.hint, status=error.status) from None
+        raise error.of_file(path) from None

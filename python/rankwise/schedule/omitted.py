@@ -3,49 +3,59 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
+import polars as pl
+
+from rankwise import _core
 from rankwise.machine.drawing import ranges
 from rankwise.quantities import rounded
+from rankwise.recording.recording import Recording
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rankwise.recording.recording import Recording
-
-_OF_A_RANK = re.compile(r"`(?P<call>MPI_\w+)` of rank (?P<rank>[0-9]+), (?P<how>.+)")
+_OF_CALLS = {"timeless": "taken as no time", "unsynchronised": "whose synchronisation is not replayed"}
+_SENTENCES = {
+    "cancelled": "cancelled requests other than receives, replayed as if they were not",
+    "freed": "requests freed before their end, nobody waits for them",
+    "lost": "events that were not recorded",
+    "partly_traced": "ranks of which only a part of the calls was traced",
+    "truncated": "traces that are cut short: {problem}",
+    "unknown_partners": "collective calls whose partners are not known (`{call}`)",
+    "unknown_peer": "messages with a rank that could not be identified",
+}
 _NOT_MODELLED = ("rma", "io", "partitioned", "comm")  # classes of formats/mpi_calls.txt
 _LONGEST = 40  # characters of numbers of ranks
 
 
-def gather(omitted: Mapping[str, int]) -> dict[str, int]:
-    """Calls of single ranks put together: those of the same ranks that are left out in the same way are one entry.
+def sentence(omission: _core.schedule.Omission) -> str:
+    """What a reader of traces left out, without its rank."""
+    return _SENTENCES[omission.kind].format(call=omission.call, problem=omission.problem)
+
+
+def gather(omissions: Iterable[tuple[_core.schedule.Omission, int]]) -> dict[str, int]:
+    """Sentence -> how often: calls of the same ranks that are left out in the same way are one entry.
 
     Args:
-        omitted: Sentence -> how often, as the readers of traces say it.
+        omissions: What the readers of traces left out, and how often.
     """
-    found: dict[str, int] = {}
+    found: dict[str, int] = defaultdict(int)
     calls: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
-    for what, count in omitted.items():
-        if match := _OF_A_RANK.fullmatch(what):
-            calls[match["how"], match["call"]][int(match["rank"])] = count
+    for what, count in omissions:
+        if what.kind in _OF_CALLS:
+            calls[what.kind, what.call][what.rank] = count
         else:
-            found[what] = count
+            found[sentence(what)] += count
     alike: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for (how, call), ranks in calls.items():
-        alike[how, _ranks(ranks)][call] = sum(ranks.values())
+    for (kind, call), ranks in calls.items():
+        alike[_OF_CALLS[kind], _ranks(ranks)][call] = sum(ranks.values())
     for (how, those), counts in alike.items():
         names = [f"`{call}`" + (f" ({count})" if len(counts) > 1 else "") for call, count in counts.items()]
         found[f"{', '.join(names)} of {those}, {how}"] = sum(counts.values())
-    return found
+    return dict(found)
 
 
 def not_modelled(recording: Recording) -> dict[str, float]:
     """Calls that are not modelled: their part of the time of all ranks, the longest first; none if it is not known."""
-    import polars as pl
-
     whole_s = recording.ranks["time_s"].sum()
     if not whole_s:
         return {}

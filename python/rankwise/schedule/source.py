@@ -4,46 +4,37 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise import _core, whole_files
 from rankwise.errors import RankwiseError
+from rankwise.machine.placement import Placement
 from rankwise.quantities import bytes_text
-from rankwise.schedule import simgrid
+from rankwise.recording.call_times import CallTimes, call_times
+from rankwise.recording.completeness import Gap, check_usable
+from rankwise.recording.expansion import algorithms_of
+from rankwise.recording.job import choose_job
+from rankwise.recording.layouts import TRACE_CUT
+from rankwise.recording.raw import read
+from rankwise.recording.recording import Recording
+from rankwise.recording.span import Span, span_of
+from rankwise.schedule import simgrid, untraced
+from rankwise.schedule.faults import FaultError
 from rankwise.schedule.inputs import name_file, read_bytes
-from rankwise.schedule.omitted import gather, not_modelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rankwise.machine.placement import Placement
-    from rankwise.recording.call_times import CallTimes
-    from rankwise.recording.completeness import Gap
-    from rankwise.recording.span import Span
-    from rankwise.schedule.counts import Counts
+from rankwise.schedule.omitted import gather, not_modelled, sentence
+from rankwise.schedule.untraced import UntracedRun
 
 BYTES_AN_OPERATION = 110
 """Of a schedule and its replay."""
 
 MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
-
-_WITHOUT_FILE = ("deadlock", "a message of about", "the program takes longer")  # said by a replay
-_UNMATCHED = re.compile("deadlock|nobody receives|nothing is sent to|nobody answers")
-_PART = "only a part of the calls was traced, and its messages do not fit together"
-_EVENT = re.compile(
-    r"rank (?P<rank>[0-9]+), event (?P<at>[0-9]+)(?P<op>: `(?P<how>send|recv) [^`]*? tag -?[0-9]+`)?"
-)
-_TAG = re.compile(r" tag -?[0-9]+|(?<=`) with tag `[0-9]+`")
-_SENDS = ("send", "isend", "sendrecv", "isendrecv")
-_RECEIVES = ("recv", "irecv", "sendrecv", "isendrecv")
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,7 @@ class Source:
 
     Attributes:
         schedule: `_core.schedule.Schedule`, its messages matched; any number of replays share it. Of a recording
-            without trace its `Counts`, of one whose schedule would be too large a `_core.schedule.StreamedTrace`.
+            without trace its `UntracedRun`, of one whose schedule would be too large a `_core.schedule.StreamedTrace`.
         kind: As in `rankwise.cli.predict_document.Input`; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
@@ -67,7 +58,7 @@ class Source:
         calls: Gives the recorded calls of each rank, where `span` is known.
     """
 
-    schedule: _core.schedule.Schedule | _core.schedule.StreamedTrace | Counts
+    schedule: _core.schedule.Schedule | _core.schedule.StreamedTrace | UntracedRun
     kind: str = "goal"
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
@@ -140,9 +131,7 @@ def load(
         return Source(schedule, "otf2", omitted, library)
     if path.is_dir():
         if counts_suffice and not _has_trace(path):
-            from rankwise.schedule.counts import of_recording
-
-            counts, recorded, omitted, missing = of_recording(path)
+            counts, recorded, omitted, missing = untraced.of_recording(path)
             return Source(counts, "counts", omitted, recorded=recorded, missing=missing)
         return _from_recording(path, library, memory_bytes)
     with name_file(path):
@@ -171,83 +160,14 @@ def load(
 
 
 @contextmanager
-def name_calls(source_path: str | os.PathLike[str]):
-    """Errors on events (a deadlock, messages that do not match) get the file's name; in recordings, MPI calls too.
-
-    Where only a part of the calls was traced, that is the reason.
-    """
+def name_calls(source_path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors on operations (deadlocks, unmatched messages) get the file's name; in recordings, MPI calls too."""
     try:
         yield
-    except RankwiseError as error:
+    except FaultError as error:
         path = Path(source_path)
-        message, hint = error.message, error.hint
-        if message.startswith(_WITHOUT_FILE) and str(path) not in message:
-            message = f"`{path}`: {message}"
-        if path.is_dir():
-            if first := _EVENT.search(message):
-                tag = _mpi_tag(path, first)
-                head = message[: first.start()]
-                message = (
-                    _TAG.sub("" if tag is None else f" with tag `{tag}`", head) + message[first.start() :]
-                )
-            message, hint = (
-                _EVENT.sub(lambda found: _with_call(path, found), text) if text else text
-                for text in (message, hint)
-            )
-            if _UNMATCHED.search(message) and _PART not in message and _is_part(path):
-                message = f"`{path}`: {_PART}: {message.removeprefix(f'`{path}`: ')}"
-                hint = (
-                    "record with `--trace`, or a part that begins and ends where all ranks have received what was "
-                    "sent to them, such as between two barriers (`--trace-calls`, `--phase`)"
-                )
-        if message == error.message:
-            raise
-        raise RankwiseError(message, hint, status=error.status) from None
-
-
-def _is_part(path: Path) -> bool:
-    """Whether only a part of the calls of a recording was traced."""
-    from rankwise.recording.job import choose_job
-    from rankwise.recording.layouts import TRACE_CUT
-    from rankwise.recording.raw import read
-
-    return any(thread.has(TRACE_CUT) for thread in choose_job(read(path)).first_threads)
-
-
-def _call(path: Path, found: re.Match) -> tuple[str, str, dict[str, int]] | None:
-    """Name, kind and columns of the call that an error is about; `None` if the trace has none there."""
-    from rankwise.recording.recording import Recording
-
-    functions, events = _core.trace.calls(), Recording.open(path).events(int(found["rank"]))
-    kinds, at = events["kind"], int(found["at"])
-    if at >= len(kinds) or kinds[at] >= len(functions):
-        return None
-    columns = ("send_tag", "posted_tag", "recv_peer", "recv_tag")
-    return *functions[kinds[at]][:2], {column: int(events[column][at]) for column in columns}
-
-
-def _mpi_tag(path: Path, found: re.Match) -> int | None:
-    """The program's own tag, where the schedule has a number for tag and communicator; `None` where a call has none."""
-    call = _call(path, found)
-    if call is None or found["op"] is None:
-        return None
-    _, kind, event = call
-    if found["how"] == "send":
-        tag = event["send_tag"] if kind in _SENDS else -1
-    elif kind in _RECEIVES:
-        tag = event["recv_tag"] if event["recv_peer"] >= 0 else event["posted_tag"]
-    else:
-        tag = -1
-    return tag if tag >= 0 else None
-
-
-def _with_call(path: Path, found: re.Match) -> str:
-    call = _call(path, found)
-    if call is None:
-        return found[0]
-    tag = _mpi_tag(path, found)
-    op = _TAG.sub("" if tag is None else f" tag {tag}", found["op"] or "")
-    return f"rank {found['rank']}, event {found['at']} ({call[0]}){op}"
+        recorded = path.is_dir() and not (path / "traces.otf2").is_file()
+        raise (error.of_recording(path) if recorded else error.of_file(path)) from None
 
 
 def write_goal(schedule: _core.schedule.Schedule, path: str | os.PathLike[str]) -> None:
@@ -262,21 +182,10 @@ def write_goal(schedule: _core.schedule.Schedule, path: str | os.PathLike[str]) 
 
 
 def _has_trace(path: Path) -> bool:
-    from rankwise.recording.recording import Recording
-
     return Recording.open(path).context["trace"]["ranks"] > 0
 
 
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
-    from rankwise.recording.call_times import call_times
-    from rankwise.recording.completeness import check_usable
-    from rankwise.recording.expansion import algorithms_of
-    from rankwise.recording.job import choose_job
-    from rankwise.recording.layouts import TRACE_CUT
-    from rankwise.recording.raw import read
-    from rankwise.recording.recording import Recording
-    from rankwise.recording.span import span_of
-
     recording = Recording.open(path)
     missing = check_usable(path, recording.context)
     job = choose_job(read(path))
@@ -285,16 +194,16 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
         run = _core.schedule.TracedRun.read([t.record for t in job.first_threads], library)
         if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
             schedule = run.in_windows()
-            omitted = schedule.omitted
+            omissions = schedule.omitted
         else:
-            schedule, omitted = run.schedule()
-    omitted = gather(omitted)
-    cut = [what for what in omitted if what.startswith("traces that are cut short")]
+            schedule, omissions = run.schedule()
+    cut = [what for what, _ in omissions if what.kind == "truncated"]
     if cut and not recording.context["partial_ranks"]:
         raise RankwiseError(
-            f"the recording `{path}` is damaged: {cut[0]}",
+            f"the recording `{path}` is damaged: {sentence(cut[0])}",
             f"see what there is with `rankwise report {path}`; record it again",
         )
+    omitted = gather(omissions)
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further

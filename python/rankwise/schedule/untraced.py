@@ -16,7 +16,7 @@ from rankwise.recording.recording import Recording
 
 
 @dataclass(frozen=True)
-class Counts:
+class UntracedRun:
     """What a recording without trace has.
 
     Attributes:
@@ -42,7 +42,7 @@ class Counts:
     operations: int = 0
 
     @classmethod
-    def of(cls, messages: pl.DataFrame, ranks: pl.DataFrame) -> Counts:
+    def of(cls, messages: pl.DataFrame, ranks: pl.DataFrame) -> UntracedRun:
         """From the tables `messages` and `ranks` of a recording; messages to processes of other jobs are left out."""
         rows = messages.filter(pl.col("messages") > 0).drop_nulls(["source", "destination"])
         ordered = ranks.sort("rank")
@@ -72,8 +72,8 @@ class Counts:
         return int(self.total.sum())
 
 
-def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int], list[Gap]]:
-    """Counts of a recording, where its ranks ran, what is left out of it, and what of the run is missing.
+def of_recording(path: Path) -> tuple[UntracedRun, Placement | None, dict[str, int], list[Gap]]:
+    """What a recording without trace has, where its ranks ran, what is left out of it, and what of the run is missing.
 
     Raises:
         RankwiseError: It cannot be read, ranks are missing, or their calls were only counted.
@@ -90,4 +90,4 @@ def of_recording(path: Path) -> tuple[Counts, Placement | None, dict[str, int], 
     unknown = pl.col("source").is_null() | pl.col("destination").is_null()
     outside = int(messages.filter(unknown)["messages"].sum())
     omitted = {"messages to processes that the program started or joined": outside} if outside else {}
-    return Counts.of(messages, ranks), recording.placement, omitted, missing
+    return UntracedRun.of(messages, ranks), recording.placement, omitted, missing
