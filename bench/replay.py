@@ -263,7 +263,7 @@ def measure_placements(schedule, count: int) -> dict:
     replay_s, replayed = best(1, lambda: schedule.makespans_s(on, placements, threads=1))
 
     def screen(some: list[_core.machine.Placement]) -> np.ndarray:
-        return schedule.screen_s(on, some, threads=1)
+        return schedule.estimates_s(on, some, threads=1)
 
     def replay(some: list[_core.machine.Placement]) -> np.ndarray:
         return schedule.makespans_s(on, some, threads=1)

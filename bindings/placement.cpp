@@ -221,11 +221,11 @@ void bind_mapping(nb::module_ &room) {
              "grid"_a = Extents{}, "given"_a = std::vector<std::vector<Slot>>{}, "progress"_a = nb::none());
 }
 
-void bind_screen(const nb::object &schedules) {
+void bind_estimates(const nb::object &schedules) {
     using rankwise::machine::Machine;
     nb::borrow<nb::class_<MatchedSchedule>>(schedules.attr("Schedule"))
         .def(
-            "screen_s",
+            "estimates_s",
             [](const MatchedSchedule &s, const Machine &machine, const Placements &placements,
                unsigned threads) {
                 return times_of_all(machine, placements, s.schedule.ranks(), [&] {
@@ -233,10 +233,10 @@ void bind_screen(const nb::object &schedules) {
                 });
             },
             "machine"_a, "placements"_a, "threads"_a = 0);
-    // There is no order of a whole replay to screen by: every placement is replayed.
+    // There is no order of a whole replay to estimate by: every placement is replayed.
     const auto streamed =
         nb::borrow<nb::class_<rankwise::replay::StreamedTrace>>(schedules.attr("StreamedTrace"));
-    streamed.attr("screen_s") = streamed.attr("makespans_s");
+    streamed.attr("estimates_s") = streamed.attr("makespans_s");
 }
 
 } // namespace
@@ -244,7 +244,7 @@ void bind_screen(const nb::object &schedules) {
 void bind_placement(nb::module_ &module) {
     auto room = module.def_submodule("placement");
     bind_mapping(room);
-    bind_screen(module.attr("schedule"));
+    bind_estimates(module.attr("schedule"));
     nb::class_<Search>(room, "Search")
         .def(nb::init<const Table<std::int32_t> &, const Vector<std::int32_t> &, const Vector<std::int64_t> &,
                       const Vector<std::int32_t> &, const Table<float> &, const Vector<float> &,

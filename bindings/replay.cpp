@@ -45,7 +45,7 @@ void bind_prediction(nb::module_ &room) {
     auto prediction =
         nb::class_<Prediction>(room, "Prediction")
             .def_prop_ro("makespan_s", [](const Prediction &p) { return seconds(p.makespan()); })
-            .def_ro("let_go", &Prediction::let_go)
+            .def_ro("ended_sends", &Prediction::let_go)
             .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p.ranks, &RankTime::finish); })
             .def_prop_ro("parts_s",
                          [](const Prediction &p) {

@@ -16,23 +16,16 @@ OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib"}
 
 # Where a word is still to be replaced, room by room; what has gone is taken off.
 LEFT: dict[str, set[str]] = {
-    "layout": {
-        "python/rankwise/explain",
-        "python/rankwise/replay",
-    },
     "let go": {
         "bindings",
         "core/explain",
         "core/placement",
         "core/replay",
-        "python/rankwise/cli",
-        "python/rankwise/replay",
-        "python/rankwise/schedule",
     },
     "let sender": {"core/replay"},
     "let sends": {"core/replay"},
     "recorder": {"core/replay"},
-    "screen": {"bindings", "core/placement", "python/rankwise/replay"},
+    "screen": {"bindings", "core/placement"},
     "slots": {"core/placement"},
     "spare": {"core/replay"},
     "static pass": {"core/placement"},

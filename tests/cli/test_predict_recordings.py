@@ -36,10 +36,10 @@ def test_ranks_that_would_wait_for_each_other_for_ever_go_on_and_that_is_said(tm
     # THEN the sends do not wait, and it says so
     out = capsys.readouterr()
     assert "warning: 2 sends did not wait for their receive: in the recorded order ranks" in out.err
-    assert json.loads(out.out)["placements"][0]["sends_let_go"] == 2
+    assert json.loads(out.out)["placements"][0]["ended_sends"] == 2
     plain = "L=1us,o=1us,g=0,G=0.01,O=0,S=0"
     assert main(["predict", str(recording), "--loggops", plain, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["plain"]["sends_let_go"] == 2
+    assert json.loads(capsys.readouterr().out)["plain"]["ended_sends"] == 2
     # AND where they fit into buffers nothing is said
     assert main(["predict", *words[:-2], "network.S=1e6", "--json"]) == 0
     assert "did not wait" not in capsys.readouterr().err

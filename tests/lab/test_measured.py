@@ -14,7 +14,7 @@ from rankwise.machine.machine import topology_of
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.measure.outcome import disturbed_path
 from rankwise.placement.simple import allocate
-from rankwise.replay.layout import placed
+from rankwise.replay.convert import convert_placement
 
 pytestmark = [pytest.mark.root, pytest.mark.mpi]
 
@@ -96,4 +96,4 @@ def test_predictions_know_which_cores_are_one(lab, measured):
     assert topology == Topology.of(from_synthetic("package:1 core:4"), 4)
     placement, _ = allocate(16, 4, 4, topology.nodes[0], "blocked")
     host_cores = {core for node in machine.node.host_cores for core in node}
-    assert len(placed(machine, topology, placement).capacity) == len(host_cores)
+    assert len(convert_placement(machine, topology, placement).capacity) == len(host_cores)

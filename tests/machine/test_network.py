@@ -10,11 +10,11 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import dumps, loads
 from rankwise.machine.network import Dragonfly, FatTree, Torus
-from rankwise.replay.ports import switches_of
+from rankwise.replay.ports import convert_switches
 
 
 def network(shape):
-    return switches_of(shape, [_core.machine.Interface()] * len(shape.links()))
+    return convert_switches(shape, [_core.machine.Interface()] * len(shape.links()))
 
 
 def way(shape, one, other):

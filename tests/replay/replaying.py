@@ -12,7 +12,7 @@ from sharing_reference import Shared
 from rankwise import _core
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.network import Dragonfly, FatTree, Torus
-from rankwise.replay.ports import switches_of
+from rankwise.replay.ports import convert_switches
 
 
 def schedule_of(ranks: list[list[Op]]):
@@ -27,7 +27,7 @@ def switches(
     network = msgspec.structs.replace(
         shape, hop_s=Estimate(value=hop * 1e-9, obtained="published", source="test")
     )
-    return switches_of(network, ports or [port] * len(shape.links()))
+    return convert_switches(network, ports or [port] * len(shape.links()))
 
 
 def picoseconds(times_s) -> list[int]:

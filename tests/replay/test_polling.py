@@ -49,7 +49,7 @@ def shared(place, handshake=True):
 
 def said(prediction):
     parts = {key: times.tolist() for key, times in prediction.parts_s.items()}
-    return prediction.let_go, prediction.finish_s.tolist(), parts
+    return prediction.ended_sends, prediction.finish_s.tolist(), parts
 
 
 def head_to_head(gap_ns=0):
@@ -71,7 +71,7 @@ def test_two_that_send_to_each_other_first_go_on_when_both_are_stuck(tmp_path, l
     expected = (stuck + L + SIZE - 1 + O_RECEIVE) * 1e-9
     schedule = run.schedule()[0]
     whole = schedule.replay(**arguments)
-    assert whole.let_go == 2
+    assert whole.ended_sends == 2
     assert whole.finish_s.tolist() == pytest.approx([expected] * 2, abs=1e-12)
     # AND all engines say so
     for window in WINDOWS:
@@ -81,21 +81,21 @@ def test_two_that_send_to_each_other_first_go_on_when_both_are_stuck(tmp_path, l
     assert recorded.critical_path["to_s"].max() == pytest.approx(expected, abs=1e-12)
     twice = arguments["machine"], [arguments["placement"]] * 2
     assert schedule.makespans_s(*twice).tolist() == pytest.approx([expected] * 2, abs=1e-12)
-    assert schedule.screen_s(*twice).tolist() == pytest.approx([expected] * 2, abs=1e-12)
+    assert schedule.estimates_s(*twice).tolist() == pytest.approx([expected] * 2, abs=1e-12)
     other = schedule.replay(**shared(place, handshake=False))
-    assert (other.let_go, other.finish_s.tolist()) == (2, whole.finish_s.tolist())
+    assert (other.ended_sends, other.finish_s.tolist()) == (2, whole.finish_s.tolist())
     # AND with plain LogGOPS: both are stuck when the messages are there, which meet their receives at once
     plain = schedule.replay_loggops(
         L_s=L * 1e-9, o_s=O_SEND * 1e-9, g_s=0, G_s_per_byte=0, O_s_per_byte=0, S_bytes=50
     )
-    assert plain.let_go == 2
+    assert plain.ended_sends == 2
     assert plain.makespan_s == pytest.approx((late_ns + 2 * O_SEND + L) * 1e-9, abs=1e-12)
 
 
-def test_nothing_is_let_go_where_nothing_blocks(tmp_path):
+def test_no_send_is_ended_where_nothing_blocks(tmp_path):
     _raw, run = traced_run(tmp_path, head_to_head())
     arguments = model(one_rank_a_node(2, S=SIZE), [0, 1])
-    assert run.schedule()[0].replay(**arguments).let_go == 0
+    assert run.schedule()[0].replay(**arguments).ended_sends == 0
 
 
 def test_sends_that_wait_for_room_in_buffers_go_on_too(tmp_path):
@@ -103,7 +103,7 @@ def test_sends_that_wait_for_room_in_buffers_go_on_too(tmp_path):
     buffers = {"socket_buffer": 10, "send_buffer": 0, "unexpected_buffer": 0}
     place = one_rank_a_node(2, S=2**60, in_call=True, **buffers)
     result = run.schedule()[0].replay(**model(place, [0, 1]))
-    assert result.let_go == 2 and result.makespan_s > 0
+    assert result.ended_sends == 2 and result.makespan_s > 0
 
 
 def test_a_run_that_stops_at_each_message_comes_to_its_end(tmp_path):
@@ -117,16 +117,16 @@ def test_a_run_that_stops_at_each_message_comes_to_its_end(tmp_path):
     _raw, run = traced_run(tmp_path, ranks)
     place = one_rank_a_node(2)
     arguments = model(place, [0, 1], handshake=False)
-    # WHEN all are let go THEN each exchange takes what one takes, in all engines
+    # WHEN all end without their receives THEN each exchange takes what one takes, in all engines
     whole = run.schedule()[0].replay(**arguments)
-    assert whole.let_go == 2 * steps
+    assert whole.ended_sends == 2 * steps
     assert whole.makespan_s == pytest.approx(steps * (O_SEND + L + SIZE - 1 + O_RECEIVE) * 1e-9, rel=1e-9)
     for window in (20, 2000):
         assert said(run.in_windows(window).replay(**arguments)) == said(whole)
     other = run.schedule()[0].replay(**shared(place, handshake=False))
-    assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
+    assert (other.ended_sends, other.finish_s.tolist()) == (whole.ended_sends, whole.finish_s.tolist())
     plain = {"L_s": 1e-6, "o_s": 1e-7, "g_s": 0, "G_s_per_byte": 0, "O_s_per_byte": 0, "S_bytes": 50}
-    assert run.schedule()[0].replay_loggops(**plain).let_go == 2 * steps
+    assert run.schedule()[0].replay_loggops(**plain).ended_sends == 2 * steps
 
 
 def polled(seed: int, ranks: int, messages: int):
@@ -190,7 +190,7 @@ def test_engines_let_the_same_sends_go(tmp_path, seed, ranks, handshake, in_call
     assert said(recorded.prediction) == said(whole)
     assert recorded.critical_path["to_s"].max() == whole.makespan_s
     other = schedule.replay(**shared(place, handshake))
-    assert (other.let_go, other.finish_s.tolist()) == (whole.let_go, whole.finish_s.tolist())
+    assert (other.ended_sends, other.finish_s.tolist()) == (whole.ended_sends, whole.finish_s.tolist())
     schedule.replay_loggops(L_s=1e-6, o_s=1e-7, g_s=0, G_s_per_byte=1e-9, O_s_per_byte=0, S_bytes=0)
 
 
@@ -217,6 +217,6 @@ def test_hpl_with_lookahead_is_predicted_where_no_message_is_eager(mpi, tmp_path
     for nodes in ("4x1", "2x2"):
         capfd.readouterr()
         assert main([*words, "--nodes", nodes, "--no-losses"]) == 0
-        # THEN it comes to its end, whether or not sends had to be let go, later than its ranks compute alone
+        # THEN it comes to its end, whether or not sends had to end without receives, later than its ranks compute alone
         (one,) = json.loads(capfd.readouterr().out)["placements"]
         assert one["makespan_s"] > max(one["rank"]["computation_s"]) > 0

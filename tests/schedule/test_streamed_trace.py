@@ -99,7 +99,7 @@ def test_a_rank_far_ahead_of_its_receiver(records_of):
     assert outcome(run.in_windows(8), arguments) == outcome(run.schedule()[0], arguments)
 
 
-def test_sends_that_are_let_go_are_the_same(records_of):
+def test_sends_that_are_ended_are_the_same(records_of):
     # GIVEN ranks in a ring that all send first, after a long time together, and go on with the ring
     ranks = ranks_of(4)
     for _ in range(50):
@@ -113,7 +113,7 @@ def test_sends_that_are_let_go_are_the_same(records_of):
     link = Link(S=0, L=100, o=10, G=1, network=True)
     arguments = model(Place([0, 1, 2, 3], Link(), Link(), link), [0, 1, 2, 3])
     whole = run.schedule()[0]
-    assert whole.replay(**arguments).let_go >= 80
+    assert whole.replay(**arguments).ended_sends >= 80
     for window in WINDOWS:
         streamed = run.in_windows(window)
         assert outcome(streamed, arguments) == outcome(whole, arguments)
@@ -155,4 +155,4 @@ def test_many_placements_are_replayed_in_windows_each(records_of):
     placements = [placed(node, [0, 1, 2, 3]) for node in ([0] * 4, [0, 0, 1, 1])]
     expected = run.schedule()[0].makespans_s(machine, placements).tolist()
     assert run.in_windows(20).makespans_s(machine, placements).tolist() == expected
-    assert run.in_windows(20).screen_s(machine, placements).tolist() == expected
+    assert run.in_windows(20).estimates_s(machine, placements).tolist() == expected

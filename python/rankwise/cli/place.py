@@ -365,10 +365,10 @@ def _predictor(
 def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:
     """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
     from rankwise.placement.place import with_intervals
-    from rankwise.schedule.omitted import let_go_text
+    from rankwise.schedule.omitted import ended_sends_text
 
-    if most := max((each.prediction.let_go for each in candidates), default=0):
-        terminal.warning(let_go_text(most), "let-go")
+    if most := max((each.prediction.ended_sends for each in candidates), default=0):
+        terminal.warning(ended_sends_text(most), "ended-sends")
     try:
         return with_intervals(candidates, predictor)
     except KeyboardInterrupt:

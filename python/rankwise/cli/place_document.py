@@ -57,7 +57,7 @@ class CandidateEntry(msgspec.Struct):
     """A placement that was judged.
 
     `search_objective_s` is what the search went by, a stand-in for communication time that only orders placements.
-    `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
+    `ended_sends` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
     `network_share` is the part of the messages that crosses the network, null where there are none. `plain_replay` is
     null where times are not anchored at a recorded run.
     """
@@ -71,7 +71,7 @@ class CandidateEntry(msgspec.Struct):
     sharing: SharingEntry
     search_objective_s: float
     placement: PlacementFile
-    sends_let_go: int = 0
+    ended_sends: int = 0
     plain_replay: PlainReplayEntry | None = None
 
 
@@ -143,7 +143,7 @@ def document(
                 "sharing": asdict(sharing(each.placement, topology, predictor.machine)),
                 "search_objective_s": each.objective_s,
                 "placement": to_dict(each.placement),
-                "sends_let_go": each.prediction.let_go,
+                "ended_sends": each.prediction.ended_sends,
                 "plain_replay": msgspec.to_builtins(plain_replay_entry(each.prediction.plain)),
             }
             for each in candidates

@@ -135,7 +135,7 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
 
     prediction = predict_plain(source.schedule, LogGOPS.parse(args.loggops))
     found = {} if args.no_losses else gains(source.schedule, prediction)
-    _say_let_go(terminal, [prediction.let_go])
+    _warn_of_ended_sends(terminal, [prediction.ended_sends])
     if terminal.as_json:
         terminal.json(document(args.input, source, [], Switches(), [], plain=(prediction, found)))
         return
@@ -184,7 +184,7 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
     if len(outcomes) == 1 and not sweep and has_timeline and (args.perfetto or not args.no_losses):
         outcomes = [_explained(args, terminal, outcomes[0])]
     swept = (sweep, _swept(terminal, sweep, cases, outcomes)) if sweep else None
-    _say_let_go(terminal, [each.prediction.let_go for each in outcomes])
+    _warn_of_ended_sends(terminal, [each.prediction.ended_sends for each in outcomes])
     if args.plot and swept:
         from rankwise.cli.predict_plot import plot
 
@@ -239,12 +239,12 @@ def _say_left_of_interfaces(args: argparse.Namespace, terminal: Terminal) -> Non
         )
 
 
-def _say_let_go(terminal: Terminal, sends: list[int]) -> None:
+def _warn_of_ended_sends(terminal: Terminal, sends: list[int]) -> None:
     """How many sends did not wait, in the prediction in which these were most."""
-    from rankwise.schedule.omitted import let_go_text
+    from rankwise.schedule.omitted import ended_sends_text
 
     if most := max(sends, default=0):
-        terminal.warning(let_go_text(most), "let-go")
+        terminal.warning(ended_sends_text(most), "ended-sends")
 
 
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:

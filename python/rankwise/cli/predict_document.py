@@ -222,7 +222,7 @@ class PlacementOutcome(msgspec.Struct):
     neither a number of the machine has one nor a recorded run is known, `tie_order` for estimates and for one rank.
     `waiting_s` splits each rank's waiting by cause; it and `critical_path` are null where several predictions are
     compared. `switch_ports` are the 100 that were busy longest, none where the machine names no switches.
-    `sends_let_go` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
+    `ended_sends` did not wait for their receive: in the recorded order ranks would wait for each other for ever.
     `plain_replay` is null where times are not anchored at a recorded run: all are plain then.
     """
 
@@ -241,7 +241,7 @@ class PlacementOutcome(msgspec.Struct):
     losses: list[LossEntry] | None
     waiting_s: dict[str, list[float]] | None
     critical_path: PathEntry | None
-    sends_let_go: int = 0
+    ended_sends: int = 0
     plain_replay: PlainReplayEntry | None = None
 
 
@@ -253,7 +253,7 @@ class PlainOutcome(msgspec.Struct):
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     gains_s: dict[str, float]
-    sends_let_go: int = 0
+    ended_sends: int = 0
 
 
 class SweepOutcome(msgspec.Struct):
@@ -371,7 +371,7 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         if outcome.waiting
         else None,
         critical_path=_path(outcome.path) if outcome.path else None,
-        sends_let_go=prediction.let_go,
+        ended_sends=prediction.ended_sends,
         plain_replay=plain_replay_entry(prediction.plain),
     )
 
@@ -415,7 +415,7 @@ def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
         rank={f"{part}_s": values.tolist() for part, values in parts.items()},
         gains_s=gains,
-        sends_let_go=prediction.let_go,
+        ended_sends=prediction.ended_sends,
     )
 
 

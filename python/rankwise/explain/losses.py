@@ -13,7 +13,7 @@ import msgspec
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Machine
-from rankwise.replay.layout import without_buffers
+from rankwise.replay.convert import without_buffers
 from rankwise.replay.model import INTERFACES
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor

@@ -13,7 +13,7 @@ from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import CALC, NONE, Timeline
 from rankwise.machine.placement import Placement
 from rankwise.recording.call_times import CallTimes
-from rankwise.replay.layout import placed
+from rankwise.replay.convert import convert_placement
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 
@@ -101,7 +101,7 @@ def compare(predictor: Predictor, placement: Placement, calls: Sequence[CallTime
 
 def _channels(predictor: Predictor, placement: Placement, timeline: Timeline) -> np.ndarray:
     """The link class of each message's operation, -1 for what is none."""
-    where = placed(predictor.machine, predictor.model.topology_of(placement), placement)
+    where = convert_placement(predictor.machine, predictor.model.topology_of(placement), placement)
     other = timeline.rank[np.where(timeline.partner != NONE, timeline.partner, 0)]
     links = where.links(timeline.rank.astype(np.uint32), other.astype(np.uint32)).astype(np.int64)
     return np.where((timeline.kind != CALC) & (timeline.partner != NONE), links, -1)

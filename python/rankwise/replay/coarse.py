@@ -17,7 +17,7 @@ from rankwise.machine.channels import NETWORK
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.machine import LinkClass
 from rankwise.machine.placement import Placement
-from rankwise.replay.layout import placed
+from rankwise.replay.convert import convert_placement
 from rankwise.replay.model import Model
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.sharing import is_modelled
@@ -128,7 +128,7 @@ def _held_up(model: Model, placement: Placement) -> np.ndarray:
     """For each rank, by how much of its computation the others on its core hold it up."""
     if not model.shares_cores:
         return np.zeros(placement.ranks)
-    where = placed(model.machine, model.topology_of(placement), placement)
+    where = convert_placement(model.machine, model.topology_of(placement), placement)
     users = np.bincount(where.processor, minlength=len(where.capacity))
     held_up: np.ndarray = np.maximum(1.0, users / where.capacity)[where.processor] - 1
     return held_up

@@ -13,8 +13,8 @@ from rankwise import _core
 from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.layout import has_buffers, links, placed, without_buffers
-from rankwise.replay.ports import interface, network_of, passing_s
+from rankwise.replay.convert import convert_links, convert_placement, has_buffers, without_buffers
+from rankwise.replay.ports import convert_interface, convert_network, passing_s
 from rankwise.replay.sharing import Sharing, is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import has_intervals, resample
@@ -47,10 +47,10 @@ class Model:
     @cached_property
     def network(self) -> _core.machine.Network | None:
         """Its switches, where it names them."""
-        return network_of(self.machine) if self.switches.switches else None
+        return convert_network(self.machine) if self.switches.switches else None
 
     @cached_property
-    def on_core(self) -> _core.machine.Machine:
+    def core_machine(self) -> _core.machine.Machine:
         """The machine as replays take it.
 
         Raises:
@@ -59,14 +59,14 @@ class Model:
         machine, switches, sharing = self.machine, self.switches, self.sharing
         linked = machine if switches.buffers else without_buffers(machine)
         return _core.machine.Machine(
-            link_classes=links(linked, switches.contacts, sharing.interrupting_links()),
-            tx=interface(self._interfaces["nic_tx"]),
-            rx=interface(self._interfaces["nic_rx"]),
+            link_classes=convert_links(linked, switches.contacts, sharing.find_interrupting_links()),
+            tx=convert_interface(self._interfaces["nic_tx"]),
+            rx=convert_interface(self._interfaces["nic_rx"]),
             core_sharing=self._core_sharing,
             progress=switches.progress,
             handshake=switches.handshake,
-            bandwidths=sharing.bandwidths(),
-            interrupts=sharing.interrupt_core(),
+            bandwidths=sharing.convert_bandwidths(),
+            interrupts=sharing.convert_interrupt_core(),
             network=self.network,
         )
 
@@ -123,9 +123,9 @@ class Model:
         nodes = self.topology.nodes
         return Topology(nodes[:count]) if count < len(nodes) else self.topology
 
-    def placed(self, placement: Placement) -> _core.machine.Placement:
+    def convert(self, placement: Placement) -> _core.machine.Placement:
         """The ranks of a placement that fits, as a replay takes them."""
-        return placed(self.machine, self.topology_of(placement), placement, self.sharing)
+        return convert_placement(self.machine, self.topology_of(placement), placement, self.sharing)
 
     def drawn(self, count: int, seed: int) -> Iterator[Model]:
         """The model with the machine's numbers drawn from their intervals; none if it has none."""

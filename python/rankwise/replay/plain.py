@@ -99,14 +99,14 @@ class PlainPrediction:
         makespan_s: When the last rank ends.
         finish_s: When each rank ends.
         parts_s: What each rank's time consists of, by part (as `Prediction.parts_s`).
-        let_go: As `Prediction.let_go`.
+        ended_sends: As `Prediction.ended_sends`.
     """
 
     parameters: LogGOPS
     makespan_s: float
     finish_s: np.ndarray
     parts_s: dict[str, np.ndarray]
-    let_go: int = 0
+    ended_sends: int = 0
 
     @property
     def waiting_s(self) -> np.ndarray:
@@ -125,7 +125,7 @@ def predict_plain(schedule: _core.schedule.Schedule, parameters: LogGOPS) -> Pla
         arguments["S_bytes"] = _UNLIMITED
     result = schedule.replay_loggops(**arguments)
     parts_s = {part: times for part, times in result.parts_s.items() if part in _PARTS}
-    return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s, result.let_go)
+    return PlainPrediction(parameters, result.makespan_s, result.finish_s, parts_s, result.ended_sends)
 
 
 def gains(schedule: _core.schedule.Schedule, prediction: PlainPrediction) -> dict[str, float]:

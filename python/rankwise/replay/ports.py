@@ -64,14 +64,14 @@ class PortLoads:
         ]
 
 
-def network_of(machine: Machine) -> _core.machine.Network | None:
+def convert_network(machine: Machine) -> _core.machine.Network | None:
     """The switches between the nodes, as a replay takes them; `None` for a machine that names none."""
     if machine.network is None:
         return None
-    return switches_of(machine.network, [interface(port) for port in machine.ports()])
+    return convert_switches(machine.network, [convert_interface(port) for port in machine.ports()])
 
 
-def switches_of(
+def convert_switches(
     network: FatTree | Torus | Dragonfly, ports: list[_core.machine.Interface]
 ) -> _core.machine.Network:
     """The switches of a network, as a replay takes them.
@@ -107,7 +107,7 @@ def passing_s(resource: Resource | None) -> tuple[float, float]:
     return each.value if each else 0.0, 1 / rate.value if rate else 0.0
 
 
-def interface(resource: Resource | None) -> _core.machine.Interface:
+def convert_interface(resource: Resource | None) -> _core.machine.Interface:
     """The same, as a replay takes it."""
     return _core.machine.Interface(*passing_s(resource))
 
@@ -125,7 +125,7 @@ def hops(machine: Machine, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     Raises:
         RankwiseError: The network has no such node.
     """
-    network = network_of(machine)
+    network = convert_network(machine)
     if network is None:
         return np.zeros(len(one), dtype=np.uint32)
     return network.hops(one.astype(np.uint32), other.astype(np.uint32))

@@ -46,8 +46,8 @@ class Prediction:
         ports: What passed the switches, where the machine names them.
         interval: Where the makespan lies as far as it is known; `None` if it was not asked for.
         plain: The replay as it is, where the times are anchored at a recorded run.
-        let_go: Sends of a recording that did not wait for their receive, because in the recorded order ranks would wait
-            for each other for ever.
+        ended_sends: Sends of a recording that did not wait for their receive, because in the recorded order ranks
+            would wait for each other for ever.
     """
 
     placement: Placement
@@ -61,7 +61,7 @@ class Prediction:
     shared: tuple[SharedLoad, ...] = ()
     interval: Interval | None = None
     plain: PlainReplay | None = None
-    let_go: int = 0
+    ended_sends: int = 0
 
     @property
     def waiting_s(self) -> np.ndarray:

@@ -135,7 +135,7 @@ class Predictor:
             return
         if self.in_windows:
             self._check_in_windows()
-        self.model.on_core  # noqa: B018  (raises where a resource does not fit)
+        self.model.core_machine  # noqa: B018  (raises where a resource does not fit)
 
     @property
     def schedule(self) -> Schedule | UntracedRun:
@@ -235,7 +235,7 @@ class Predictor:
             not_modelled=self.not_modelled,
             ports=PortLoads.of(network, self._scaled(result.ports)) if network else None,
             plain=PlainReplay(result.makespan_s) if self.anchor else None,
-            let_go=result.let_go,
+            ended_sends=result.ended_sends,
         )
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
@@ -292,7 +292,7 @@ class Predictor:
         Raises:
             RankwiseError: As `predict`.
         """
-        placed = [self._placed(each) for each in placements]
+        converted = [self._convert(each) for each in placements]
         out = np.empty(len(placements))
         same: dict[Schedule, list[int]] = {}
         of = [partition(each.node).tobytes() for each in placements]
@@ -300,7 +300,7 @@ class Predictor:
             alike = [k for k, each in enumerate(of) if each == key]
             same.setdefault(self.program.on(placements[alike[0]]), []).extend(alike)
         for schedule, alike in same.items():
-            out[alike] = schedule.makespans_s(self.model.on_core, [placed[k] for k in alike], threads)
+            out[alike] = schedule.makespans_s(self.model.core_machine, [converted[k] for k in alike], threads)
         return self.scale * out
 
     def estimates_s(self, placements: Sequence[Placement], threads: int = 0) -> np.ndarray:
@@ -309,8 +309,8 @@ class Predictor:
         Everything is served in the order that it has in the replay of the first placement, and collectives are taken
         to be the same under all. Arguments and errors are those of `makespans_s`.
         """
-        placed = [self._placed(each) for each in placements]
-        return self.scale * self.schedule.screen_s(self.model.on_core, placed, threads)
+        converted = [self._convert(each) for each in placements]
+        return self.scale * self.schedule.estimates_s(self.model.core_machine, converted, threads)
 
     def check(self, placement: Placement) -> None:
         """Check that a placement is one of this program on this machine.
@@ -348,14 +348,14 @@ class Predictor:
 
     def _in_order(self, replay: Callable[..., _Outcome], placement: Placement, model: Model) -> _Outcome:
         self.check(placement)
-        placed, schedule = model.placed(placement), self.program.in_order_on(placement)
+        converted, schedule = model.convert(placement), self.program.in_order_on(placement)
         if self.position is None:
-            return replay(schedule, model.on_core, placed)
+            return replay(schedule, model.core_machine, converted)
         try:
-            return replay(schedule, model.on_core, placed.in_order(self.position.astype(np.uint32)))
+            return replay(schedule, model.core_machine, converted.in_order(self.position.astype(np.uint32)))
         except RankwiseError:
             # Says it in the program's numbers.
-            self.program.on(placement).replay(model.on_core, placed)
+            self.program.on(placement).replay(model.core_machine, converted)
             raise
 
     @property
@@ -380,9 +380,9 @@ class Predictor:
             return None
         return RecordedRun(source.span.time_s, prediction.makespan_s, source.span.rank_s, prediction.finish_s)
 
-    def _placed(self, placement: Placement) -> _core.machine.Placement:
+    def _convert(self, placement: Placement) -> _core.machine.Placement:
         self.check(placement)
-        return self.model.placed(placement)
+        return self.model.convert(placement)
 
     def _by_rank(self, values: np.ndarray) -> np.ndarray:
         return self.scale * (values if self.position is None else values[self.position])
@@ -410,7 +410,7 @@ def _computing_alone(source: Source, timed_on: Model) -> Schedules:
     def alone(schedule: Schedule) -> Schedule:
         if where is None or source.in_windows or not timed_on.sharing.slows_computation:
             return schedule
-        return schedule.computing_alone(timed_on.on_core, timed_on.placed(where))
+        return schedule.computing_alone(timed_on.core_machine, timed_on.convert(where))
 
     expand = source.expand
     return Schedules(alone(source.schedule), expand and (lambda node: alone(expand(node))))

@@ -94,11 +94,11 @@ class Sharing:
             found["interrupts"] = (self._interrupts.name,)
         return found
 
-    def bandwidths(self) -> list[_core.machine.Bandwidth]:
+    def convert_bandwidths(self) -> list[_core.machine.Bandwidth]:
         """Memories and caches, as a replay takes them."""
         return [self._bandwidth(each) for each in self._bandwidths]
 
-    def interrupt_core(self) -> _core.machine.InterruptCore | None:
+    def convert_interrupt_core(self) -> _core.machine.InterruptCore | None:
         """What messages cost the interrupt cores, as a replay takes it."""
         if self._interrupts is None:
             return None
@@ -110,13 +110,13 @@ class Sharing:
             far_factor=far_factor.value if far_factor else 1.0,
         )
 
-    def interrupting_links(self) -> list[bool]:
+    def find_interrupting_links(self) -> list[bool]:
         """Of each link class, whether its messages use the interrupt cores."""
         if self._interrupts is None:
             return [False] * len(self._machine.link_classes)
         return self._passing(self._interrupts)
 
-    def placed(
+    def locate(
         self,
         topology: Topology,
         placement: Placement,

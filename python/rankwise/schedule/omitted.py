@@ -71,7 +71,7 @@ def _ranks(ranks: Mapping[int, int]) -> str:
     return f"ranks {numbers}" if len(numbers) <= _LONGEST else f"{len(ranks)} ranks"
 
 
-def let_go_text(sends: int) -> str:
+def ended_sends_text(sends: int) -> str:
     """A sentence on sends that did not wait for their receive in a replay."""
     return (
         f"{rounded(sends, 'send')} did not wait for {'its' if sends == 1 else 'their'} receive: in the recorded order "

@@ -19,7 +19,7 @@ from rankwise.replay.sharing import Sharing
 _Place = tuple[int, tuple[int, ...]]  # a node of its kind, and cores
 
 
-def placed(
+def convert_placement(
     machine: Machine, topology: Topology, placement: Placement, sharing: Sharing | None = None
 ) -> _core.machine.Placement:
     """A placement as a replay indexes with it; with `sharing` what that needs.
@@ -57,7 +57,7 @@ def placed(
         place_link=inside,
         network_link=link_index(machine, NETWORK) if nodes > 1 else 0,
         self_link=link_index(machine, SELF),
-        **(sharing.placed(topology, placement, cores_of) if sharing else {}),
+        **(sharing.locate(topology, placement, cores_of) if sharing else {}),
     )
 
 
@@ -75,7 +75,7 @@ def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> 
     return np.array([index.get(int(number), 0) for number in channels], dtype=np.uint8)
 
 
-def links(machine: Machine, contacts: bool, interrupts: list[bool]) -> list[_core.machine.LinkClass]:
+def convert_links(machine: Machine, contacts: bool, interrupts: list[bool]) -> list[_core.machine.LinkClass]:
     """Its link classes as a replay takes them.
 
     Args:
