@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.explain.ties import in_canonical_order
 from rankwise.launchers.line import Launch
 from rankwise.machine import file as machine_file
 from rankwise.machine.machine import Machine, topology_of
@@ -85,7 +84,7 @@ def predict(
         where = placement if isinstance(placement, Placement) else placement_file.load(placement)
     with name_calls(_name(program)):
         predictor = Predictor.of(source, known, topology, draws=draws, plain=plain)
-        return in_canonical_order(predictor, where).predict_with_interval(where)
+        return predictor.predict_with_interval(where)
 
 
 def place(

@@ -15,7 +15,7 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain.critical_path import critical_path
 from rankwise.explain.explanation import explain
-from rankwise.explain.ties import canonical_position, tie_spread
+from rankwise.explain.ties import tie_spread
 from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate
@@ -44,7 +44,7 @@ def predicted(text, where, seats):
     predictor = predictor_of(text, where)
     placement = placed(predictor, seats)
     try:
-        return predictor.in_order(canonical_position(predictor.schedule, placement)).predict(placement)
+        return predictor.in_canonical_order(placement).predict(placement)
     except RankwiseError as error:
         assume(not error.message.startswith("deadlock"))
         raise

@@ -14,7 +14,6 @@ from sharing_machines import link, machine, resource
 from rankwise.errors import RankwiseError
 from rankwise.explain.critical_path import critical_path
 from rankwise.explain.explanation import explain
-from rankwise.explain.ties import canonical_position
 from rankwise.machine.file import loads
 from rankwise.machine.placement import Placement
 from rankwise.replay.predictor import Predictor
@@ -80,9 +79,7 @@ def test_names_of_ranks_and_nodes_do_not_change_the_makespan(data):
     names = data.draw(st.permutations(range(len(ops))))
     nodes = data.draw(st.permutations(range(3)))
     judge = predictor(ops, where, bound)
-    before, _ = replayed(
-        judge.in_order(canonical_position(judge.schedule, placed(judge, now))), placed(judge, now)
-    )
+    before, _ = replayed(judge.in_canonical_order(placed(judge, now)), placed(judge, now))
     renamed, elsewhere = [None] * len(ops), [None] * len(ops)
     for rank, name in enumerate(names):
         for op in ops[rank]:
@@ -91,7 +88,7 @@ def test_names_of_ranks_and_nodes_do_not_change_the_makespan(data):
         renamed[name], elsewhere[name] = ops[rank], (nodes[now[rank][0]], now[rank][1])
     judge = predictor(renamed, where, bound)
     there = placed(judge, elsewhere)
-    after, _ = replayed(judge.in_order(canonical_position(judge.schedule, there)), there)
+    after, _ = replayed(judge.in_canonical_order(there), there)
     assert after.makespan_s == pytest.approx(before.makespan_s, abs=1e-11)
 
 

@@ -250,9 +250,9 @@ def _warn_of_ended_sends(terminal: Terminal, sends: list[int]) -> None:
 def _predicted(args: argparse.Namespace, case: Case, name: str, placement: Placement) -> Outcome:
     """A prediction with its interval, ties served in an order that names of ranks do not change, and in others."""
     from rankwise.cli.predict_document import Outcome
-    from rankwise.explain.ties import ORDERS, in_canonical_order, tie_spread
+    from rankwise.explain.ties import ORDERS, tie_spread
 
-    predictor, spread = in_canonical_order(case.predictor, placement), None
+    predictor, spread = case.predictor.in_canonical_order(placement), None
     prediction = predictor.predict_with_interval(placement)
     whole = not predictor.is_coarse and not predictor.in_windows
     if whole and not args.sweep and args.replays and placement.ranks > 1:

@@ -23,6 +23,7 @@ from rankwise.replay.ports import PortLoads
 from rankwise.replay.prediction import PlainReplay, Prediction
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.switches import Switches
+from rankwise.replay.tie_order import canonical_position
 from rankwise.replay.uncertainty import Interval, anchored_interval, interval_of
 from rankwise.schedule.schedules import Schedule, Schedules, partition
 from rankwise.schedule.source import Source
@@ -207,6 +208,20 @@ class Predictor:
         """
         return replace(self, program=self.program.in_order(position))
 
+    def in_canonical_order(self, placement: Placement) -> Predictor:
+        """The same, with ties served in an order that names of ranks do not change; in windows by number all the same.
+
+        Args:
+            placement: Where the ranks are, on which that order depends.
+
+        Raises:
+            RankwiseError: The placement does not fit the program or the machine.
+        """
+        if self.is_coarse or self.in_windows:
+            return self
+        self.check(placement)
+        return self.in_order(canonical_position(self.schedule, placement))
+
     def predict(self, placement: Placement) -> Prediction:
         """What is predicted with the ranks placed.
 
@@ -239,11 +254,16 @@ class Predictor:
         )
 
     def predict_with_interval(self, placement: Placement) -> Prediction:
-        """As `predict`, and the interval from `draws` further replays and the recorded run.
+        """What is reported: as `in_canonical_order(placement).predict`, with an interval.
 
+        The interval is from `draws` further replays and the recorded run.
         There is none without draws, and where neither a number of the machine has an interval nor a run is known. Of an
         estimate it is what is not known of computation.
         """
+        if self.position is None:
+            ordered = self.in_canonical_order(placement)
+            if ordered.position is not None:
+                return ordered.predict_with_interval(placement)
         prediction = self.predict(placement)
         if self.is_coarse:
             return replace(prediction, interval=coarse.interval(self.program, self.model, placement))

@@ -55,6 +55,7 @@ class Schedules:
         self.flat = flat
         self.position: np.ndarray | None = None
         self._expand, self._expanded = expand, _Latest(_MOST)
+        self._flat_in_order, self._in_order = flat, _Latest(1)
 
     def in_order(self, position: np.ndarray) -> Schedules:
         """The same, with ties served in another order of ranks.
@@ -65,28 +66,34 @@ class Schedules:
         other = Schedules(self.flat, self._expand)
         other._expanded = self._expanded
         if (position != np.arange(len(position))).any():
-            other.position, other._flat_in_order = position, self.flat.renumbered(position)
-            other._in_order = _Latest(1)
+            other.position, other._flat_in_order = position, _renumber(self.flat, position)
         return other
 
     def on(self, placement: Placement) -> Schedule:
         """The schedule with the ranks placed, ranks by number."""
-        if self._expand is None:
+        expand = self._expand
+        if expand is None:
             return self.flat
         node = partition(placement.node)
         if node.max(initial=0) in (0, len(node) - 1):
             return self.flat
-        return self._expanded.get(node.tobytes(), lambda: self._expand(node))
+        return self._expanded.get(node.tobytes(), lambda: expand(node))
 
     def in_order_on(self, placement: Placement) -> Schedule:
         """The same, ranks in the order in which ties are served."""
         schedule = self.on(placement)
-        if self.position is None:
+        position = self.position
+        if position is None:
             return schedule
         if schedule is self.flat:
             return self._flat_in_order
         key = partition(placement.node).tobytes()
-        return self._in_order.get(key, lambda: schedule.renumbered(self.position))
+        return self._in_order.get(key, lambda: _renumber(schedule, position))
+
+
+def _renumber(schedule: Schedule, position: np.ndarray) -> _core.schedule.Schedule:
+    assert isinstance(schedule, _core.schedule.Schedule)  # those in windows are served by number
+    return schedule.renumbered(position)
 
 
 def partition(node: np.ndarray) -> np.ndarray:
@@ -94,4 +101,5 @@ def partition(node: np.ndarray) -> np.ndarray:
     _, first, number = np.unique(node, return_index=True, return_inverse=True)
     place = np.empty(len(first), dtype=np.uint32)
     place[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
-    return place[number]
+    of_rank: np.ndarray = place[number]
+    return of_rank

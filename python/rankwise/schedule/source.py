@@ -28,6 +28,7 @@ from rankwise.schedule import simgrid, untraced
 from rankwise.schedule.faults import FaultError
 from rankwise.schedule.inputs import name_file, read_bytes
 from rankwise.schedule.omitted import gather, not_modelled, sentence
+from rankwise.schedule.schedules import Schedule
 from rankwise.schedule.untraced import UntracedRun
 
 BYTES_AN_OPERATION = 110
@@ -58,13 +59,13 @@ class Source:
         calls: Gives the recorded calls of each rank, where `span` is known.
     """
 
-    schedule: _core.schedule.Schedule | _core.schedule.StreamedTrace | UntracedRun
+    schedule: Schedule | UntracedRun
     kind: str = "goal"
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
     span: Span | None = None
-    expand: Callable[[np.ndarray], _core.schedule.Schedule] | None = field(default=None, compare=False)
+    expand: Callable[[np.ndarray], Schedule] | None = field(default=None, compare=False)
     not_modelled: dict[str, float] = field(default_factory=dict)
     missing: list[Gap] = field(default_factory=list)
     lab_rate_bytes_per_s: float | None = None
@@ -90,7 +91,7 @@ class Source:
         Raises:
             RankwiseError: It is replayed in windows.
         """
-        if self.in_windows:
+        if not isinstance(self.schedule, _core.schedule.Schedule):
             needed = (self.whole_bytes >> 30) + 1
             raise RankwiseError(
                 f"{what} needs the schedule of `{path}` as a whole, about {bytes_text(self.whole_bytes)}",
@@ -137,8 +138,8 @@ def load(
     with name_file(path):
         if _core.schedule.Schedule.is_goal_binary(read_bytes(path, 8)):
             # Mapped: large files are not in memory beside their schedule.
-            data = np.memmap(path, np.uint8, "r")
-            return Source(_core.schedule.Schedule.read_goal_binary(data, str(path)), "goal-binary")
+            mapped = np.memmap(path, np.uint8, "r")
+            return Source(_core.schedule.Schedule.read_goal_binary(mapped, str(path)), "goal-binary")
         data = read_bytes(path)
         try:
             text = data.decode("utf-8")
@@ -182,7 +183,7 @@ def write_goal(schedule: _core.schedule.Schedule, path: str | os.PathLike[str]) 
 
 
 def _has_trace(path: Path) -> bool:
-    return Recording.open(path).context["trace"]["ranks"] > 0
+    return bool(Recording.open(path).context["trace"]["ranks"] > 0)
 
 
 def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Source:
@@ -193,8 +194,9 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     with name_calls(path), name_file(path):
         run = _core.schedule.TracedRun.read([t.record for t in job.first_threads], library)
         if run.operations_about * BYTES_AN_OPERATION > memory_bytes:
-            schedule = run.in_windows()
-            omissions = schedule.omitted
+            in_windows = run.in_windows()
+            schedule: Schedule = in_windows
+            omissions = in_windows.omitted
         else:
             schedule, omissions = run.schedule()
     cut = [what for what, _ in omissions if what.kind == "truncated"]
@@ -207,11 +209,12 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
     further = len(job.threads) - len(job.first_threads)
     if further:
         omitted["threads besides each rank's first"] = further
-    in_windows = isinstance(schedule, _core.schedule.StreamedTrace)
 
-    def expand(node: np.ndarray) -> _core.schedule.Schedule:
+    def expand(node: np.ndarray) -> Schedule:
         with name_calls(path), name_file(path):
-            return run.in_windows(node=node.tolist()) if in_windows else run.schedule(node.tolist())[0]
+            if isinstance(schedule, _core.schedule.Schedule):
+                return run.schedule(node.tolist())[0]
+            return run.in_windows(node=node.tolist())
 
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
     span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
