@@ -75,7 +75,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
 	$(BIN)/mypy
-	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DRANKWISE_UNITY=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DPython_EXECUTABLE=$(BIN)/python \
 	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	@$(BIN)/ninja -C build/lint --quiet rankwise_record_calls
@@ -84,7 +84,7 @@ lint: $(VENV)/.lint
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" ninja
-	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -e ".[lint,test]"
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -Ccmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
 
 # What the documents quote of the commands' output.
 transcripts: $(VENV)/.test

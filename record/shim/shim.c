@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one library that is preloaded: for recording, and built once more for renumbering (see CMakeLists.txt).
+ * The one library that is preloaded: for recording, or for renumbering (shim.h).
  * It links nothing but libc, does nothing until MPI is called, and nothing at all in processes that never
  * call MPI.
  *
@@ -21,12 +21,7 @@
 #include "process/attach.h"
 #include "shim/find_mpi.h"
 #include "shim/hide.h"
-
-#if !defined(RW_SHIM_OF)
-#define RW_SHIM_OF "record"             /* librankwise_record_mpich.so and so on are attached */
-#define RW_SHIM_VARIABLE "RANKWISE_DIR" /* where nothing is in it, all calls are passed through */
-#define RW_SHIM_NOT_DONE "is not recorded"
-#endif
+#include "shim/shim.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))
@@ -72,7 +67,7 @@ static const char *attach_recorder(void) {
     enum { KNOWN = sizeof names / sizeof *names };
     char path[4096];
     Dl_info self;
-    library.directory = getenv(RW_SHIM_VARIABLE);
+    library.directory = getenv(rw_shim.variable);
     library.flavour = rw_flavour_of(&library);
     /* `rankwise record --mpi` counts where the library does not say itself what it is. */
     const char *said = getenv("RANKWISE_FLAVOUR");
@@ -85,8 +80,8 @@ static const char *attach_recorder(void) {
     if (!dladdr((void *)slots, &self) || !self.dli_fname || !strrchr(self.dli_fname, '/'))
         return "the recorder's own directory was not found";
     int directory = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-    int length = snprintf(path, sizeof path, "%.*s/librankwise_" RW_SHIM_OF "_%s.so", directory,
-                          self.dli_fname, names[library.flavour]);
+    int length = snprintf(path, sizeof path, "%.*s/librankwise_%s_%s.so", directory, self.dli_fname,
+                          rw_shim.of, names[library.flavour]);
     if (length < 0 || (size_t)length >= sizeof path)
         return "the recorder's path is too long";
     void *recorder = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -115,11 +110,11 @@ static COLD int resolve(const void *caller) {
     if (get_version)
         ((int (*)(char *, int *))get_version)(version_text, &length);
     library.version = version_text;
-    const char *directory = getenv(RW_SHIM_VARIABLE), *trouble = NULL;
+    const char *directory = getenv(rw_shim.variable), *trouble = NULL;
     if (directory && directory[0])
         trouble = attach_recorder();
     if (trouble)
-        complain("rankwise: `%s` " RW_SHIM_NOT_DONE ": %s\n", library.path, trouble);
+        complain("rankwise: `%s` %s: %s\n", library.path, rw_shim.not_done, trouble);
     if (trouble || !directory || !directory[0])
         fill_slots_with_the_library();
     __atomic_store_n(&state, RESOLVED, __ATOMIC_RELEASE);
@@ -131,10 +126,13 @@ static COLD int resolve(const void *caller) {
  * with these words; a program that merely asks whether MPI is there (weak symbols, dlsym) calls
  * MPI_Initialized.
  */
-static COLD intptr_t missing(int call, const char *name, intptr_t first) {
+static intptr_t nothing(void) {
+    return 0;
+}
+static COLD rw_function missing(int call, const char *name, intptr_t first) {
     if (state != RESOLVED && (call == RW_CALL_Initialized || call == RW_CALL_Finalized)) {
         *(int *)first = 0;
-        return 0;
+        return (rw_function)nothing;
     }
     dprintf(STDERR_FILENO, "%s: symbol lookup error: undefined symbol: %s\n", program_invocation_name, name);
     _exit(127);
@@ -144,13 +142,22 @@ static COLD intptr_t missing(int call, const char *name, intptr_t first) {
     ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))__atomic_load_n(&slots[entry][call], __ATOMIC_RELAXED))(   \
         RW_NEUTRAL_ARGUMENTS_##parameters)
 
+/* What to continue with, of a function that was called before the library was looked for. */
+static COLD rw_function resolved(int entry, int call, const char *name, rw_function cold, intptr_t first,
+                                 const void *caller) {
+    resolve(caller);
+    if (slots[entry][call] == cold)
+        return missing(call, name, first);
+    return __atomic_load_n(&slots[entry][call], __ATOMIC_RELAXED);
+}
+
 #define COLD_STUB(prefix, entry, name, call, parameters)                                                     \
     static COLD intptr_t cold_##prefix##name(RW_NEUTRAL_PARAMETERS_##parameters) {                           \
-        intptr_t given[] = {0, RW_NEUTRAL_ARGUMENTS_##parameters};                                           \
-        resolve(__builtin_return_address(0));                                                                \
-        if (slots[entry][call] == (rw_function)cold_##prefix##name)                                          \
-            return missing(call, #prefix #name, given[sizeof given / sizeof *given > 1]);                    \
-        return JUMP(entry, call, parameters);                                                                \
+        const intptr_t given[] = {0, RW_NEUTRAL_ARGUMENTS_##parameters};                                     \
+        rw_function const next =                                                                             \
+            resolved(entry, call, #prefix #name, (rw_function)cold_##prefix##name,                           \
+                     given[sizeof given / sizeof *given > 1], __builtin_return_address(0));                  \
+        return ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))next)(RW_NEUTRAL_ARGUMENTS_##parameters);       \
     }
 #define COLD_STUBS(name, call, base, large, parameters)                                                      \
     COLD_STUB(MPI_, RW_MPI, name, call, parameters)                                                          \
@@ -183,7 +190,7 @@ static rw_function slots[RW_ENTRIES][RW_CALL_COUNT] = {{RW_CALLS(COLD_MPI)}, {RW
  * is already there counts more. If neither is known, or nothing shall be recorded, all are hidden.
  */
 __attribute__((constructor)) static void hide_missing(void) {
-    const char *directory = getenv(RW_SHIM_VARIABLE), *path = NULL;
+    const char *directory = getenv(rw_shim.variable), *path = NULL;
     if (directory && directory[0]) {
         path = rw_loaded_mpi();
         if (!path)

@@ -4,6 +4,25 @@
 #include "trace/trace.h"
 #include "wrap/wrap.h"
 
+/* What all of them do before and after: out of line, as there are over a thousand. */
+static __attribute__((noinline)) uint64_t entered(struct rw_thread *thread, uintptr_t frame, unsigned call,
+                                                  int waits) {
+    const uint64_t begin = rw_enter(thread, frame);
+    if (waits)
+        rw_note_progress(thread, call, begin);
+    return begin;
+}
+
+static __attribute__((noinline)) void left(struct rw_thread *thread, unsigned call, int waits,
+                                           uint64_t begin) {
+    const uint64_t end = rw_leave(thread, call, begin);
+    if (waits)
+        rw_clear_progress(thread);
+    if (RW_UNLIKELY(thread->traced))
+        rw_trace_plain(thread, call, begin, end);
+    rw_done(thread, end);
+}
+
 #define GENERIC_ENTRY(entry, name, call, parameters)                                                         \
     RW_HIDDEN intptr_t rw_##entry##_##name(RW_NEUTRAL_PARAMETERS_##parameters) {                             \
         intptr_t (*const next)(RW_NEUTRAL_TYPES_##parameters) =                                              \
@@ -12,16 +31,9 @@
         struct rw_thread *const thread = rw_current();                                                       \
         if (RW_UNLIKELY(rw_nested(thread, frame, parameters)))                                               \
             return next(RW_NEUTRAL_ARGUMENTS_##parameters);                                                  \
-        const uint64_t begin = rw_enter(thread, frame);                                                      \
-        if (RW_WAITS_##name)                                                                                 \
-            rw_note_progress(thread, call, begin);                                                           \
+        const uint64_t begin = entered(thread, frame, call, RW_WAITS_##name);                                \
         const intptr_t result = next(RW_NEUTRAL_ARGUMENTS_##parameters);                                     \
-        const uint64_t end = rw_leave(thread, call, begin);                                                  \
-        if (RW_WAITS_##name)                                                                                 \
-            rw_clear_progress(thread);                                                                       \
-        if (RW_UNLIKELY(thread->traced))                                                                     \
-            rw_trace_plain(thread, call, begin, end);                                                        \
-        rw_done(thread, end);                                                                                \
+        left(thread, call, RW_WAITS_##name, begin);                                                          \
         return result;                                                                                       \
     }
 #define GENERIC(name, call, base, large, parameters)                                                         \

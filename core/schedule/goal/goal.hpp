@@ -8,6 +8,9 @@
 
 namespace rankwise::replay {
 
+/// GOAL's unit of time is the nanosecond.
+constexpr Picoseconds picoseconds_per_nanosecond = 1000;
+
 /// @brief Read a schedule in GOAL text (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP
 /// 2009).
 ///

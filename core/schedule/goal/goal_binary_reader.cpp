@@ -8,8 +8,6 @@ namespace {
 
 namespace format = goal_binary;
 
-constexpr std::uint64_t picoseconds_per_nanosecond = 1000;
-
 std::uint64_t little_endian(std::string_view data, std::size_t at, std::size_t bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = bytes; i-- > 0;)

@@ -9,7 +9,6 @@
 namespace rankwise::replay {
 namespace {
 
-constexpr Picoseconds picoseconds_per_nanosecond = 1000;
 constexpr std::string_view end_of_line = "\n";
 /// Ranks without a block do nothing; more of them than the file has bytes are a damaged number.
 constexpr std::uint32_t most_empty_ranks = 1u << 24;

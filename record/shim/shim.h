@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the two preloaded libraries that are made of shim.c differ in: recording and renumbering. */
+#ifndef RANKWISE_RECORD_SHIM_H
+#define RANKWISE_RECORD_SHIM_H
+
+struct rw_shim {
+    const char *of;       /* librankwise_OF_mpich.so and so on are attached */
+    const char *variable; /* of the environment: where nothing is in it, all calls are passed through */
+    const char *not_done; /* what a program that cannot have it is said to be */
+};
+
+extern const struct rw_shim rw_shim __attribute__((visibility("hidden")));
+
+#endif
