@@ -2,11 +2,13 @@
 """Replay speed: messages a second of one core, on generated schedules of about a million 8 KiB messages.
 
 Usage: bench/replay.py [--patterns ring halo ...] [--ranks N ...] [--messages 1e6] [--repeat 3] [--scatter F]
-                       [--loggopsim PATH] [--placements N] [--json]
+                       [--sharing memory cores all] [--threads N] [--loggopsim PATH] [--placements N] [--json]
 
 Times are CPU times of this process, the best of the repeats, for two models: plain LogGOPS, and the machine model with
 16 ranks a node, whose interfaces messages queue at. Messages were matched before, once for any number of replays.
-Memory is what a replay on the machine takes at its peak beyond the schedule, beside 40 bytes a message and 200 a rank.
+With `--sharing`, machines whose ranks share memories and caches, cores, or all of these, too; with `--threads` how many
+times faster so many threads are than one. Memory is what a replay on the machine takes at its peak beyond the schedule,
+beside 40 bytes a message and 200 a rank.
 With a path to LogGOPSim it runs on the same schedule with the same parameters, and finish times are compared; its time
 is that of its whole process.
 """
@@ -155,6 +157,7 @@ DEFAULT_RANKS = {
     "pairwise": [1024],
     "linear": [256, 1024],
 }
+SHARING = ("memory", "cores", "all")
 LOGGOPS = {
     "L_s": 2.5e-6,
     "o_s": 1.5e-6,
@@ -201,6 +204,29 @@ def placed(core: np.ndarray) -> _core.machine.Placement:
         network_link=1,
         self_link=0,
     )
+
+
+def sharing_arguments(ranks: int, what: str) -> dict:
+    """The same where ranks share more: a memory of 8 ranks and a cache of 4, a core of two, or all of it."""
+    arguments = machine_arguments(ranks)
+    layout, rank = arguments["layout"], np.arange(ranks, dtype=np.uint32)
+    for link, cost in zip(arguments["links"], (1e-10, 2e-10), strict=True):
+        link["segments"] = [link["segments"][0] | {"O_s_per_byte": cost}]
+    if what in ("cores", "all"):
+        layout["processor"], layout["capacity"] = rank // 2, np.ones((ranks + 1) // 2, dtype=np.uint32)
+    if what in ("memory", "all"):
+        arguments["links"][0]["overlap"] = False
+        layout["memory_bound"], layout["domain"] = np.full(ranks, 0.5), [rank // 8, rank // 4]
+        memory = {"capacity_bytes_per_s": 8e9, "per_core_bytes_per_s": 2e9, "passes": 2.0, "slowdown": []}
+        cache = {"capacity_bytes_per_s": 4e9, "per_core_bytes_per_s": 0.0, "passes": 1.0, "slowdown": []}
+        arguments["resources"] = {
+            "interrupts": None,
+            "bandwidths": [
+                memory | {"copies": [True, True], "computation": True},
+                cache | {"copies": [True, False], "computation": False},
+            ],
+        }
+    return arguments
 
 
 def best(repeat: int, work: Callable[[], object]) -> tuple[float, object]:
@@ -313,6 +339,16 @@ def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
         row["loggopsim_messages_per_s"] = schedule.messages / seconds
         row["loggopsim_ranks_compared"] = len(printed)
         row["loggopsim_ranks_that_differ"] = sum(int(ours[r]) != t for r, t in printed.items())
+    for what in args.sharing:
+        sharing = sharing_arguments(ranks, what)
+        seconds, _ = best(args.repeat, lambda sharing=sharing: schedule.replay_on_machine(**sharing))
+        row[f"{what}_messages_per_s"] = schedule.messages / seconds
+    if args.threads > 1:
+        begin = time.perf_counter()
+        schedule.replay_on_machine(**arguments)
+        one, begin = time.perf_counter() - begin, time.perf_counter()
+        schedule.replay_on_machine(**arguments, threads=args.threads)
+        row["speedup_of_threads"] = one / (time.perf_counter() - begin)
     if args.placements:
         row |= measure_placements(schedule, args.placements)
     return row
@@ -333,6 +369,13 @@ def line(row: dict) -> str:
         text += (
             f" {row['loggopsim_ranks_that_differ']} of {row['loggopsim_ranks_compared']} finish times differ"
         )
+    text += "".join(
+        f"   {what} {million[f'{what}_messages_per_s']:.2f}"
+        for what in SHARING
+        if f"{what}_messages_per_s" in row
+    )
+    if "speedup_of_threads" in row:
+        text += f"   threads {row['speedup_of_threads']:.2f} x"
     if "gap" in row:
         text += f"   placements a minute: {row['placements_per_minute']:.0f} replayed,"
         text += (
@@ -353,6 +396,8 @@ def main() -> None:
     parser.add_argument("--messages", type=float, default=1e6)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--scatter", type=float, default=0.0)
+    parser.add_argument("--sharing", nargs="*", choices=SHARING, default=list(SHARING))
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--loggopsim", type=Path)
     parser.add_argument("--placements", type=int, default=0)
     parser.add_argument("--json", action="store_true")

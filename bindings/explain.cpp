@@ -44,7 +44,8 @@ Explanation explain(std::shared_ptr<const MatchedSchedule> s, const Machine &mac
     nb::gil_scoped_release unlocked;
     placement.check(machine, s->schedule.ranks());
     Explanation out;
-    out.prediction = replay_on_machine(s->schedule, s->matching, machine, placement, out.timeline);
+    TimelineObserver observer(out.timeline);
+    out.prediction = replay_on_machine(s->schedule, s->matching, machine, placement, {.observer = &observer});
     if (s->schedule.wildcards)
         out.known = steps_on_machine(s->schedule, s->matching, machine, placement);
     out.of = std::move(s);

@@ -16,7 +16,7 @@
 #include "placement/mapping.hpp"
 #include "rooms.hpp"
 #include "schedule.hpp"
-#include "schedule/windows/streamed_trace.hpp"
+#include "replay/streamed_trace.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

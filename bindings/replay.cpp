@@ -10,9 +10,9 @@
 #include "many_placements.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
+#include "replay/streamed_trace.hpp"
 #include "rooms.hpp"
 #include "schedule.hpp"
-#include "schedule/windows/streamed_trace.hpp"
 #include "seconds.hpp"
 
 namespace nb = nanobind;
@@ -45,6 +45,7 @@ void bind_prediction(nb::module_ &room) {
     auto prediction =
         nb::class_<Prediction>(room, "Prediction")
             .def_prop_ro("makespan_s", [](const Prediction &p) { return seconds(p.makespan()); })
+            .def_ro("queues", &Prediction::queues)
             .def_ro("ended_sends", &Prediction::let_go)
             .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p.ranks, &RankTime::finish); })
             .def_prop_ro("parts_s",
@@ -90,12 +91,14 @@ void bind_replay(nb::module_ &module) {
             "L_s"_a, "o_s"_a, "g_s"_a, "G_s_per_byte"_a, "O_s_per_byte"_a, "S_bytes"_a)
         .def(
             "replay",
-            [](const MatchedSchedule &s, const Machine &machine, const Placement &placement) {
+            [](const MatchedSchedule &s, const Machine &machine, const Placement &placement, unsigned threads,
+               bool in_one_order) {
                 nb::gil_scoped_release unlocked;
                 placement.check(machine, s.schedule.ranks());
-                return replay_on_machine(s.schedule, s.matching, machine, placement);
+                return replay_on_machine(s.schedule, s.matching, machine, placement,
+                                         {.threads = threads, .in_one_order = in_one_order});
             },
-            "machine"_a, "placement"_a)
+            "machine"_a, "placement"_a, "threads"_a = 1, "in_one_order"_a = false)
         .def(
             "makespans_s",
             [](const MatchedSchedule &s, const Machine &machine, const Placements &placements,

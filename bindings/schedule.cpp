@@ -19,7 +19,7 @@
 #include "schedule/program_builder.hpp"
 #include "schedule/tie_order.hpp"
 #include "schedule/trace_schedule.hpp"
-#include "schedule/windows/streamed_trace.hpp"
+#include "replay/streamed_trace.hpp"
 #include "trace/node_file.hpp"
 
 namespace nb = nanobind;

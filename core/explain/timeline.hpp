@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "replay/observer.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
@@ -45,6 +47,87 @@ struct Timeline {
 
     std::vector<OperationTimes> operations;
     std::vector<Gap> gaps;
+};
+
+/// Keeps all times of a replay.
+class TimelineObserver : public Observer {
+  public:
+    explicit TimelineObserver(Timeline &to) : timeline_(to) {}
+
+    void begin(std::size_t operations, std::size_t processors) override {
+        timeline_.operations.assign(operations, {});
+        last_on_processor_.assign(processors, any);
+    }
+    void release(std::uint32_t by, std::span<const std::uint32_t> freed, Picoseconds now) override {
+        for (const std::uint32_t op : freed) {
+            timeline_.operations[op].ready = now;
+            timeline_.operations[op].released_by = by;
+        }
+    }
+    void start_job(std::uint32_t processor, std::uint32_t op, bool is_first, Picoseconds idle_since,
+                   Picoseconds now) override {
+        OperationTimes &times = timeline_.operations[op];
+        const std::uint32_t before = idle_since == now ? last_on_processor_[processor] : any;
+        keep_gap(processor, op, idle_since, now);
+        if (is_first) {
+            times.begin = now;
+            times.after = before;
+        } else {
+            times.answered = now;
+            times.late_after = before;
+        }
+    }
+    void read_part(std::uint32_t processor, std::uint32_t receive, Picoseconds idle_since,
+                   Picoseconds now) override {
+        const std::uint32_t before = last_on_processor_[processor];
+        if (idle_since == now && before != receive && before != any)
+            resume(receive, before, now);
+        keep_gap(processor, receive, idle_since, now);
+    }
+    void resume(std::uint32_t op, std::uint32_t after, Picoseconds now) override {
+        timeline_.operations[op].resumed = now;
+        timeline_.operations[op].resumed_after = after;
+    }
+    void hand_to_link(std::uint32_t send, Picoseconds now, Picoseconds on_link) override {
+        timeline_.operations[send].sent = now;
+        timeline_.operations[send].on_link = on_link;
+    }
+    void pass_tx(std::uint32_t send, std::uint32_t receive, Picoseconds start,
+                 Picoseconds at_receiver) override {
+        timeline_.operations[send].on_tx = start;
+        timeline_.operations[receive].at_rx = timeline_.operations[receive].on_rx = at_receiver;
+    }
+    void wait_at_port(std::uint32_t receive, Picoseconds time) override {
+        timeline_.operations[receive].at_ports += time;
+    }
+    void reach_rx(std::uint32_t receive, Picoseconds now) override {
+        timeline_.operations[receive].at_rx = now;
+    }
+    void pass_rx(std::uint32_t receive, Picoseconds start) override {
+        timeline_.operations[receive].on_rx = start;
+    }
+    void arrive(std::uint32_t receive, Picoseconds now) override {
+        timeline_.operations[receive].arrives = now;
+    }
+    void end(std::uint32_t op, Picoseconds now) override { timeline_.operations[op].end = now; }
+    void end_without_receive(std::uint32_t send) override { timeline_.operations[send].let_go = true; }
+    void connect(std::uint32_t op, Picoseconds longer) override {
+        timeline_.operations[op].connecting = longer;
+    }
+    void slow(std::uint32_t op, Picoseconds memory, Picoseconds interrupted) override {
+        timeline_.operations[op].memory += memory;
+        timeline_.operations[op].interrupted += interrupted;
+    }
+
+  private:
+    void keep_gap(std::uint32_t processor, std::uint32_t op, Picoseconds idle_since, Picoseconds now) {
+        last_on_processor_[processor] = op;
+        if (idle_since < now)
+            timeline_.gaps.push_back({op, idle_since, now});
+    }
+
+    Timeline &timeline_;
+    std::vector<std::uint32_t> last_on_processor_;
 };
 
 } // namespace rankwise::replay

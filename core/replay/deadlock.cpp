@@ -60,7 +60,7 @@ std::uint32_t Standstills::follow(std::uint32_t start, std::uint32_t pass, const
 
 void Standstills::forget_ended() {
     std::erase_if(begun_, [&](std::uint32_t op) { return progress_.has(op, Progress::ended); });
-    room_ = std::max<std::size_t>(1024, 2 * begun_.size());
+    room_ = std::max(least_room, 2 * begun_.size());
 }
 
 void Standstills::renumber(std::span<const std::uint32_t> now) {

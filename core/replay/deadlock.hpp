@@ -38,6 +38,13 @@ class Standstills {
             forget_ended();
     }
 
+    /// @brief Take over what another one, for other ranks of the same schedule, has noted.
+    void take_begun(Standstills &other) {
+        begun_.insert(begun_.end(), other.begun_.begin(), other.begun_.end());
+        other.begun_.clear();
+        other.room_ = least_room; // it notes from now on
+    }
+
     /// @brief Nothing can go on.
     /// @return the sends of all circles, in the order of their numbers
     std::vector<std::uint32_t> waiting_sends(const OtherEnd &other_end);
@@ -51,6 +58,8 @@ class Standstills {
     void renumber(std::span<const std::uint32_t> now);
 
   private:
+    static constexpr std::size_t least_room = 1024;
+
     void forget_ended();
     void list_earlier();
     std::uint32_t blocker(std::uint32_t op, const OtherEnd &other_end) const;

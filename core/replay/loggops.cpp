@@ -6,8 +6,7 @@
 
 #include "replay/deadlock.hpp"
 #include "replay/progress.hpp"
-#include "replay/radix_queue.hpp"
-#include "replay/time_range.hpp"
+#include "replay/queues/radix_queue.hpp"
 
 namespace rankwise::replay {
 namespace {
@@ -78,8 +77,9 @@ class Engine {
         : schedule_(schedule), steps_(matching.steps), p_(parameters), cpus_(schedule.cpus),
           nics_(schedule.nics), costs_(parameters), each_has_an_event_(clocks_go_back()),
           posts_at_once_(cpus_ == 1 && !schedule.wildcards && !each_has_an_event_),
-          progress_(schedule, matching.steps), standstills_(schedule, progress_),
-          slots_(std::size_t{schedule.ranks()} * cpus_ * nics_), streams_(matching.streams) {
+          states_(states_at_begin(schedule)), progress_(schedule, matching.steps, states_),
+          standstills_(schedule, progress_), slots_(std::size_t{schedule.ranks()} * cpus_ * nics_),
+          streams_(matching.streams) {
         if (schedule.wildcards) {
             partner_.assign(steps_.size(), any);
             posted_.resize(schedule.ranks());
@@ -480,6 +480,7 @@ class Engine {
     Costs costs_;
     const bool each_has_an_event_; ///< operations and messages that wait, see clocks_go_back()
     const bool posts_at_once_;     ///< receives need no event, see post_later()
+    LargeArray<OperationState> states_;
     Progress progress_;
     Standstills standstills_;
     LargeArray<Slot> slots_;

@@ -1,57 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/machine_replay.hpp"
 
-#include <utility>
+#include <algorithm>
 
-#include "replay/machine_engine.hpp"
-#include "replay/node_replay.hpp"
+#include "in_threads.hpp"
+#include "replay/loggops.hpp"
+#include "replay/lookahead.hpp"
+#include "replay/replay_case.hpp"
 
 namespace rankwise::replay {
 namespace {
 
-template <class Recorder>
-Prediction replay_steps(const Schedule &schedule, const LargeArray<Step> &steps, const Machine &machine,
-                        const Placement &placement, Recorder recorder) {
-    if (machine.only_interfaces_and_cores())
-        return Engine<Recorder, NoMoreResources>(schedule, steps, machine, placement, recorder).run();
-    return Engine<Recorder, MoreResources>(schedule, steps, machine, placement, recorder).run();
-}
-
-template <class Recorder>
-Prediction replay(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                  const Placement &placement, Recorder recorder) {
-    if (!schedule.wildcards)
-        return replay_steps(schedule, matching.steps, machine, placement, recorder);
-    const LargeArray<Step> steps = steps_on_machine(schedule, matching, machine, placement);
-    return replay_steps(schedule, steps, machine, placement, recorder);
+Prediction replay(const Case &of_case) {
+    return of_case.ahead.by_rank ? replay_by_rank(of_case) : replay_by_time(of_case);
 }
 
 } // namespace
 
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                             const Placement &placement) {
-    if (auto faster = replay_by_node(schedule, matching, machine, placement))
-        return *std::move(faster);
-    return replay(schedule, matching, machine, placement, NoRecorder{});
+Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
+                             const machine::Machine &machine, const machine::Placement &placement,
+                             const HowToReplay &how) {
+    const Lookahead ahead = look_ahead(schedule, matching.messages, machine, placement,
+                                       how.in_one_order || how.observer != nullptr);
+    LargeArray<Step> settled;
+    if (schedule.wildcards)
+        settled = steps_on_machine(schedule, matching, machine, placement);
+    return replay({.schedule = schedule,
+                   .steps = schedule.wildcards ? settled : matching.steps,
+                   .sizes = matching.sizes,
+                   .machine = machine,
+                   .placement = placement,
+                   .ahead = ahead,
+                   .observer = how.observer,
+                   .threads = how.threads == 0 ? usable_cores() : how.threads});
 }
 
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                             const Placement &placement, Timeline &timeline) {
-    return replay(schedule, matching, machine, placement, TimelineRecorder(timeline));
+Prediction replay_on_machine(TraceWindow &window, const MessageRange &messages,
+                             const machine::Machine &machine, const machine::Placement &placement) {
+    const Lookahead ahead = look_ahead(window.schedule, messages, machine, placement, false);
+    const std::vector<std::uint64_t> no_sizes;
+    return replay({.schedule = window.schedule,
+                   .steps = window.steps,
+                   .sizes = no_sizes,
+                   .machine = machine,
+                   .placement = placement,
+                   .ahead = ahead,
+                   .window = &window});
 }
 
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching, const Machine &machine,
-                             const Placement &placement, ServiceOrder &order) {
-    return replay(schedule, matching, machine, placement, OrderRecorder(order));
+Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
+                         const machine::Placement &placement) {
+    machine.computation_is_as_recorded = true;
+    const Prediction replayed = replay_on_machine(schedule, matching, machine, placement);
+    Schedule out = schedule;
+    for (std::size_t op = 0; op < replayed.alone.size(); ++op)
+        if (out.operations[op].kind() == Kind::calc)
+            out.operations[op] = Operation::calc(replayed.alone[op]);
+    return out;
 }
 
-Prediction replay_on_machine(TraceWindow &window, const Machine &machine, const Placement &placement) {
-    if (!machine.only_interfaces_and_cores())
-        throw Error("a trace is replayed in windows with interfaces and cores as its only resources",
-                    "leave the others out with `--without`, or replay it whole with `--memory`");
-    return Engine<InWindows, NoMoreResources>(window.schedule, window.steps, machine, placement,
-                                              InWindows(window))
-        .run();
+LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,
+                                  const machine::Machine &machine, const machine::Placement &placement) {
+    const machine::LinkClass &network = machine.link_classes[placement.network_link];
+    const machine::Segment &s = network.segments.front();
+    const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};
+    return with_partners(matching.steps, replay_loggops(schedule, matching, plain).partner);
 }
 
 } // namespace rankwise::replay

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "explain/timeline.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "large_array.hpp"
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
-#include "placement/screen/screen_program.hpp"
+#include "replay/observer.hpp"
 #include "replay/prediction.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/windows/trace_window.hpp"
 
 namespace rankwise::replay {
+
+/// How a replay is done; the outcome is the same.
+struct HowToReplay {
+    unsigned threads = 1;         ///< that share the nodes; 0: as many as the process may use cores
+    Observer *observer = nullptr; ///< is told about everything, in one order over all nodes, by one thread
+    bool in_one_order = false;    ///< as if somebody listened
+};
 
 /// @brief Replay on a machine: a LinkClass for each pair of ranks, and what they share.
 ///
@@ -20,19 +30,14 @@ namespace rankwise::replay {
 ///
 /// @throws Error deadlock, with the ranks and operations in the circle
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
+                             const machine::Machine &machine, const machine::Placement &placement,
+                             const HowToReplay &how = {});
+
+/// @brief Replay a traced run in windows; the outcome is that of the whole schedule.
+/// @param[in,out] window at its beginning; afterwards at its end
+/// @param[in] messages that the run has
+Prediction replay_on_machine(TraceWindow &window, const MessageRange &messages,
                              const machine::Machine &machine, const machine::Placement &placement);
-
-/// @brief As above, and
-/// @param[out] timeline when and why each operation began
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
-                             const machine::Machine &machine, const machine::Placement &placement,
-                             Timeline &timeline);
-
-/// @brief As above, and
-/// @param[out] order in which everything was done; at first empty
-Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
-                             const machine::Machine &machine, const machine::Placement &placement,
-                             ServiceOrder &order);
 
 /// @brief The schedule with each computation as long as it would have been alone, if `schedule` was recorded
 /// on this machine with this placement.
@@ -43,11 +48,6 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
 /// @throws Error as above
 Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
                          const machine::Placement &placement);
-
-/// @brief Replay a traced run in windows; the outcome is that of the whole schedule.
-/// @param[in,out] window at its beginning; afterwards at its end
-Prediction replay_on_machine(TraceWindow &window, const machine::Machine &machine,
-                             const machine::Placement &placement);
 
 /// @return the steps that the replay of a schedule with wildcards takes
 LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,

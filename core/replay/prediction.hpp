@@ -35,6 +35,14 @@ struct InterfaceLoad {
     std::uint64_t bytes = 0;
     Picoseconds busy = 0;
     Picoseconds queued = 0; ///< sum over messages of what each waited for others
+
+    InterfaceLoad &operator+=(const InterfaceLoad &other) {
+        messages += other.messages;
+        bytes += other.bytes;
+        busy += other.busy;
+        queued += other.queued;
+        return *this;
+    }
 };
 
 /// How one memory, cache or interrupt core was used.
@@ -61,6 +69,7 @@ struct Prediction {
     std::vector<Picoseconds> alone;    ///< of each operation: what a computation would have taken alone; only
                                        ///< with `Machine::computation_is_as_recorded`
     std::uint64_t let_go = 0; ///< sends of a recording that did not wait for their receive, see `Standstills`
+    std::uint32_t queues = 1; ///< of events that the nodes had, see `Lookahead`
     std::vector<std::uint32_t> partner; ///< with wildcards: for each send its receive and the other way round
 
     Picoseconds makespan() const {

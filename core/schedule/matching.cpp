@@ -41,17 +41,12 @@ LargeArray<Step> steps_of(const Schedule &schedule) {
     return steps;
 }
 
-/// Takes down what messages there are.
+/// Numbers the sizes of messages.
 class Sizes {
   public:
     explicit Sizes(Matching &matching) : matching_(matching) {}
 
     void operator()(Step &send) {
-        matching_.smallest = std::min(matching_.smallest, send.bytes());
-        matching_.largest = std::max(matching_.largest, send.bytes());
-        if (!send.eager(send.bytes()))
-            matching_.least_synchronous = std::min(matching_.least_synchronous, send.bytes());
-        matching_.to_itself |= send.peer == send.rank;
         const auto known = classes_.find(send.message());
         if (known != classes_.end()) {
             send.size_class = known->second;
@@ -89,8 +84,10 @@ Matching match(const Schedule &schedule) {
     for (std::uint32_t position = 0; position < order.size(); ++position) {
         const std::uint32_t i = order[position];
         const Operation &op = schedule.operations[i];
-        if (op.kind() == Kind::send)
+        if (op.kind() == Kind::send) {
+            matching.messages.add(op, steps[i].rank);
             note(steps[i]);
+        }
         if (op.kind() == Kind::send)
             entries.push_back({steps[i].rank, op.peer, op.tag, i, position, true});
         else if (op.kind() == Kind::receive && op.peer != any && op.tag != any)

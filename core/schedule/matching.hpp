@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,21 @@
 #include "schedule/step.hpp"
 
 namespace rankwise::replay {
+
+/// What messages a schedule has.
+struct MessageRange {
+    std::uint64_t smallest = ~std::uint64_t{0}, largest = 0; ///< bytes
+    std::uint64_t least_synchronous = ~std::uint64_t{0};     ///< bytes of the smallest synchronous one
+    bool to_itself = false;                                  ///< some rank sends to itself
+
+    void add(const Operation &send, std::uint32_t rank) {
+        smallest = std::min(smallest, send.bytes());
+        largest = std::max(largest, send.bytes());
+        if (send.synchronous())
+            least_synchronous = std::min(least_synchronous, send.bytes());
+        to_itself |= send.peer == rank;
+    }
+};
 
 /// @brief Who meets whom: the k-th send from a to b with a tag and the k-th receive of b from a with it.
 ///
@@ -18,9 +34,7 @@ struct Matching {
     std::uint32_t streams = 0;
     std::vector<std::uint64_t>
         sizes; ///< `Step::message` of each `Step::size_class`, of the first `most_sizes`
-    std::uint64_t smallest = ~std::uint64_t{0}, largest = 0; ///< bytes of messages
-    std::uint64_t least_synchronous = ~std::uint64_t{0};     ///< bytes of the smallest synchronous one
-    bool to_itself = false;                                  ///< some rank sends to itself
+    MessageRange messages;
 
     static constexpr std::size_t most_sizes = 4096;
 };

@@ -101,8 +101,9 @@ bool replay_all(const replay::Schedule &schedule) {
                         machine = with_more_resources(std::move(machine));
                     const auto placement = placement_of(schedule.ranks());
                     replay::Timeline timeline;
-                    const auto prediction =
-                        replay::replay_on_machine(schedule, matching, machine, placement, timeline);
+                    replay::TimelineObserver observer(timeline);
+                    const auto prediction = replay::replay_on_machine(schedule, matching, machine, placement,
+                                                                      {.observer = &observer});
                     if (!schedule.wildcards) {
                         replay::critical_path(matching.steps, machine, placement, timeline);
                         replay::waiting(matching.steps, machine, placement, prediction, timeline);

@@ -117,7 +117,18 @@ def on_shared(ranks: list[list[Op]], place: Place, shared: Shared):
     return schedule_of(ranks).replay(**shared_model(place, shared))
 
 
-def shared_model(place: Place, shared: Shared, handshake: bool = True) -> dict:
+def shared_loads(prediction) -> list[tuple[int, int, float, float]]:
+    """How memories, caches and interrupt cores were used."""
+    return [(each.resource, each.number, each.busy_s, each.saturated_s) for each in prediction.shared]
+
+
+def shared_model(
+    place: Place,
+    shared: Shared,
+    progress: bool = True,
+    handshake: bool = True,
+    network: _core.machine.Network | None = None,
+) -> dict:
     """Arguments of a replay on a machine whose nodes have one place each, and what its ranks share."""
     count, none = len(place.node), 2**32 - 1
     bandwidths = [
@@ -151,7 +162,7 @@ def shared_model(place: Place, shared: Shared, handshake: bool = True) -> dict:
             "interrupt_processor": np.array(processors, dtype=np.uint32),
             "far": np.array([rank in interrupts.far for rank in range(count)], dtype=np.uint8),
         }
-    how = {"core_sharing": shared.waiting, "handshake": handshake}
+    how = {"core_sharing": shared.waiting, "progress": progress, "handshake": handshake, "network": network}
     return {
         "machine": machine_of(place, interrupts=core, bandwidths=bandwidths, **how),
         "placement": placed(place.node, shared.processor, shared.cores, **where),

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from machine_reference import Link, Place
-from replaying import machine_of, model, placed
+from replaying import machine_of, model, placed, shared_loads, shared_model, switches
+from sharing_reference import Interrupts, Memory, Shared
 from traced import random_program, ranks_of
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.machine.network import Torus
 from rankwise.schedule.omitted import gather
 
 WINDOWS = [1, 30, 300, 10**6]
@@ -36,10 +40,11 @@ def place_of(rng: random.Random, ranks: int) -> tuple[Place, dict]:
 
 def everything(prediction) -> list:
     """All that a replay says."""
-    loads = [load[key] for load in (prediction.tx, prediction.rx) for key in sorted(load)]
+    loads = [load[key] for load in (prediction.tx, prediction.rx, prediction.ports) for key in sorted(load)]
     parts = [prediction.parts_s[name] for name in sorted(prediction.parts_s)]
     channels = [prediction.channel_messages, prediction.channel_bytes]
-    return [each.tolist() for each in [prediction.finish_s, *parts, *loads, *channels]]
+    said = [each.tolist() for each in [prediction.finish_s, *parts, *loads, *channels]]
+    return [*said, shared_loads(prediction), prediction.ended_sends]
 
 
 def outcome(schedule, arguments):
@@ -47,6 +52,56 @@ def outcome(schedule, arguments):
         return everything(schedule.replay(**arguments))
     except RankwiseError as error:
         return str(error)
+
+
+def shared_by(rng: random.Random, place: Place, processor: list[int], waiting: str) -> dict:
+    """What ranks share on a random machine beyond interfaces and cores: some of it, or all."""
+    ranks, nodes = len(place.node), max(place.node) + 1
+    memories = [
+        Memory(
+            [rng.choice([None, node, 0]) for node in place.node],
+            rng.choice([1, 2]),
+            set(rng.sample(["itself", "inside", "network"], 2)),
+            1,
+            rng.choice([None, 1]),
+        )
+        for _ in range(rng.randrange(3))
+    ]
+    interrupts = None
+    if rng.random() < 0.5:
+        where = [rng.choice([None, rng.randrange(ranks)]) for _ in range(nodes)]
+        interrupts = Interrupts(where, rng.choice([0, 300]), rng.choice([0, 1]), {0}, Fraction(3, 2))
+    if rng.random() < 0.6:
+        place.network = replace(
+            place.network,
+            in_call=True,
+            overlap=True,
+            socket_buffer=rng.choice([1, 500, 10**5]),
+            send_buffer=rng.choice([None, 0, 200]),
+            unexpected_buffer=rng.choice([None, 0, 900]),
+        )
+    bound = [Fraction(rng.randrange(3), 2) for _ in range(ranks)]
+    shared = Shared(
+        processor, [rng.randint(1, 2) for _ in range(ranks)], waiting, bound, memories, interrupts
+    )
+    network = switches(Torus(dimensions=[2, 2]), hop=9, port_byte=1) if rng.random() < 0.5 else None
+    return shared_model(place, shared, network=network)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_windows_of_any_size_give_the_outcome_of_the_whole_with_all_that_ranks_share(records_of, seed):
+    # GIVEN a random program on a machine with memories, interrupt cores, switches and buffers
+    rng = random.Random(seed)
+    ranks = rng.randint(2, 6)
+    run = _core.schedule.TracedRun.read(
+        records_of(random_program(seed, ranks, actions=rng.choice([20, 100]))), "mpich"
+    )
+    place, sharing = place_of(rng, ranks)
+    arguments = shared_by(rng, place, sharing["processor"], sharing["core_sharing"])
+    expected = outcome(run.schedule()[0], arguments)
+    assert isinstance(expected, list)
+    for window in WINDOWS:
+        assert outcome(run.in_windows(window), arguments) == expected
 
 
 @pytest.mark.parametrize("seed", range(60))

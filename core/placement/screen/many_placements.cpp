@@ -22,7 +22,9 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
 ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
                                 const machine::Machine &machine, const machine::Placement &placement) {
     ServiceOrder order;
-    if (const Prediction replayed = replay_on_machine(schedule, matching, machine, placement, order);
+    OrderObserver observer(order);
+    if (const Prediction replayed =
+            replay_on_machine(schedule, matching, machine, placement, {.observer = &observer});
         replayed.let_go > 0) {
         ScreenProgram
             none; // what a send was let go for is done before the send's message is: no static order

@@ -7,6 +7,7 @@
 
 #include "large_array.hpp"
 #include "machine/machine.hpp"
+#include "replay/observer.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
@@ -20,6 +21,27 @@ struct ServiceOrder {
     enum Part : std::uint32_t { job = 0, data = 1, post = 2 };
     static constexpr unsigned part_bits = 2;
     std::vector<std::uint32_t> entries;
+};
+
+/// Keeps the order in which things are done.
+class OrderObserver : public Observer {
+  public:
+    explicit OrderObserver(ServiceOrder &to) : order_(to) {}
+
+    void start_job(std::uint32_t, std::uint32_t op, bool is_first, Picoseconds, Picoseconds) override {
+        if (is_first)
+            add(op, ServiceOrder::job);
+    }
+    void post(std::uint32_t receive) override { add(receive, ServiceOrder::post); }
+    void hand_to_link(std::uint32_t send, Picoseconds, Picoseconds) override {
+        add(send, ServiceOrder::data);
+    }
+
+  private:
+    void add(std::uint32_t op, ServiceOrder::Part part) {
+        order_.entries.push_back(op << ServiceOrder::part_bits | part);
+    }
+    ServiceOrder &order_;
 };
 
 /// @brief One thing that a static pass does. Times that it reads and writes lie in numbered slots.

@@ -9,6 +9,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
+#include "replay/message_costs.hpp"
 #include "replay/prediction.hpp"
 #include "schedule/schedule.hpp"
 
@@ -20,13 +21,22 @@ namespace rankwise::replay {
 class InterruptCores {
   public:
     InterruptCores(const machine::Machine &machine, const machine::Placement &placement)
-        : costs_(machine.interrupts), placement_(placement), cores_(placement.interrupt_processor.size()) {}
+        : costs_(machine.interrupts), placement_(placement), cores_(placement.interrupt_processor.size()) {
+        if (!costs_.exists)
+            return;
+        only_core_.assign(placement.node.size(), any);
+        for (std::uint32_t core = 0; core < cores_.size(); ++core)
+            for (std::uint32_t r = 0; r < placement.node.size(); ++r)
+                if (placement.processor[r] == placement.interrupt_processor[core] &&
+                    placement.capacity[placement.processor[r]] == 1)
+                    only_core_[r] = core;
+    }
 
     std::uint32_t of_node(std::uint32_t node) const noexcept { return placement_.interrupt_core[node]; }
     std::uint32_t processor(std::uint32_t core) const noexcept {
         return placement_.interrupt_processor[core];
     }
-    bool is_busy(std::uint32_t core) const noexcept { return cores_[core].is_busy; }
+    std::size_t count() const noexcept { return cores_.size(); }
 
     struct Job {
         Picoseconds begin, end;
@@ -56,6 +66,21 @@ class InterruptCores {
     /// @return how long a core has been busy up to a time, which is not after now
     Picoseconds busy(Picoseconds until, std::uint32_t number) const { return cores_[number].busy(until); }
 
+    /// @return a receiver's cost of a message, which is larger if its core is far from the one that has the
+    /// data
+    Picoseconds at_receiver(std::uint32_t rank, const MessageCost &cost, Picoseconds work) const {
+        if (!cost.interrupts || placement_.far[rank] == 0)
+            return work;
+        return std::llround(static_cast<double>(work) * costs_.far_factor);
+    }
+
+    /// @param[in] since when its processor had no job any more
+    /// @return how long a rank had nothing to do up to now; interrupts are not nothing
+    Picoseconds idle_time(Picoseconds now, std::uint32_t rank, Picoseconds since) const {
+        const std::uint32_t core = only_core_.empty() ? any : only_core_[rank];
+        return now - since - (core == any ? 0 : busy(now, core) - busy(since, core));
+    }
+
   private:
     /// From `begin` to `end` the core was busy, and `before` in all earlier ones.
     struct Period {
@@ -79,6 +104,7 @@ class InterruptCores {
     machine::InterruptCore costs_;
     const machine::Placement &placement_;
     std::vector<Core> cores_;
+    std::vector<std::uint32_t> only_core_; ///< of each rank: the interrupt core that it computes on, alone
 };
 
 } // namespace rankwise::replay

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "large_array.hpp"
@@ -68,7 +69,22 @@ class Flows {
     Flow &of(std::uint32_t send) noexcept { return flows_[number_of_[send] - 1]; }
     void remove(std::uint32_t send) {
         unused_.push_back(number_of_[send] - 1);
+        flows_[unused_.back()].send = any;
         number_of_[send] = 0;
+    }
+
+    /// @brief Operations have other numbers.
+    /// @param[in] now  of each as it was
+    /// @param[in] size how many there are
+    void renumber(std::span<const std::uint32_t> now, std::size_t size) {
+        if (number_of_.empty())
+            return;
+        number_of_.assign(size, 0);
+        for (std::size_t k = 0; k < flows_.size(); ++k)
+            if (flows_[k].send != any) {
+                flows_[k].send = now[flows_[k].send];
+                number_of_[flows_[k].send] = static_cast<std::uint32_t>(k + 1);
+            }
     }
 
   private:

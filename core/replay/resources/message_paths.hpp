@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -11,8 +12,8 @@
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
 #include "replay/message_costs.hpp"
+#include "replay/resources/interfaces.hpp"
 #include "replay/resources/message_flow.hpp"
-#include "replay/resources/passage.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
@@ -60,6 +61,8 @@ class MessagePaths {
           flows_(machine.has_buffers() || !machine.network.empty() ? schedule.operations.size() : 0),
           ports_(machine.network.ports()), at_processors_(machine.has_buffers() ? processors : 0) {}
 
+    /// Whether any message goes by its flow.
+    bool exist() const noexcept { return !ports_.empty() || has_buffers(); }
     /// Whether a message goes by its flow, and not the short way.
     bool has(const MessageCost &cost) const {
         return cost.buffered || (cost.network && !machine_.network.empty());
@@ -131,6 +134,25 @@ class MessagePaths {
         const Picoseconds start = ports_[port].pass(interface, end - begin, time, now, k == 0);
         flow.last_byte[k] = std::max(flow.last_byte[k], start + time) + network.hop;
         return start + network.hop;
+    }
+
+    /// @brief Operations have other numbers, of which there are so many.
+    void renumber(std::span<const std::uint32_t> now, std::size_t size) {
+        flows_.renumber(now, size);
+        for (Connection &connection : connections_) {
+            for (std::uint32_t &send : connection.waiting)
+                send = now[send];
+            for (auto &[send, offered] : connection.held_up)
+                send = now[send];
+            for (std::uint32_t &send : connection.unread)
+                send = now[send];
+        }
+        for (AtProcessor &at_processor : at_processors_) {
+            for (Part &part : at_processor.arrived)
+                part.send = now[part.send];
+            if (at_processor.reading.send != any)
+                at_processor.reading.send = now[at_processor.reading.send];
+        }
     }
 
     const std::vector<Passage> &ports() const noexcept { return ports_; }

@@ -5,17 +5,18 @@
 #include <cmath>
 #include <functional>
 
-#include "replay/resources/shared_core.hpp"
-
 namespace rankwise::replay {
 
 using machine::CoreSharing;
 using machine::Machine;
 using machine::Placement;
 
-SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Placement &placement)
+SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Placement &placement,
+                         std::span<const std::uint32_t> queue_of_node)
     : machine_(machine), kinds_(2 + static_cast<std::uint32_t>(machine.link_classes.size())),
-      of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(placement.capacity.size()) {
+      of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(placement.capacity.size()),
+      ends_(queue_of_node.empty() ? 1 : *std::ranges::max_element(queue_of_node) + 1),
+      shared_core_of_(schedule.ranks(), any) {
     std::vector<bool> is_shared(processors_.size());
     std::vector<std::uint32_t> users(processors_.size());
     for (const std::uint32_t processor : placement.processor)
@@ -24,6 +25,11 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
         processors_[p].capacity = placement.capacity[p];
         is_shared[p] = machine.core_sharing != CoreSharing::none && users[p] > placement.capacity[p];
     }
+    for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
+        if (is_shared[placement.processor[r]]) {
+            shared_core_of_[r] = placement.processor[r];
+            any_core_is_shared_ = true;
+        }
     if (machine.interrupts.exists)
         for (const std::uint32_t processor : placement.interrupt_processor)
             if (processor != Placement::none)
@@ -35,14 +41,17 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
         std::uint32_t count = 0;
         for (const std::uint32_t domain : placement.domain[b])
             count = domain == Placement::none ? count : std::max(count, domain + 1);
-        for (std::uint32_t d = 0; d < count; ++d)
-            domains_.push_back({.resource = b, .number = d});
+        for (std::uint32_t d = 0; d < count; ++d) {
+            Domain &domain = domains_.emplace_back();
+            domain.resource = b;
+            domain.number = d;
+        }
     }
 
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
         std::uint32_t *const of_rank = &of_rank_[std::size_t{r} * kinds_];
         const std::uint32_t p = placement.processor[r];
-        const std::uint32_t processor = is_shared[p] ? p : any;
+        const std::uint32_t processor = is_shared[p] ? p : any, queue = queue_of_node[placement.node[r]];
         const auto domains = [&](const auto &uses) {
             std::vector<std::uint32_t> out;
             for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b)
@@ -54,11 +63,11 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
         Key computing{processor, true, memory_bound, {}};
         if (memory_bound > 0)
             computing.domains = domains([](const auto &b) { return b.computation; });
-        of_rank[0] = group_for(computing);
-        of_rank[1] = group_for({processor, false, 0, {}});
+        of_rank[0] = group_for(computing, queue);
+        of_rank[1] = group_for({processor, false, 0, {}}, queue);
         for (std::uint32_t link = 0; link < kinds_ - 2; ++link)
-            of_rank[2 + link] =
-                group_for({processor, false, 1, domains([&](const auto &b) { return b.copies[link] != 0; })});
+            of_rank[2 + link] = group_for(
+                {processor, false, 1, domains([&](const auto &b) { return b.copies[link] != 0; })}, queue);
         if (processor != any)
             processors_[p].unfinished += schedule.first[r + 1] > schedule.first[r];
     }
@@ -67,9 +76,11 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
     changed_.clear(); // nothing is under way
     for (Group &group : groups_)
         group.is_changed = false;
+    for (NextEnds &ends : ends_)
+        ends.build();
 }
 
-std::uint32_t SharedRates::group_for(const Key &key) {
+std::uint32_t SharedRates::group_for(const Key &key, std::uint32_t queue) {
     if (key.processor == any && key.domains.empty())
         return any;
     const auto [found, is_new] = number_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
@@ -77,6 +88,8 @@ std::uint32_t SharedRates::group_for(const Key &key) {
         Group group;
         group.key = key;
         group.as_recorded = key.computes && machine_.computation_is_as_recorded;
+        group.queue = queue;
+        group.end = ends_[queue].add();
         groups_.push_back(std::move(group));
         if (key.processor != any)
             processors_[key.processor].groups.push_back(found->second);
@@ -110,29 +123,38 @@ void SharedRates::advance(Domain &domain, Picoseconds now) {
     domain.last = now;
 }
 
-SharedRates::Next SharedRates::next_end(Picoseconds now, std::uint32_t number) {
-    Group &group = groups_[number];
+void SharedRates::set_next_ends(Picoseconds now) {
+    for (const std::uint32_t number : changed_) {
+        Group &group = groups_[number];
+        group.is_changed = false;
+        ends_[group.queue].set(group.end, next_end(now, group));
+    }
+    changed_.clear();
+}
+
+NextEnd SharedRates::next_end(Picoseconds now, Group &group) {
     advance(group, now);
     if (group.jobs.empty())
         return {machine::never, any, any};
     const Job &first = group.jobs.front();
     if (group.share == 0)
-        return {machine::never, first.op, first.processor};
+        return {machine::never, first.key, first.processor};
     const double rate = group.as_recorded ? group.share : group.share / group.stretch;
     const Picoseconds left = std::llround((first.end - group.virtual_time) / rate);
-    return {now + std::max<Picoseconds>(0, left), first.op, first.processor};
+    return {now + std::max<Picoseconds>(0, left), first.key, first.processor};
 }
 
-void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t op, std::uint32_t processor,
+void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t key, std::uint32_t processor,
                         Work work) {
     Group &group = groups_[number];
     advance(group, now);
     const std::int64_t bytes_per_s = std::llround(work.bytes_per_s * per_byte);
-    group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), op, processor, bytes_per_s,
+    group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), key, processor, bytes_per_s,
                           group.shared, group.interrupted, group.memory, group.alone});
     std::push_heap(group.jobs.begin(), group.jobs.end(), later);
     group.bytes_per_s += bytes_per_s;
     came_or_went(now, number, true);
+    set_next_ends(now);
 }
 
 SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Picoseconds longer) {
@@ -151,8 +173,8 @@ SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Pi
         .get() += rest;
     if (group.jobs.empty())
         group.virtual_time = group.shared = group.interrupted = group.memory = group.alone = 0;
-    group.expected = {machine::never, any, any};
     came_or_went(now, number, false);
+    set_next_ends(now);
     return ended;
 }
 
@@ -161,6 +183,7 @@ void SharedRates::interrupt(Picoseconds now, std::uint32_t number, bool begins) 
     begins ? ++processor.interrupts : --processor.interrupts;
     set_shares(now, processor);
     set_stretches(now);
+    set_next_ends(now);
 }
 
 void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
@@ -171,6 +194,7 @@ void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
     --processor.unfinished;
     set_shares(now, processor);
     set_stretches(now);
+    set_next_ends(now);
 }
 
 void SharedRates::note(std::uint32_t number) {
@@ -213,7 +237,7 @@ void SharedRates::set_shares(Picoseconds now, Processor &processor) {
                                ? std::min<double>(processor.jobs, cores)
                                : users.sharing(spin);
     if (machine_.core_sharing != CoreSharing::none)
-        processor.spare.set_rate(now, left > 0 ? spare_rate(left, users, spin) : 0);
+        processor.idle.set_rate(now, left > 0 ? idle_rate(left, users, spin) : 0);
     const double among = std::max(1.0, sharing);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
     for (const std::uint32_t number : processor.groups) {
@@ -265,9 +289,9 @@ void SharedRates::set_stretches(Picoseconds now) {
     changed_domains_.clear();
 }
 
-std::vector<SharedLoad> SharedRates::loads(Picoseconds now) {
+std::vector<SharedLoad> SharedRates::loads(Picoseconds now) const {
     std::vector<SharedLoad> out;
-    for (Domain &domain : domains_) {
+    for (Domain domain : domains_) {
         advance(domain, now);
         out.push_back({domain.resource, domain.number, domain.busy, domain.saturated});
     }

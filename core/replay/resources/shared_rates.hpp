@@ -4,12 +4,14 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
 #include "replay/prediction.hpp"
-#include "replay/resources/spare_time.hpp"
+#include "replay/resources/idle_capacity.hpp"
+#include "replay/resources/next_ends.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise::replay {
@@ -28,8 +30,11 @@ namespace rankwise::replay {
 /// not their jobs.
 class SharedRates {
   public:
+    /// @param[in] queue_of_node which queue of events serves each node; groups are of one queue
     SharedRates(const Schedule &schedule, const machine::Machine &machine,
-                const machine::Placement &placement);
+                const machine::Placement &placement, std::span<const std::uint32_t> queue_of_node);
+
+    bool empty() const noexcept { return groups_.empty(); } ///< nothing can slow a job
 
     /// Work of one job in picoseconds alone; of one that copies the bytes a second that it would move alone.
     struct Work {
@@ -55,13 +60,11 @@ class SharedRates {
         return group != any && !groups_[group].key.domains.empty();
     }
 
-    /// The next end of a group's jobs, unless something changes.
-    struct Next {
-        Picoseconds end;
-        std::uint32_t op, processor;
-    };
+    /// @return the next end of a job of a queue's groups
+    const NextEnd &next(std::uint32_t queue) const noexcept { return ends_[queue].first(); }
 
-    void start(Picoseconds now, std::uint32_t group, std::uint32_t op, std::uint32_t processor, Work work);
+    /// @param[in] key decides between jobs that end at one time
+    void start(Picoseconds now, std::uint32_t group, std::uint32_t key, std::uint32_t processor, Work work);
     /// @brief Take off the job that ends next.
     /// @param[in] longer than alone it took
     Ended finish(Picoseconds now, std::uint32_t group, Picoseconds longer);
@@ -71,29 +74,19 @@ class SharedRates {
     /// @brief A rank has finished, and gives up its share of the core if waiting ranks keep theirs.
     void finished(Picoseconds now, std::uint32_t rank);
 
-    /// @brief Call `push` with a group's next end for each group where that has changed.
-    template <class Push> void tell_changes(Picoseconds now, const Push &push) {
-        for (const std::uint32_t group : changed_) {
-            groups_[group].is_changed = false;
-            const Next next = next_end(now, group);
-            if (next.end == groups_[group].expected.end && next.op == groups_[group].expected.op)
-                continue;
-            groups_[group].expected = next;
-            if (next.end != machine::never)
-                push(next);
-        }
-        changed_.clear();
+    /// @return of a rank's core if others share it, else nothing
+    IdleCapacity *idle_capacity(std::uint32_t rank) noexcept {
+        const std::uint32_t processor = shared_core_of_[rank];
+        return processor == any ? nullptr : &processors_[processor].idle;
     }
-    /// @return whether a group's next end is that of `op`, now
-    bool is_due(Picoseconds now, std::uint32_t group, std::uint32_t op) const noexcept {
-        return groups_[group].expected.end == now && groups_[group].expected.op == op;
-    }
-
-    /// @return of a processor that ranks share
-    SpareTime &spare(std::uint32_t processor) noexcept { return processors_[processor].spare; }
+    bool shares_core(std::uint32_t rank) const noexcept { return shared_core_of_[rank] != any; }
+    bool any_core_is_shared() const noexcept { return any_core_is_shared_; }
 
     /// @return how each memory and cache was used up to now
-    std::vector<SharedLoad> loads(Picoseconds now);
+    std::vector<SharedLoad> loads(Picoseconds now) const;
+    std::uint32_t bandwidths() const noexcept {
+        return static_cast<std::uint32_t>(machine_.bandwidths.size());
+    }
 
   private:
     /// Bytes a second are summed as whole numbers of this part of one, so that sums do not depend on their
@@ -110,7 +103,7 @@ class SharedRates {
     };
     struct Job {
         double end; ///< virtual
-        std::uint32_t op, processor;
+        std::uint32_t key, processor;
         std::int64_t bytes_per_s;
         double shared, interrupted, memory, alone; ///< of the group when it started
     };
@@ -125,11 +118,11 @@ class SharedRates {
         double virtual_time = 0, shared = 0, interrupted = 0, memory = 0,
                alone = 0; ///< sums since it was empty
         Picoseconds last = 0;
-        Next expected{machine::never, any, any};
+        std::uint32_t queue = any, end = any; ///< which queue's, and which of its ends
     };
     struct Processor {
         std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
-        SpareTime spare;
+        IdleCapacity idle;
         std::vector<std::uint32_t> groups;
     };
     struct Domain {
@@ -141,11 +134,14 @@ class SharedRates {
         Picoseconds last = 0, busy = 0, saturated = 0;
     };
 
-    static bool later(const Job &a, const Job &b) { return a.end > b.end || (a.end == b.end && a.op > b.op); }
+    static bool later(const Job &a, const Job &b) {
+        return a.end > b.end || (a.end == b.end && a.key > b.key);
+    }
     static void advance(Group &group, Picoseconds now);
     static void advance(Domain &domain, Picoseconds now);
-    Next next_end(Picoseconds now, std::uint32_t group);
-    std::uint32_t group_for(const Key &key);
+    NextEnd next_end(Picoseconds now, Group &group);
+    void set_next_ends(Picoseconds now);
+    std::uint32_t group_for(const Key &key, std::uint32_t queue);
     void note(std::uint32_t group);
     void came_or_went(Picoseconds now, std::uint32_t group, bool came);
     void set_shares(Picoseconds now, Processor &processor);
@@ -160,6 +156,9 @@ class SharedRates {
     std::vector<Processor> processors_;
     std::vector<Domain> domains_;
     std::vector<std::uint32_t> changed_, changed_domains_;
+    std::vector<NextEnds> ends_;                ///< of each queue
+    std::vector<std::uint32_t> shared_core_of_; ///< of each rank the processor that it shares with others
+    bool any_core_is_shared_ = false;
 };
 
 } // namespace rankwise::replay

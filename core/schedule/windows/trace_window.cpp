@@ -8,8 +8,7 @@ namespace rankwise::replay {
 
 TraceWindow::TraceWindow(const TracedRun &run, const CommunicatorNodes &nodes,
                          std::span<const std::uint64_t> operations, std::size_t size)
-    : computation(run.ranks.size()), size_(size),
-      builder_(static_cast<std::uint32_t>(run.ranks.size()), "event") {
+    : size_(size), builder_(static_cast<std::uint32_t>(run.ranks.size()), "event") {
     schedule.origin_word = was_.origin_word = "event";
     schedule.recorded = was_.recorded = true;
     schedule.first.assign(run.ranks.size() + 1, 0);
@@ -88,9 +87,6 @@ void TraceWindow::read(std::span<const std::uint32_t> at_rest) {
             rank.is_read = builder_.size(r) == rank.total;
         }
         builder_.take(r, rank.part);
-        for (const Operation &operation : rank.part.operations)
-            if (operation.kind() == Kind::calc)
-                computation[r] += operation.time();
     }
 }
 

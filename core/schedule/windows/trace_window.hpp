@@ -61,7 +61,6 @@ class TraceWindow {
 
     Schedule schedule;
     LargeArray<Step> steps;
-    std::vector<Picoseconds> computation; ///< of each rank, in all that was read so far
 
   private:
     struct Rank {

@@ -91,13 +91,6 @@ MOST_BYTES = 2**62
 BUFFERS = ("socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 
 
-def has_buffers(machine: Machine) -> bool:
-    """Whether messages can find a buffer full."""
-    return any(
-        link.progress == "in-call" and link.socket_buffer_bytes is not None for link in machine.link_classes
-    )
-
-
 def without_buffers(machine: Machine) -> Machine:
     """The machine with unlimited buffers."""
     free = dict.fromkeys(BUFFERS)

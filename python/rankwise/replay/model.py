@@ -13,7 +13,7 @@ from rankwise import _core
 from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.convert import convert_links, convert_placement, has_buffers, without_buffers
+from rankwise.replay.convert import convert_links, convert_placement, without_buffers
 from rankwise.replay.ports import convert_interface, convert_network, passing_s
 from rankwise.replay.sharing import Sharing, is_modelled
 from rankwise.replay.switches import Switches
@@ -132,12 +132,3 @@ class Model:
         rng = np.random.default_rng(seed)
         for _ in range(count if has_intervals(self.machine) else 0):
             yield replace(self, machine=resample(self.machine, rng))
-
-    def left_out_in_windows(self) -> dict[str, list[str]]:
-        """By part of the model, what of the machine a replay in windows would leave out."""
-        found = {part: [f"`{each}`" for each in names] for part, names in self.sharing.switched_on().items()}
-        if self.network:
-            found["switches"] = ["the switches"]
-        if self.switches.buffers and self.switches.progress and has_buffers(self.machine):
-            found["buffers"] = ["the socket buffers"]
-        return found

@@ -119,7 +119,7 @@ class Predictor:
 
         predictor = on(machine, switches)
         # What is changed by hand, or left out, is another machine than the one that the program ran on.
-        # A replay in windows cannot be without what is left out there.
+        # A replay in windows may be without slowed computation, and then cannot be with it.
         less = switches != Switches() and not predictor.in_windows
         known = on(measured or machine, Switches() if less else switches) if measured or less else predictor
         run = known._replay_run(source)
@@ -134,8 +134,6 @@ class Predictor:
     def __post_init__(self) -> None:
         if self.is_coarse:
             return
-        if self.in_windows:
-            self._check_in_windows()
         self.model.core_machine  # noqa: B018  (raises where a resource does not fit)
 
     @property
@@ -411,25 +409,20 @@ class Predictor:
         """What passed interfaces or ports, its times as those of the run."""
         return {key: self.scale * each if key.endswith("_s") else each for key, each in loads.items()}
 
-    def _check_in_windows(self) -> None:
-        """Refuse what a replay in windows leaves out, by name: it would be left out of the time, too."""
-        if found := self.model.left_out_in_windows():
-            names = [name for each in found.values() for name in each]
-            parts = " ".join(f"--without {part}" for part in found)
-            raise RankwiseError(
-                f"a trace that is replayed in windows has interfaces and cores alone: {', '.join(names)} of machine "
-                f"`{self.machine.name}` cannot be used",
-                f"leave it out with `{parts}`, or replay the schedule as a whole, with more `--memory`",
-            )
-
 
 def _computing_alone(source: Source, timed_on: Model) -> Schedules:
     """A program's schedules with computation as long as it would have been alone where it was timed."""
     where = source.recorded if fits(source.recorded, timed_on.topology) else None
 
     def alone(schedule: Schedule) -> Schedule:
-        if where is None or source.in_windows or not timed_on.sharing.slows_computation:
+        if where is None or not timed_on.sharing.slows_computation:
             return schedule
+        if source.in_windows:
+            raise RankwiseError(
+                f"how long ranks would have computed alone on `{timed_on.machine.name}`, where they were recorded, "
+                "takes the schedule as a whole, and this trace is replayed in windows",
+                "leave out that ranks slow each other's computation with `--without slowdown`, or give more `--memory`",
+            )
         return schedule.computing_alone(timed_on.core_machine, timed_on.convert(where))
 
     expand = source.expand

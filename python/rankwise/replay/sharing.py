@@ -83,17 +83,6 @@ class Sharing:
         """Whether how long ranks compute depends on who computes beside them."""
         return bool(self._slow)
 
-    def switched_on(self) -> dict[str, tuple[str, ...]]:
-        """Names of the resources that are used, by the part of the model that each belongs to."""
-        kinds = {"memory": "memory", "cache": "caches"}
-        found: dict[str, tuple[str, ...]] = {}
-        for each in self._bandwidths:
-            part = kinds[each.kind]
-            found[part] = (*found.get(part, ()), each.name)
-        if self._interrupts:
-            found["interrupts"] = (self._interrupts.name,)
-        return found
-
     def convert_bandwidths(self) -> list[_core.machine.Bandwidth]:
         """Memories and caches, as a replay takes them."""
         return [self._bandwidth(each) for each in self._bandwidths]

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "machine/interface.hpp"
 #include "replay/prediction.hpp"
@@ -28,6 +30,13 @@ struct Passage {
         load.queued += start - now;
         return start;
     }
+};
+
+/// Both directions of each node's interface.
+struct Interfaces {
+    explicit Interfaces(std::size_t nodes) : tx(nodes), rx(nodes) {}
+
+    std::vector<Passage> tx, rx;
 };
 
 } // namespace rankwise::replay

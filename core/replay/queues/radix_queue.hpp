@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "replay/event_queue.hpp"
+#include "replay/queues/event_queue.hpp"
 
 namespace rankwise::replay {
 
@@ -29,12 +29,11 @@ class RadixQueue {
         return head_ == near_.size() && late_.empty();
     }
 
+    /// @return the earliest event; `empty()` has said that there is one
+    const Event &top() const noexcept { return late_is_first() ? late_.top() : near_[head_]; }
+
     /// @brief Take the earliest; `empty()` has said that there is one.
-    Event pop() {
-        if (!late_.empty() && (head_ == near_.size() || before(late_.top(), near_[head_])))
-            return late_.pop();
-        return near_[head_++];
-    }
+    Event pop() { return late_is_first() ? late_.pop() : near_[head_++]; }
 
     /// @brief Have what coming events need brought into the cache: called before each `pop()`.
     /// @param[in] early called with each event some time before it is taken
@@ -73,6 +72,9 @@ class RadixQueue {
     static constexpr std::size_t most_near = std::size_t{1}
                                              << 20; ///< those that were taken are kept among them
 
+    bool late_is_first() const noexcept {
+        return !late_.empty() && (head_ == near_.size() || before(late_.top(), near_[head_]));
+    }
     std::size_t bucket_of(std::int64_t time) const noexcept {
         return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time ^ base_)));
     }

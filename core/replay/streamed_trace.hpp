@@ -10,6 +10,7 @@
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
 #include "replay/prediction.hpp"
+#include "schedule/matching.hpp"
 #include "schedule/rank_reader.hpp"
 
 namespace rankwise::replay {
@@ -46,6 +47,7 @@ class StreamedTrace {
     std::size_t window_;
     Omissions omitted_;
     std::vector<std::uint64_t> operations_; ///< of each rank
+    MessageRange range_;
     std::uint64_t messages_ = 0, bytes_ = 0;
 };
 

@@ -4,31 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "replay/queues/event.hpp"
+
 namespace rankwise::replay {
-
-/// Something that happens; `order` decides between events of one time.
-struct Event {
-    std::int64_t time;
-    std::uint32_t order;
-    std::uint32_t what;
-};
-
-/// Later than all events.
-inline constexpr Event never_happens{std::numeric_limits<std::int64_t>::max(),
-                                     std::numeric_limits<std::uint32_t>::max(), 0};
-
-inline bool before(const Event &a, const Event &b) noexcept {
-    return a.time < b.time || (a.time == b.time && a.order < b.order);
-}
-
-/// For algorithms, which can inline it.
-struct Before {
-    bool operator()(const Event &a, const Event &b) const noexcept { return before(a, b); }
-};
 
 /// @brief Earliest event first: a heap of four children a node, whose siblings share one cache line, and one
 /// event beside it.
@@ -46,6 +27,8 @@ class EventQueue {
         return beside_is_used_ && before(beside_, heap_.front()) ? beside_ : heap_.front();
     }
 
+    std::int64_t next() const noexcept { return top().time; }
+
     void push(const Event &event) {
         if (!beside_is_used_) {
             beside_ = event;
@@ -61,6 +44,15 @@ class EventQueue {
     /// @brief The events nearest to the top, in no order.
     std::span<const Event> near_top(std::size_t most) const noexcept {
         return {heap_.data(), std::min(most, heap_.size())};
+    }
+
+    /// @brief Bring what is coming into the cache, then call with it.
+    void fetch() const { __builtin_prefetch(heap_.data()); }
+    template <class Call> void for_coming(const Call &call) const {
+        if (beside_is_used_)
+            call(beside_);
+        for (const Event &event : near_top(16))
+            call(event);
     }
 
     Event pop() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/windows/streamed_trace.hpp"
+#include "replay/streamed_trace.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -42,8 +42,11 @@ StreamedTrace::StreamedTrace(std::shared_ptr<const TracedRun> run, std::span<con
             for (std::size_t i = 0; i < part.operations.size(); ++i) {
                 const Operation &operation = part.operations[i];
                 balance.add(rank, operation, part.origin[i]);
-                messages_ += operation.kind() == Kind::send;
-                bytes_ += operation.kind() == Kind::send ? operation.bytes() : 0;
+                if (operation.kind() != Kind::send)
+                    continue;
+                range_.add(operation, rank);
+                ++messages_;
+                bytes_ += operation.bytes();
             }
         }
         operations_.push_back(builder.size(rank));
@@ -57,7 +60,7 @@ std::uint64_t StreamedTrace::operations() const noexcept {
 
 Prediction StreamedTrace::replay(const machine::Machine &machine, const machine::Placement &placement) const {
     TraceWindow window(*run_, nodes_, operations_, window_);
-    return replay_on_machine(window, machine, placement);
+    return replay_on_machine(window, range_, machine, placement);
 }
 
 std::vector<Picoseconds> StreamedTrace::makespans(const machine::Machine &machine,

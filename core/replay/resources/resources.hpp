@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
+#include "replay/lookahead.hpp"
+#include "replay/prediction.hpp"
+#include "replay/resources/contacts.hpp"
+#include "replay/resources/interfaces.hpp"
+#include "replay/resources/interrupt_cores.hpp"
+#include "replay/resources/message_paths.hpp"
+#include "replay/resources/shared_rates.hpp"
+#include "schedule/schedule.hpp"
+
+namespace rankwise::replay {
+
+/// A processor's job, as far as others can slow it.
+struct RunningJob {
+    Picoseconds started = 0, work = 0;
+    std::uint32_t group = any;  ///< of SharedRates; `any`: nothing slows it
+    Picoseconds bytes_left = 0; ///< of a receive: copying that comes after the job
+};
+
+/// How much longer than alone a rank's jobs took.
+struct Longer {
+    Picoseconds shared = 0, memory = 0, interrupted = 0;
+};
+
+/// @brief What ranks share, beyond the interfaces of their nodes.
+///
+/// A resource is one file of this folder. It knows no events, no engine and no other resource: the engine
+/// asks it at the moments below, `now` being the time, and makes events of the times that it answers with.
+/// All that a resource keeps is of one engine; engines that work side by side each have their own and use
+/// different parts of them. A moment that a machine's resource has no part in costs one comparison.
+///
+/// | when                                   | asked |
+/// |----------------------------------------|--------------------------------------------------------------------|
+/// | the first job for a message begins     | Contacts::begin: how much longer it takes | | a job begins,
+/// ends                     | SharedRates::start, finish; then `next` is the next job that ends  | | a rank
+/// has ended all it does           | SharedRates::finished                                              | | a
+/// first byte leaves, reaches a node    | Interfaces: Passage::pass: when it begins to pass | | a part
+/// reaches a switch port           | MessagePaths::pass_port: when it is at the next stage              | | a
+/// part is taken from, given to a buffer| MessagePaths::connection: what is in it | | a message reaches its
+/// node's host      | InterruptCores::serve, done, rest; SharedRates::interrupt          | | bytes are copied
+/// that came meanwhile   | IdleCapacity::take, InterruptCores::idle_time: what was done before| | operations
+/// get other numbers           | renumber                                                           | | at
+/// the end                             | add_to: what the prediction says of it                             |
+struct Resources {
+    Resources(const Schedule &schedule, const machine::Machine &machine, const machine::Placement &placement,
+              const Lookahead &ahead, std::uint32_t lanes)
+        : rates(schedule, machine, placement, ahead.queue_of_node), interrupts(machine, placement),
+          paths(schedule, machine, placement, std::size_t{schedule.ranks()} * lanes),
+          running(std::size_t{schedule.ranks()} * lanes), longer(schedule.ranks()),
+          unfinished(rates.empty() ? 0 : schedule.ranks()) {
+        if (machine.computation_is_as_recorded)
+            alone.resize(schedule.operations.size());
+        for (std::uint32_t r = 0; r < unfinished.size(); ++r)
+            unfinished[r] = schedule.first[r + 1] - schedule.first[r];
+    }
+
+    /// @return how each memory and cache was used, then each interrupt core
+    std::vector<SharedLoad> loads(Picoseconds now) const {
+        std::vector<SharedLoad> out = rates.loads(now);
+        for (std::uint32_t core = 0; core < interrupts.count(); ++core)
+            out.push_back({rates.bandwidths(), core, interrupts.busy(now, core), 0});
+        return out;
+    }
+
+    SharedRates rates;
+    InterruptCores interrupts;
+    MessagePaths paths;
+    std::vector<RunningJob> running;       ///< of each processor
+    std::vector<Longer> longer;            ///< of each rank
+    std::vector<std::uint32_t> unfinished; ///< operations of each rank; empty if no rate depends on it
+    std::vector<Picoseconds> alone;        ///< see `Prediction::alone`
+};
+
+/// Of the plain machine.
+struct NoResources {
+    NoResources(const Schedule &, const machine::Machine &, const machine::Placement &, const Lookahead &,
+                std::uint32_t) {}
+};
+
+} // namespace rankwise::replay
