@@ -24,10 +24,8 @@ LEFT: dict[str, set[str]] = {
     },
     "let sender": {"core/replay"},
     "let sends": {"core/replay"},
-    "recorder": {"core/replay"},
     "screen": {"bindings", "core/placement"},
     "slots": {"core/placement"},
-    "spare": {"core/replay"},
     "static pass": {"core/placement"},
     "step": {"core/explain", "core/replay", "core/schedule"},
 }

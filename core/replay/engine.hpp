@@ -76,20 +76,23 @@ inline OperationStates::OperationStates(const Case &of_case, bool by_time)
     : progress(states_at_begin(of_case.schedule)) {
     const machine::Machine &machine = of_case.machine;
     const std::size_t operations = of_case.steps.size();
-    bool core_moves_bytes = false, interrupts = false;
+    bool core_moves_bytes = false, core_sends_bytes = false, interrupts = false;
     for (const machine::LinkClass &link : machine.link_classes) {
         interrupts |= link.interrupts;
         for (const machine::Segment &segment : link.segments)
-            core_moves_bytes |= link.core_per_byte(segment) > 0;
+            if (link.core_per_byte(segment) > 0) {
+                core_moves_bytes = true;
+                core_sends_bytes |= !link.overlap;
+            }
     }
     if (core_moves_bytes)
         first_byte.resize(operations);
     if (!by_time)
         return;
-    if (core_moves_bytes && machine.core_sharing != machine::CoreSharing::none)
+    const bool cores_are_shared = machine.core_sharing != machine::CoreSharing::none;
+    if (core_moves_bytes && cores_are_shared)
         idle_at_first_byte.resize(operations);
-    if (interrupts || (core_moves_bytes && !(machine.only_interfaces_and_cores() &&
-                                             machine.core_sharing == machine::CoreSharing::none)))
+    if (interrupts || (core_sends_bytes && (!machine.only_interfaces_and_cores() || cores_are_shared)))
         last_byte.resize(operations);
 }
 
@@ -185,6 +188,7 @@ template <Order order> class Engine {
     void take_from(std::span<const std::unique_ptr<Engine>> all);
     void leave_queues();
     void fetch(std::span<const std::uint32_t> due, std::size_t k) const;
+    void fetch(const Event &event) const;
 
     static constexpr std::size_t fetch_steps = 4; ///< before a queue is served, the first of a window too
 

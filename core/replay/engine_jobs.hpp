@@ -31,7 +31,7 @@ template <Order order> void Engine<order>::end(std::uint32_t op) {
     });
     if constexpr (by_time)
         if (!resources_.unfinished.empty() && --resources_.unfinished[rank] == 0)
-            resources_.rates.finished(now_, rank);
+            resources_.rates.finished(rank);
 }
 
 /// Operations that became ready together go on as sends, then receives, computations, then by number.

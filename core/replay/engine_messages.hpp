@@ -210,7 +210,7 @@ InterruptCores::Job Engine<order>::interrupt_for(std::uint32_t receive, std::uin
     if (work.begins_work) {
         at(work.end, core_rests, core, core);
         if (const std::uint32_t processor = cores.processor(core); processor != machine::Placement::none)
-            resources_.rates.interrupt(now_, processor, true);
+            resources_.rates.interrupt(processor, true);
     }
     return work;
 }
@@ -221,7 +221,7 @@ template <Order order> void Engine<order>::rest(std::uint32_t core) {
         return at(done, core_rests, core, core);
     cores.rest(now_, core);
     if (const std::uint32_t processor = cores.processor(core); processor != machine::Placement::none)
-        resources_.rates.interrupt(now_, processor, false);
+        resources_.rates.interrupt(processor, false);
 }
 
 /// What a receiver's core has left from here on is for this message too.

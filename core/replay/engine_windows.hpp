@@ -63,6 +63,8 @@ template <Order order> void Engine<order>::start() {
 
 /// Says when each queue goes on.
 template <Order order> void Engine<order>::leave_queues() {
+    if constexpr (by_time)
+        resources_.rates.settle(now_);
     for (std::uint32_t queue = 0; !in_one_queue_ && queue < ahead_.queues; ++queue)
         if (owner_of(queue) == number_)
             windows_.leave(queue, next_of_ranks(queue));
@@ -195,6 +197,7 @@ void Engine<order>::serve_by_time(Queue &events, Picoseconds end) {
             serve(event);
         }
         release();
+        resources_.rates.settle(now_);
     }
     latest_ = std::max(latest_, now_);
 }
@@ -207,7 +210,10 @@ template <Order order> std::uint32_t Engine<order>::operation_of(const Event &ev
     case job_ends:
         return processors_[event.what].running;
     case enters_rx: // or a port: not a receive
-        return event.order & operation_mask;
+        if constexpr (by_time)
+            if (resources_.paths.exist())
+                return event.order & operation_mask;
+        return event.what;
     default:
         return event.what;
     }
@@ -282,6 +288,20 @@ template <Order order> void Engine<order>::serve(const Event &event) {
     }
 }
 
+template <Order order> void Engine<order>::fetch(const Event &event) const {
+    const std::uint32_t op = by_time ? operation_of(event) : event.what;
+    progress_.prefetch_one(op);
+    if constexpr (by_time) {
+        const auto fetch_of = [op](const auto &of_operations) {
+            if (!of_operations.empty())
+                __builtin_prefetch(of_operations.data() + op);
+        };
+        fetch_of(states_.first_byte);
+        fetch_of(states_.idle_at_first_byte);
+        fetch_of(states_.last_byte);
+    }
+}
+
 /// What is needed for queues that are served soon is brought into the cache step by step.
 template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> due, std::size_t k) const {
     const auto for_slots = [&](std::uint32_t queue, const auto &call) {
@@ -295,12 +315,14 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
         windows_.fetch(due[k]);
     if (k >= 1 && k - 1 < due.size()) {
         windows_.fetch_events(due[k - 1]);
-        for_slots(due[k - 1], [&](std::uint32_t slot) { __builtin_prefetch(processor_at(slot)); });
+        for_slots(due[k - 1], [&](std::uint32_t slot) {
+            __builtin_prefetch(processor_at(slot));
+            if constexpr (by_time)
+                __builtin_prefetch(resources_.running.data() + std::size_t{rank_at_[slot]} * lanes());
+        });
     }
     if (k >= 2 && k - 2 < due.size()) {
-        windows_.for_coming(due[k - 2], [&](const Event &event) {
-            progress_.prefetch_one(by_time ? operation_of(event) : event.what);
-        });
+        windows_.for_coming(due[k - 2], [&](const Event &event) { fetch(event); });
         if constexpr (!by_time)
             for_slots(due[k - 2], [&](std::uint32_t slot) {
                 if (nexts_[slot].job_end < windows_.end())

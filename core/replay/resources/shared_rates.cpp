@@ -80,9 +80,12 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
         ends.build();
 }
 
-std::uint32_t SharedRates::group_for(const Key &key, std::uint32_t queue) {
-    if (key.processor == any && key.domains.empty())
-        return any;
+std::uint32_t SharedRates::group_for(Key key, std::uint32_t queue) {
+    if (key.domains.empty()) {
+        if (key.processor == any)
+            return any;
+        key = {key.processor, false, 0, {}}; // whatever they are, only the core can slow them
+    }
     const auto [found, is_new] = number_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) {
         Group group;
@@ -154,7 +157,6 @@ void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t key
     std::push_heap(group.jobs.begin(), group.jobs.end(), later);
     group.bytes_per_s += bytes_per_s;
     came_or_went(now, number, true);
-    set_next_ends(now);
 }
 
 SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Picoseconds longer) {
@@ -174,27 +176,39 @@ SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Pi
     if (group.jobs.empty())
         group.virtual_time = group.shared = group.interrupted = group.memory = group.alone = 0;
     came_or_went(now, number, false);
-    set_next_ends(now);
     return ended;
 }
 
-void SharedRates::interrupt(Picoseconds now, std::uint32_t number, bool begins) {
+void SharedRates::interrupt(std::uint32_t number, bool begins) {
     Processor &processor = processors_[number];
     begins ? ++processor.interrupts : --processor.interrupts;
-    set_shares(now, processor);
-    set_stretches(now);
-    set_next_ends(now);
+    change(number);
 }
 
-void SharedRates::finished(Picoseconds now, std::uint32_t rank) {
+void SharedRates::finished(std::uint32_t rank) {
     const std::uint32_t group = other(rank);
     if (group == any)
         return;
-    Processor &processor = processors_[groups_[group].key.processor];
-    --processor.unfinished;
-    set_shares(now, processor);
+    --processors_[groups_[group].key.processor].unfinished;
+    change(groups_[group].key.processor);
+}
+
+void SharedRates::change(std::uint32_t processor) {
+    if (!processors_[processor].is_changed)
+        changed_processors_.push_back(processor);
+    processors_[processor].is_changed = true;
+    is_unsettled_ = true;
+}
+
+void SharedRates::set_rates(Picoseconds now) {
+    for (const std::uint32_t processor : changed_processors_) {
+        processors_[processor].is_changed = false;
+        set_shares(now, processors_[processor]);
+    }
+    changed_processors_.clear();
     set_stretches(now);
     set_next_ends(now);
+    is_unsettled_ = false;
 }
 
 void SharedRates::note(std::uint32_t number) {
@@ -222,9 +236,9 @@ void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came)
     if (group.key.processor != any) {
         Processor &processor = processors_[group.key.processor];
         came ? ++processor.jobs : --processor.jobs;
-        set_shares(now, processor);
+        change(group.key.processor);
     }
-    set_stretches(now);
+    is_unsettled_ = true;
 }
 
 /// Each job's share of a processor: its cores less those that interrupts have, by the ranks that want one.

@@ -60,8 +60,14 @@ class SharedRates {
         return group != any && !groups_[group].key.domains.empty();
     }
 
-    /// @return the next end of a job of a queue's groups
+    /// @return the next end of a job of a queue's groups, after `settle`
     const NextEnd &next(std::uint32_t queue) const noexcept { return ends_[queue].first(); }
+
+    /// @brief All that comes and goes at `now` has come and gone: work out rates and next ends.
+    void settle(Picoseconds now) {
+        if (is_unsettled_)
+            set_rates(now);
+    }
 
     /// @param[in] key decides between jobs that end at one time
     void start(Picoseconds now, std::uint32_t group, std::uint32_t key, std::uint32_t processor, Work work);
@@ -70,9 +76,9 @@ class SharedRates {
     Ended finish(Picoseconds now, std::uint32_t group, Picoseconds longer);
 
     /// @brief Interrupts take a core of a processor, or leave it.
-    void interrupt(Picoseconds now, std::uint32_t processor, bool begins);
+    void interrupt(std::uint32_t processor, bool begins);
     /// @brief A rank has finished, and gives up its share of the core if waiting ranks keep theirs.
-    void finished(Picoseconds now, std::uint32_t rank);
+    void finished(std::uint32_t rank);
 
     /// @return of a rank's core if others share it, else nothing
     IdleCapacity *idle_capacity(std::uint32_t rank) noexcept {
@@ -122,6 +128,7 @@ class SharedRates {
     };
     struct Processor {
         std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
+        bool is_changed = false;
         IdleCapacity idle;
         std::vector<std::uint32_t> groups;
     };
@@ -140,10 +147,12 @@ class SharedRates {
     static void advance(Group &group, Picoseconds now);
     static void advance(Domain &domain, Picoseconds now);
     NextEnd next_end(Picoseconds now, Group &group);
+    void set_rates(Picoseconds now);
     void set_next_ends(Picoseconds now);
-    std::uint32_t group_for(const Key &key, std::uint32_t queue);
+    std::uint32_t group_for(Key key, std::uint32_t queue);
     void note(std::uint32_t group);
     void came_or_went(Picoseconds now, std::uint32_t group, bool came);
+    void change(std::uint32_t processor);
     void set_shares(Picoseconds now, Processor &processor);
     void set_stretches(Picoseconds now);
     void touch_domains(const Group &group);
@@ -155,7 +164,8 @@ class SharedRates {
     std::map<Key, std::uint32_t> number_of_;
     std::vector<Processor> processors_;
     std::vector<Domain> domains_;
-    std::vector<std::uint32_t> changed_, changed_domains_;
+    std::vector<std::uint32_t> changed_, changed_domains_, changed_processors_;
+    bool is_unsettled_ = false;
     std::vector<NextEnds> ends_;                ///< of each queue
     std::vector<std::uint32_t> shared_core_of_; ///< of each rank the processor that it shares with others
     bool any_core_is_shared_ = false;
