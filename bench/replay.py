@@ -168,65 +168,75 @@ LOGGOPS = {
 }
 
 
-def bench_machine() -> _core.machine.Machine:
-    """The same parameters for all channels, an interface for each node that is as fast as one rank's link."""
-    segment = _core.machine.Segment(
-        up_to_bytes=None,
-        L_s=2.5e-6,
-        o_s=1.5e-6,
-        o_receive_s=1.5e-6,
-        g_s=0.0,
-        G_s_per_byte=1e-9,
-        O_s_per_byte=0.0,
-    )
-    inside, network = (
-        _core.machine.LinkClass(
-            [segment], eager_limit_bytes=65535, in_call=True, overlap=True, network=network
+def bench_machine(what: str = "") -> _core.machine.Machine:
+    """The same parameters for all channels, an interface for each node that is as fast as one rank's link.
+
+    With `what` of `SHARING`, cores move the bytes, and where memories are among it, nodes have one and a cache.
+    """
+    has_memory = what in ("memory", "all")
+
+    def link(network: bool, per_byte_s: float) -> _core.machine.LinkClass:
+        segment = _core.machine.Segment(
+            up_to_bytes=None,
+            L_s=2.5e-6,
+            o_s=1.5e-6,
+            o_receive_s=1.5e-6,
+            g_s=0.0,
+            G_s_per_byte=1e-9,
+            O_s_per_byte=per_byte_s,
         )
-        for network in (False, True)
+        overlap = network or not has_memory
+        return _core.machine.LinkClass(
+            [segment], eager_limit_bytes=65535, in_call=True, overlap=overlap, network=network
+        )
+
+    memory = _core.machine.Bandwidth(
+        capacity_bytes_per_s=8e9,
+        per_core_bytes_per_s=2e9,
+        slowdown=[],
+        passes=2.0,
+        copies=[True, True],
+        computation=True,
+    )
+    cache = _core.machine.Bandwidth(
+        capacity_bytes_per_s=4e9,
+        per_core_bytes_per_s=0.0,
+        slowdown=[],
+        passes=1.0,
+        copies=[True, False],
+        computation=False,
     )
     interface = _core.machine.Interface(1e-7, 1e-10)
     return _core.machine.Machine(
-        link_classes=[inside, network], tx=interface, rx=interface, core_sharing="yield"
+        link_classes=[link(False, 1e-10 if what else 0.0), link(True, 2e-10 if what else 0.0)],
+        tx=interface,
+        rx=interface,
+        core_sharing="yield",
+        bandwidths=[memory, cache] if has_memory else [],
     )
 
 
-def placed(core: np.ndarray) -> _core.machine.Placement:
-    """Each rank on a core of its own, by number over all nodes."""
+def placed(core: np.ndarray, what: str = "") -> _core.machine.Placement:
+    """Each rank on a core of its own, by number over all nodes.
+
+    With `what` of `SHARING`: two on one core, a memory of eight and a cache of four, or all of it.
+    """
     rank = np.arange(len(core), dtype=np.uint32)
+    ranks_of_core = 2 if what in ("cores", "all") else 1
+    where = {}
+    if what in ("memory", "all"):
+        where = {"memory_bound": np.full(len(core), 0.5), "domain": [rank // 8, rank // 4]}
     return _core.machine.Placement(
         node=core // RANKS_PER_NODE,
         place=core % RANKS_PER_NODE,
         places=RANKS_PER_NODE,
-        processor=rank,
+        processor=rank // ranks_of_core,
         capacity=np.ones(len(core), dtype=np.uint32),
         place_link=np.zeros(RANKS_PER_NODE**2, dtype=np.uint8),
         network_link=1,
         self_link=0,
+        **where,
     )
-
-
-def sharing_arguments(ranks: int, what: str) -> dict:
-    """The same where ranks share more: a memory of 8 ranks and a cache of 4, a core of two, or all of it."""
-    arguments = machine_arguments(ranks)
-    layout, rank = arguments["layout"], np.arange(ranks, dtype=np.uint32)
-    for link, cost in zip(arguments["links"], (1e-10, 2e-10), strict=True):
-        link["segments"] = [link["segments"][0] | {"O_s_per_byte": cost}]
-    if what in ("cores", "all"):
-        layout["processor"], layout["capacity"] = rank // 2, np.ones((ranks + 1) // 2, dtype=np.uint32)
-    if what in ("memory", "all"):
-        arguments["links"][0]["overlap"] = False
-        layout["memory_bound"], layout["domain"] = np.full(ranks, 0.5), [rank // 8, rank // 4]
-        memory = {"capacity_bytes_per_s": 8e9, "per_core_bytes_per_s": 2e9, "passes": 2.0, "slowdown": []}
-        cache = {"capacity_bytes_per_s": 4e9, "per_core_bytes_per_s": 0.0, "passes": 1.0, "slowdown": []}
-        arguments["resources"] = {
-            "interrupts": None,
-            "bandwidths": [
-                memory | {"copies": [True, True], "computation": True},
-                cache | {"copies": [True, False], "computation": False},
-            ],
-        }
-    return arguments
 
 
 def best(repeat: int, work: Callable[[], object]) -> tuple[float, object]:
@@ -340,14 +350,14 @@ def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
         row["loggopsim_ranks_compared"] = len(printed)
         row["loggopsim_ranks_that_differ"] = sum(int(ours[r]) != t for r, t in printed.items())
     for what in args.sharing:
-        sharing = sharing_arguments(ranks, what)
-        seconds, _ = best(args.repeat, lambda sharing=sharing: schedule.replay_on_machine(**sharing))
+        sharing = (bench_machine(what), placed(np.arange(ranks, dtype=np.uint32), what))
+        seconds, _ = best(args.repeat, lambda sharing=sharing: schedule.replay(*sharing))
         row[f"{what}_messages_per_s"] = schedule.messages / seconds
     if args.threads > 1:
         begin = time.perf_counter()
-        schedule.replay_on_machine(**arguments)
+        schedule.replay(*on)
         one, begin = time.perf_counter() - begin, time.perf_counter()
-        schedule.replay_on_machine(**arguments, threads=args.threads)
+        schedule.replay(*on, threads=args.threads)
         row["speedup_of_threads"] = one / (time.perf_counter() - begin)
     if args.placements:
         row |= measure_placements(schedule, args.placements)

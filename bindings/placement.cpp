@@ -14,9 +14,9 @@
 #include "placement/mappers/greedy.hpp"
 #include "placement/mappers/refine.hpp"
 #include "placement/mapping.hpp"
+#include "replay/streamed_trace.hpp"
 #include "rooms.hpp"
 #include "schedule.hpp"
-#include "replay/streamed_trace.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

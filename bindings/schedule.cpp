@@ -14,12 +14,12 @@
 #include "arrays.hpp"
 #include "collective_names.hpp"
 #include "error.hpp"
+#include "replay/streamed_trace.hpp"
 #include "rooms.hpp"
 #include "schedule/goal/goal.hpp"
 #include "schedule/program_builder.hpp"
 #include "schedule/tie_order.hpp"
 #include "schedule/trace_schedule.hpp"
-#include "replay/streamed_trace.hpp"
 #include "trace/node_file.hpp"
 
 namespace nb = nanobind;

@@ -44,7 +44,9 @@ def shared(place, handshake=True):
     """As `model`, with a memory that holds up nobody: another engine."""
     count = len(place.node)
     memory = Memory([0] * count, 10**9)
-    return shared_model(place, Shared(list(range(count)), [1] * count, memories=[memory]), handshake)
+    return shared_model(
+        place, Shared(list(range(count)), [1] * count, memories=[memory]), handshake=handshake
+    )
 
 
 def said(prediction):

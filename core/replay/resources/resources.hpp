@@ -37,18 +37,17 @@ struct Longer {
 /// All that a resource keeps is of one engine; engines that work side by side each have their own and use
 /// different parts of them. A moment that a machine's resource has no part in costs one comparison.
 ///
-/// | when                                   | asked |
-/// |----------------------------------------|--------------------------------------------------------------------|
-/// | the first job for a message begins     | Contacts::begin: how much longer it takes | | a job begins,
-/// ends                     | SharedRates::start, finish; then `next` is the next job that ends  | | a rank
-/// has ended all it does           | SharedRates::finished                                              | | a
-/// first byte leaves, reaches a node    | Interfaces: Passage::pass: when it begins to pass | | a part
-/// reaches a switch port           | MessagePaths::pass_port: when it is at the next stage              | | a
-/// part is taken from, given to a buffer| MessagePaths::connection: what is in it | | a message reaches its
-/// node's host      | InterruptCores::serve, done, rest; SharedRates::interrupt          | | bytes are copied
-/// that came meanwhile   | IdleCapacity::take, InterruptCores::idle_time: what was done before| | operations
-/// get other numbers           | renumber                                                           | | at
-/// the end                             | add_to: what the prediction says of it                             |
+/// - The first job for a message begins: `Contacts::begin` says how much longer it takes.
+/// - A job begins or ends: `SharedRates::start`, `finish`. A rank has ended all it does: `finished`. When all
+///   of one time is done, `settle`; then `next` is the next job that ends.
+/// - A first byte leaves, or reaches a node: `Passage::pass` of `Interfaces` says when it begins to pass.
+/// - A part of a message reaches a switch port: `MessagePaths::pass_port` says when it is at the next stage;
+///   it is taken from a buffer, or given to one: `MessagePaths::connection`.
+/// - A message reaches its node's host: `InterruptCores::serve`, `done`, `rest`, and
+/// `SharedRates::interrupt`.
+/// - Bytes are copied that came meanwhile: `IdleCapacity::take` and `InterruptCores::idle_time` say what of
+///   them was done before.
+/// - Operations get other numbers: `renumber`. At the end, `loads` says how it all was used.
 struct Resources {
     Resources(const Schedule &schedule, const machine::Machine &machine, const machine::Placement &placement,
               const Lookahead &ahead, std::uint32_t lanes)
