@@ -14,6 +14,8 @@
  * is there already count too, and with every third one in three of MPICH's would sleep.
  */
 #include "look.h"
+#include "now.h"
+#include "usage.h"
 
 #include <stddef.h>
 #include <time.h>

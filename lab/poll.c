@@ -13,6 +13,7 @@
 
 #include "look.h"
 #include "next.h"
+#include "now.h"
 
 enum { WORK_NS = 20000 };
 

@@ -7,7 +7,7 @@
 // before data: hosts' interfaces keep microseconds of queue (byte queue limits, TCP small queues), and here
 // all that TCP may send waits in one. Nothing is dropped before a queue has QUEUE_BYTES.
 #define _GNU_SOURCE
-#include "switch.h"
+#include "switch_port.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "switch.h"
+#include "switch_port.h"
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "look.h"
 #include "next.h"
+#include "now.h"
+#include "usage.h"
 
 enum { FOUND_NOTHING_NS = 10000 };
 

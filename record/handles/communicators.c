@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "handles/communicators.h"
+#include "thread/current.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define RANKWISE_RECORD_COMMUNICATORS_H
 
 #include "process/process.h"
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /* A list of world ranks; each distinct one exists once and is kept. */
 struct rw_group {

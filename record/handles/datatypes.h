@@ -3,7 +3,7 @@
 #ifndef RANKWISE_RECORD_DATATYPES_H
 #define RANKWISE_RECORD_DATATYPES_H
 
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /* Never 0. Changed by every MPI_Type_free, since handles are used again. */
 extern uint32_t rw_datatype_generation RW_HIDDEN;

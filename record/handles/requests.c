@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "handles/requests.h"
+#include "thread/current.h"
 
 #include <sys/mman.h>
-
-#include "handles/shared_requests.h"
 
 #define FIRST_BUCKETS 4096u
 #define SLAB_RECORDS 512u

@@ -14,87 +14,9 @@
 #define RANKWISE_RECORD_REQUESTS_H
 
 #include "handles/communicators.h"
+#include "handles/shared_requests.h"
 #include "process/process.h"
-#include "process/thread.h"
-
-/*
- * Of shared_requests.h, what the hot path looks at. A slot is free, being written or read by one thread
- * (busy), or holds a record. Then its state has the record's number: who finds it unchanged has seen one and
- * the same record.
- */
-enum { RW_SHARED_FREE, RW_SHARED_BUSY, RW_SHARED_HELD, RW_SHARED_STATE = 3 };
-#define RW_SHARED_WORDS 5
-#define RW_SHARED_BITS 11u
-struct rw_shared_slot {
-    uint64_t state;
-    uintptr_t handle;
-    uint64_t passed; /* records that are further on */
-    uint64_t words[RW_SHARED_WORDS];
-} __attribute__((aligned(64)));
-extern struct rw_shared_slot rw_shared_first[1u << RW_SHARED_BITS] RW_HIDDEN;
-extern uint64_t rw_shared_added RW_HIDDEN;
-/** @brief rw_keep_request() where there may be a record under the handle. */
-RW_HIDDEN int rw_shared_keep(uintptr_t handle, int wanted);
-
-/** @brief Whether there may be a record under this handle. */
-static inline int rw_shared_may_have(uintptr_t handle) {
-    const struct rw_shared_slot *const slot =
-        &rw_shared_first[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_SHARED_BITS)];
-    return __atomic_load_n(&slot->passed, __ATOMIC_RELAXED) ||
-           (__atomic_load_n(&slot->handle, __ATOMIC_RELAXED) == handle &&
-            __atomic_load_n(&slot->state, __ATOMIC_RELAXED) != RW_SHARED_FREE);
-}
-
-enum rw_request_kind {
-    RW_REQUEST_SEND,
-    RW_REQUEST_RECEIVE,
-    RW_REQUEST_COLLECTIVE,
-    RW_LAST_NUMBERED_REQUEST = RW_REQUEST_COLLECTIVE, /* those that follow have no number in the trace */
-    RW_REQUEST_DUPLICATE,
-    RW_REQUEST_CANCELLED_SEND, /* not remembered before it was cancelled */
-    RW_REQUEST_PARTITIONED_SEND,
-    RW_REQUEST_PARTITIONED_RECEIVE,
-    RW_REQUEST_MESSAGE /* not a request: what MPI_Mprobe matched */
-};
-
-struct rw_collective_call; /* wrap/collectives.c */
-
-/* One cache line: it is cleared and copied on the hot path. */
-struct rw_request {
-    struct rw_request *next; /* in its bucket, or of the free ones */
-    uintptr_t handle;
-    uint64_t number; /* for the trace: rw_thread.numbered when it was made */
-    uint16_t call;   /* that made it */
-    uint8_t kind;
-    uint8_t persistent;
-    uint8_t active;     /* persistent: started and not completed */
-    uint8_t counted;    /* sends, partitioned operations: not with MPI_PROC_NULL */
-    uint8_t cancelling; /* MPI_Cancel was called: whether it was in time, the status says */
-    uint8_t reported;   /* persistent receives: what came is known already, from MPI_Request_get_status */
-    union {
-        struct {
-            struct rw_group *peers; /* receives: whose rank the status names; NULL: from nobody */
-            uint64_t came_bytes;    /* if reported */
-            int32_t came_peer;      /* as in the trace, as is its tag */
-            int came_tag;
-        };
-        struct {
-            uint64_t bytes;      /* sends; of one partition */
-            uint32_t peer;       /* world rank */
-            uint32_t partitions; /* partitioned receives */
-        };
-        struct rw_collective_call *collective; /* persistent collectives */
-        struct {
-            struct rw_communicator *duplicate;
-            MPI_Comm *new_comm;
-        };
-        struct {
-            struct rw_communicator *probed; /* matched messages: how they were probed for */
-            int64_t posted_peer;
-            int posted_tag;
-        };
-    };
-};
+#include "thread/thread.h"
 
 /** @brief A record for a new request, numbered; NULL without memory. Give it to rw_request_add() when filled.
  */

@@ -14,9 +14,35 @@
 #ifndef RANKWISE_RECORD_SHARED_REQUESTS_H
 #define RANKWISE_RECORD_SHARED_REQUESTS_H
 
-#include "handles/requests.h"
+#include "handles/request.h"
 
-/* In requests.h: rw_shared_added, how many were ever added, and rw_shared_keep(). */
+/*
+ * What the hot path looks at. A slot is free, being written or read by one thread
+ * (busy), or holds a record. Then its state has the record's number: who finds it unchanged has seen one and
+ * the same record.
+ */
+enum { RW_SHARED_FREE, RW_SHARED_BUSY, RW_SHARED_HELD, RW_SHARED_STATE = 3 };
+#define RW_SHARED_WORDS 5
+#define RW_SHARED_BITS 11u
+struct rw_shared_slot {
+    uint64_t state;
+    uintptr_t handle;
+    uint64_t passed; /* records that are further on */
+    uint64_t words[RW_SHARED_WORDS];
+} __attribute__((aligned(64)));
+extern struct rw_shared_slot rw_shared_first[1u << RW_SHARED_BITS] RW_HIDDEN;
+extern uint64_t rw_shared_added RW_HIDDEN;
+/** @brief rw_keep_request() where there may be a record under the handle. */
+RW_HIDDEN int rw_shared_keep(uintptr_t handle, int wanted);
+
+/** @brief Whether there may be a record under this handle. */
+static inline int rw_shared_may_have(uintptr_t handle) {
+    const struct rw_shared_slot *const slot =
+        &rw_shared_first[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - RW_SHARED_BITS)];
+    return __atomic_load_n(&slot->passed, __ATOMIC_RELAXED) ||
+           (__atomic_load_n(&slot->handle, __ATOMIC_RELAXED) == handle &&
+            __atomic_load_n(&slot->state, __ATOMIC_RELAXED) != RW_SHARED_FREE);
+}
 
 enum rw_request_use { RW_LOOK_UP, RW_START, RW_CANCEL, RW_TAKE, RW_DROP };
 

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "trace/trace.h"
+#include "process/ticks.h"
 
 struct rw_process rw_process;
 

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <stdint.h>
 
+#include "../formats/recording.h"
 #include "process/abi.h"
-#include "process/thread.h"
 
 struct rw_process {
     int inert; /* every call is passed through; set in children of fork as well */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "trace/trace.h"
+#include "trace/numbers.h"
 
 /* The kind and the numbers behind it. */
 struct numbers {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/trace.h"
+#include "thread/current.h"
 
 #include <sys/mman.h>
 

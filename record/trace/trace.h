@@ -12,23 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "process/thread.h"
-
-/* Bytes that one number takes at most. */
-#define RW_TRACE_NUMBER_BYTES 10u
-
-static inline unsigned char *rw_put_u(unsigned char *at, uint64_t value) {
-    while (RW_UNLIKELY(value >= 0x80)) {
-        *at++ = (unsigned char)(value | 0x80);
-        value >>= 7;
-    }
-    *at++ = (unsigned char)value;
-    return at;
-}
-
-static inline unsigned char *rw_put_z(unsigned char *at, int64_t value) {
-    return rw_put_u(at, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
-}
+#include "thread/thread.h"
+#include "trace/numbers.h"
 
 /**
  * @brief What rw_trace_begin() does not do itself: write polls and the gap's processor time out, make room

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "handles/datatypes.h"
-#include "store/tables.h"
+#include "thread/tables.h"
 #include "trace/trace.h"
 
 static uint64_t count_at(const struct rw_collective_call *call, uint32_t i) {

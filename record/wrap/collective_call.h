@@ -3,7 +3,7 @@
 #define RANKWISE_RECORD_COLLECTIVE_H
 
 #include "handles/communicators.h"
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /* What the per-rank sizes of a call are. */
 enum rw_sizes {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "thread/current.h"
 #include "wrap/collective_call.h"
 #include "wrap/envelope.h"
 #include "wrap/wrap.h"

@@ -6,7 +6,7 @@
 #include "handles/communicators.h"
 #include "handles/datatypes.h"
 #include "handles/requests.h"
-#include "store/tables.h"
+#include "thread/tables.h"
 #include "trace/trace.h"
 
 struct rw_envelope {

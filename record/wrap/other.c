@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions that are only counted and timed, whatever their arguments mean. */
 #include "process/process.h"
+#include "thread/current.h"
 #include "trace/trace.h"
 #include "wrap/wrap.h"
 

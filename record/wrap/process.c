@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The beginning and the end: MPI_Init, MPI_Finalize, MPI_Abort and their kin. */
 #include "process/process.h"
-#include "process/world.h"
+#include "lifetime/seals.h"
+#include "lifetime/world.h"
 #include "trace/trace.h"
 #include "wrap/wrap.h"
 

@@ -8,7 +8,7 @@
 #define RANKWISE_RECORD_RECENT_COLLECTIVES_H
 
 #include "handles/datatypes.h"
-#include "store/tables.h"
+#include "thread/tables.h"
 #include "wrap/collective_call.h"
 
 /* Arguments that say all of a call: datatype, op, count, root, whether in place. Of other functions: none. */

@@ -8,7 +8,8 @@
 
 #include "calls_generated.h"
 #include "process/abi.h"
-#include "process/thread.h"
+#include "thread/current.h"
+#include "wrap/call.h"
 
 #define RW_ENTRY_mpi RW_MPI
 #define RW_ENTRY_pmpi RW_PMPI

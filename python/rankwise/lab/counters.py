@@ -10,7 +10,7 @@ import msgspec
 from rankwise.lab.state import Lab
 
 COUNTERS = "counters"
-# `struct account` and `struct counters` of lab/switch.h.
+# `struct account` and `struct counters` of lab/switch_port.h.
 _PROCESSOR, _PORT = struct.Struct("=Q"), struct.Struct("=5Q")
 
 

@@ -23,7 +23,7 @@ STARTERS = frozenset(
 )
 # The C library has the starters itself; that its users could call them is not the question.
 _LIBC = re.compile(r"(ld-|libc\.|libm\.|libdl\.|libpthread\.|librt\.|linux-vdso)")
-# In programs that the recorder is linked into (record/process/linked.c).
+# In programs that the recorder is linked into (record/linked.c).
 LINKED_IN = b"linked into the program by rankwise"
 _LIST_LINE = re.compile(r"^\s*(\S+)(?: => (not found|\S+))?(?: \(0x[0-9a-f]+\))?$")
 _PATIENCE_S = 30.0

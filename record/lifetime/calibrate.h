@@ -2,7 +2,7 @@
 #ifndef RANKWISE_RECORD_CALIBRATE_H
 #define RANKWISE_RECORD_CALIBRATE_H
 
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /**
  * @brief Measure what the recorder adds to a call, as it is set now, into the record of `thread`.

@@ -3,13 +3,14 @@
  * Calls by the place they came from: the return address, as an offset into the file it lies in. What function
  * and line that is, is found out after the run.
  */
+#include "thread/sites.h"
+
 #include <link.h>
 #include <string.h>
 
 #include "process/process.h"
-#include "process/thread.h"
 #include "store/storage.h"
-#include "store/tables.h"
+#include "thread/tables.h"
 
 #define FIRST_SITE_SLOTS 1024u
 #define MOST_SITE_SLOTS 65536u /* code that is made while it runs has no end of places */

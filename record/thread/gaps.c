@@ -5,7 +5,7 @@
  * calls 50 us apart, and at the begin of one only after a gap of 100 us. A thread that has its core to itself
  * asks nothing.
  */
-#include "process/thread.h"
+#include "thread/gaps.h"
 
 /* Of the interval between two samples, 10 ms. */
 #define BETWEEN_READS 200u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "process/thread.h"
+#include "thread/current.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "process/process.h"
 #include "process/schedstat.h"
 #include "store/storage.h"
+#include "thread/gaps.h"
 
 /* Before the tick rate is known: between 2 and 100 ms on any machine. */
 #define FIRST_INTERVAL_TICKS 10000000u

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "process/attach.h"
+#include "thread/current.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef RANKWISE_RECORD_WORLD_H
 #define RANKWISE_RECORD_WORLD_H
 
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /** @brief MPI_Init returned: learn the world, open the file, store the calling thread. */
 RW_HIDDEN void rw_world_start(struct rw_thread *thread, int provided, uint64_t init_ticks);

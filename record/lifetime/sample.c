@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is done every 10 ms or so, between two calls: clocks, what the scheduler did, checksums. */
+#include "lifetime/sample.h"
+
+#include "lifetime/seals.h"
 #include "process/process.h"
 #include "process/schedstat.h"
-#include "process/thread.h"
+#include "thread/current.h"
+#include "thread/gaps.h"
 #include "trace/trace.h"
 
 static void sample(struct rw_thread *thread, uint64_t now) {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "process/thread.h"
+#include "thread/thread.h"
 
 /** @brief Number of the size bin (formats/recording.h, rw_peer_entry). */
 static inline unsigned rw_size_bin(uint64_t bytes) {

@@ -4,7 +4,8 @@
  * that nobody reads. Messages of one size to one peer, all of it in the cache: what a busy loop of the
  * program pays.
  */
-#include "process/calibrate.h"
+#include "lifetime/calibrate.h"
+#include "thread/current.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

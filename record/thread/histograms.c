@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How long calls took: one histogram for each function the program calls, made at its first call. */
-#include "process/thread.h"
+#include "thread/histograms.h"
+
 #include "store/storage.h"
 
 static struct rw_call_histogram *next_histogram(struct rw_thread *thread, unsigned call) {

@@ -3,11 +3,13 @@
  * Checksums of what a thread writes to (formats/recording.h, "Checksums"), at points where nothing of it is
  * half done: between two calls, about once a second, and around the end of MPI_Finalize.
  */
+#include "lifetime/seals.h"
+
 #include "handles/communicators.h"
 #include "process/process.h"
-#include "process/thread.h"
 #include "store/storage.h"
-#include "store/tables.h"
+#include "thread/tables.h"
+#include "thread/thread.h"
 #include "trace/trace.h"
 
 /* Samples between two times, 1 s; and not more than 1/1000 of the time, where there is much to read. */

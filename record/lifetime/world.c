@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "process/world.h"
+#include "lifetime/world.h"
+#include "thread/current.h"
 
 #include <sched.h>
 #include <string.h>
@@ -7,11 +8,14 @@
 
 #include "handles/communicators.h"
 #include "handles/requests.h"
-#include "process/calibrate.h"
+#include "lifetime/calibrate.h"
+#include "lifetime/sample.h"
+#include "lifetime/seals.h"
 #include "process/complain.h"
 #include "process/process.h"
-#include "process/topology.h"
 #include "store/storage.h"
+#include "store/topology.h"
+#include "thread/gaps.h"
 #include "trace/trace.h"
 
 static void note_binding(struct rw_rank *rank) {

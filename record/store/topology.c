@@ -3,7 +3,7 @@
  * The node's topology as the kernel tells it, for hwloc to read later: the recorder itself needs no hwloc.
  * The files are collected in memory and written at once, below the file size limit.
  */
-#include "process/topology.h"
+#include "store/topology.h"
 
 #include <dirent.h>
 #include <fcntl.h>

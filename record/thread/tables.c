@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/tables.h"
+#include "thread/tables.h"
+#include "thread/current.h"
 
 #include <stddef.h>
 

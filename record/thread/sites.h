@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RANKWISE_RECORD_SITES_H
+#define RANKWISE_RECORD_SITES_H
+
+#include "thread/thread.h"
+
+/** @brief Count the call that is under way by the place it came from. */
+RW_HIDDEN void rw_count_site(struct rw_thread *thread, unsigned call, uint64_t ticks);
+
+#endif
