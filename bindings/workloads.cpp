@@ -14,6 +14,7 @@
 
 extern "C" {
 #include "comm_dry.h"
+#include "list.h"
 }
 
 namespace nb = nanobind;

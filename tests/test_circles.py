@@ -31,10 +31,7 @@ C_CIRCLES: dict[str, list[set[str]]] = {
     "lab": [],
     "measure": [],
     "record": [],
-    "workloads": [
-        {"cg", "ft", "mg", "workload"},
-        {"comm_mpi", "comm_mpi_collectives", "comm_mpi_messages", "comm_mpi_support"},
-    ],
+    "workloads": [],
 }
 
 MOST_FILES = 25

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "comm_mpi_collectives.h"
+#include "comm_mpi_messages.h"
 #include "work.h"
 
 static void compute(struct comm *c, double operations) {

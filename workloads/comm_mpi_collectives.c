@@ -4,13 +4,15 @@
  * any order. A rank that met wrong data spoils its part of every later reduction: rank 0 learns of it without
  * further messages.
  */
+#include "comm_mpi_collectives.h"
+
 #include <assert.h>
 #include <complex.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "comm_mpi.h"
+#include "comm_mpi_support.h"
 
 void comm_mpi_barrier(struct comm *c) {
     (void)c;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Point-to-point calls of the MPI back end. */
+#include "comm_mpi_messages.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
-#include "comm_mpi.h"
+#include "comm_mpi_support.h"
 
 /* Messages of one sender, receiver and tag arrive in order, so both sides count them alike. */
 static uint64_t count_message(struct comm_mpi *mpi, struct channels *channels, int peer, int tag) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "comm_mpi.h"
+#include "comm_mpi_support.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 
 #include "comm_dry.h"
 #include "comm_mpi.h"
+#include "list.h"
 #include "work.h"
 
 static const struct workload *const workload = &WORKLOAD;

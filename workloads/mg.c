@@ -11,6 +11,8 @@
  * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel
  * Benchmarks 2.0", NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
  */
+#include <stddef.h>
+
 #include "workload.h"
 
 enum { DIMENSIONS = 3, MAX_LEVELS = 12, EXTREMES = 10, DOWN = 0, UP = 1 };

@@ -3,8 +3,6 @@
 #ifndef RANKWISE_WORKLOADS_WORKLOAD_H
 #define RANKWISE_WORKLOADS_WORKLOAD_H
 
-#include <stddef.h>
-
 #include "comm.h"
 
 struct workload {
@@ -21,21 +19,6 @@ struct workload {
     /* @brief All of one rank's communication. @param iterations of the timed section */
     void (*run)(struct comm *, char problem_class, int iterations);
 };
-
-extern const struct workload workload_cg, workload_ft, workload_mg;
-
-/* @return the workload of that name, or NULL */
-const struct workload *workload_find(const char *name);
-
-/* @return the workload number `index` in alphabetical order, or NULL behind the last */
-const struct workload *workload_at(size_t index);
-
-/*
- * @brief Whether a workload has this class and can run on this many ranks.
- * @param why where to write the reason if not, a sentence without full stop
- * @return 1 if so
- */
-int workload_accepts(const struct workload *, char problem_class, int ranks, char *why, size_t why_bytes);
 
 static inline int is_power_of_two(int n) {
     return n > 0 && (n & (n - 1)) == 0;

@@ -96,7 +96,7 @@ def overview(groups: Sequence[Group]) -> list[str]:
 
 def _cells(group: Group, by: str) -> tuple[str, ...]:
     """Of one predictor; nothing if it says nothing. What ours misses is bold."""
-    found = summary([case.compared(by) for case in group.cases], by)
+    found = summary([case.compare(by) for case in group.cases], by)
     if not found or not found.times:
         return ()
     ours = by == "predicted"
@@ -131,7 +131,7 @@ def _near(gains: Sequence[Gain]) -> int:
 
 def sentence(half: Group) -> str:
     """What came out, in one sentence, which begins with its name."""
-    found = summary([case.compared() for case in half.cases], "predicted")
+    found = summary([case.compare() for case in half.cases], "predicted")
     commits = dict.fromkeys(each.options.frozen for each in half.documents if each.options.frozen)
     of = [counted(len(half.programs), "program"), *(LIBRARIES[mpi] for mpi in half.mpis)]
     if commits:
@@ -161,7 +161,7 @@ def _beside(half: Group, key: str) -> str:
     """What the others' ways come to with the same runs."""
     said = []
     for by, name in (("bytes_only", "by network bytes"), ("simgrid", "by SimGrid")):
-        found = summary([case.compared(by) for case in half.cases], by)
+        found = summary([case.compare(by) for case in half.cases], by)
         if found and getattr(found, key) is not None:
             said.append(f"{name} {share(getattr(found, key), digits=1)}")
     return f" ({', '.join(said)})" if said else ""

@@ -35,9 +35,9 @@ class PlacementResult(result.PlacementResult, frozen=True):
     simgrid_s: float | None = None
     plain_s: float | None = None
 
-    def compared(self, by: str = "predicted") -> Compared | None:
+    def compare(self, by: str = "predicted") -> Compared | None:
         """With what one of `PREDICTORS` says; `None` if that says nothing. Only Rankwise's own says an interval."""
-        own, said_s = super().compared(), getattr(self, f"{by}_s")
+        own, said_s = super().compare(), getattr(self, f"{by}_s")
         if by == "predicted" or said_s is None:
             return own if by == "predicted" else None
         return replace(own, predicted_s=said_s, low_s=said_s, high_s=said_s)
@@ -72,9 +72,9 @@ class CaseResult(result.CaseResult, frozen=True):
     not_monitored: str = ""
     code: str = ""
 
-    def compared(self, by: str = "predicted") -> list[Compared]:
+    def compare(self, by: str = "predicted") -> list[Compared]:
         """All placements of which one of `PREDICTORS` says something, each once."""
-        return compared(self.placements, by)
+        return compare(self.placements, by)
 
     def gain(self, over: str, by: str = "predicted") -> Gain | None:
         """What the optimised placement saves of another's time; `None`: not measured or said, or the same placement."""
@@ -84,7 +84,7 @@ class CaseResult(result.CaseResult, frozen=True):
         best, other = by_name["optimised"], by_name[over]
         if (best.same_as or best.name) == (other.same_as or other.name):
             return None
-        both = best.compared(by), other.compared(by)
+        both = best.compare(by), other.compare(by)
         return Gain.between(*both) if all(both) else None
 
 
@@ -111,9 +111,9 @@ class ValidationResult(result.ValidationResult, frozen=True):
         return list(dict.fromkeys(case.code or known for case in self.cases if case.placements))
 
 
-def compared(placements: Iterable[PlacementResult], by: str = "predicted") -> list[Compared]:
+def compare(placements: Iterable[PlacementResult], by: str = "predicted") -> list[Compared]:
     """All placements of which one of `PREDICTORS` says something, each once."""
-    said = (each.compared(by) for each in placements if each.same_as is None)
+    said = (each.compare(by) for each in placements if each.same_as is None)
     return [each for each in said if each]
 
 
@@ -137,7 +137,7 @@ def evaluate(state: State) -> ValidationResult:
         twins += _twins(case, own)
     asked = [each for case in cases for each in case.distinct]
     silent = sum(each.simgrid_s is None for each in asked)
-    every = {by: summary([case.compared(by) for case in cases], by) for by in PREDICTORS}
+    every = {by: summary([case.compare(by) for case in cases], by) for by in PREDICTORS}
     more = {"schema": "rankwise.accuracy/1", "cases": cases, **every, "twins": twins}
     more["unanswered"] = silent if silent < len(asked) else 0
     return ValidationResult(**msgspec.structs.asdict(found) | more)
@@ -168,7 +168,7 @@ def _case(state: State, case: CasePlan, found: result.CaseResult, runs: list[Run
     ]
     more = {
         "placements": placements,
-        **{by: summary([compared(placements, by)], by) for by in PREDICTORS},
+        **{by: summary([compare(placements, by)], by) for by in PREDICTORS},
         "sent": case.sent,
         "monitored": case.monitored,
         "not_monitored": without_directories(case.not_monitored),

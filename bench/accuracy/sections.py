@@ -157,7 +157,7 @@ def programs(group: Group) -> list[str]:
 
 
 def _program(cases: Sequence[CaseResult]) -> tuple[str, ...]:
-    found = summary([case.compared() for case in cases], "predicted")
+    found = summary([case.compare() for case in cases], "predicted")
     shares = [part for case in cases if (part := recorded_share(case)) is not None]
     times = [each.measured.median_s for case in cases for each in case.distinct if each.measured]
     return (

@@ -13,7 +13,7 @@ import pytest
 from raw_writer import FINALIZED, TRACED, Rank, write_recording
 
 from rankwise.cli import main
-from rankwise.cli.place_document import Document
+from rankwise.cli.place_document import PlaceResult
 from rankwise.machine.file import load as load_machine
 from rankwise.machine.machine import topology_of
 from rankwise.placement.file import PlacementFile, load
@@ -97,7 +97,7 @@ def test_what_programs_read_is_as_its_schema_says(place, capsys):
     assert place("--json") == 0
     out = capsys.readouterr().out
     # THEN it has the keys of the type behind formats/place.schema.json, these alone, and each is of its type
-    said = msgspec.json.decode(out, type=Document)
+    said = msgspec.json.decode(out, type=PlaceResult)
     assert msgspec.to_builtins(said) == json.loads(out)
     # AND what was written is the last one
     assert said.placements[-1].placement == msgspec.json.decode(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from rankwise.cli import main
-from rankwise.cli.predict_document import Document
+from rankwise.cli.predict_document import PredictResult
 from rankwise.machine.topology import from_synthetic
 from rankwise.placement.file import save
 from rankwise.placement.simple import allocate
@@ -38,7 +38,7 @@ def predicted(capsys, *words):
 def test_the_result_as_json_names_input_machine_model_and_times(goal, capsys):
     document = predicted(capsys, goal, "--machine", MACHINE, "--nodes", "2x2")
     assert document["schema"] == "rankwise.prediction/2"
-    assert msgspec.to_builtins(msgspec.convert(document, Document)) == document
+    assert msgspec.to_builtins(msgspec.convert(document, PredictResult)) == document
     assert document["input"] | {"path": ""} == {
         "path": "", "kind": "goal", "ranks": 4, "operations": 12, "messages": 4, "bytes": 400000,
         "collective_algorithms": None, "omitted": [], "in_windows": False,

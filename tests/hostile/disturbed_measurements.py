@@ -30,7 +30,7 @@ import polars as pl
 from rankwise.machine.distrusted import distrusted
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine
-from rankwise.measure.fitting.disturbed import undisturbed
+from rankwise.measure.fitting.disturbed import keep_undisturbed
 from rankwise.measure.fitting.statistics import find_modes
 from rankwise.measure.outcome import DISTURBED, SUFFIX
 
@@ -176,7 +176,7 @@ def _measurement(machine: Machine, samples: pl.DataFrame, border: float) -> Meas
     shares = {
         (channel, test): share
         for (channel,), of_channel in samples.group_by("channel")
-        for test, share in undisturbed(of_channel).group_by("test").agg(slower.mean()).iter_rows()
+        for test, share in keep_undisturbed(of_channel).group_by("test").agg(slower.mean()).iter_rows()
     }
     for name in found:
         channel, _, key = name.partition(" ")

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from rankwise.lab.launch import preloaded
+from rankwise.lab.launch import preload_list
 
 LOOKS = 3000
 PROGRAM = f"""
@@ -29,7 +29,7 @@ print(asleep, awake, slept())
 
 def test_a_rank_that_is_kept_awake_does_not_sleep():
     # GIVEN a process that gives up its core 3000 times, as one of Open MPI that waits
-    environment = os.environ | {"LD_PRELOAD": preloaded()}
+    environment = os.environ | {"LD_PRELOAD": preload_list()}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
     )

@@ -5,7 +5,7 @@ import mpis
 import polars as pl
 import pytest
 
-from rankwise.lab.launch import preloaded
+from rankwise.lab.launch import preload_list
 from rankwise.recording import Recording
 
 pytestmark = [pytest.mark.root, pytest.mark.mpi]
@@ -83,7 +83,7 @@ def test_polls_in_fortran_sleep(name, compiled):
         pytest.skip("no gfortran; run `bash tests/install_debian_packages.sh`")
     program = compiled(mpi, "polls.f90")
     # WHEN it runs with the lab's library, THEN it does not poll hundreds of thousands of times
-    done = mpi.run(2, program, environment={"LD_PRELOAD": preloaded()})
+    done = mpi.run(2, program, environment={"LD_PRELOAD": preload_list()})
     assert done.returncode == 0, done.stderr
     polls, number = map(int, done.stdout.split())
     assert polls < 100_000
@@ -92,5 +92,5 @@ def test_polls_in_fortran_sleep(name, compiled):
 
 def test_programs_without_mpi_are_as_ever(lab):
     # GIVEN the library in a process that has no MPI, THEN nothing is different
-    done = lab.on("rw-lab-node0", "env", f"LD_PRELOAD={preloaded()}", "echo", "here")
+    done = lab.on("rw-lab-node0", "env", f"LD_PRELOAD={preload_list()}", "echo", "here")
     assert done == "here\n"

@@ -10,7 +10,7 @@ from rankwise.errors import RankwiseError
 from rankwise.machine.file import dumps, load, loads
 from rankwise.machine.machine import topology_of
 from rankwise.placement.simple import allocate_unlike
-from rankwise.run.session import topologies
+from rankwise.run.placed_run import topologies
 
 NODES = """
 [node]

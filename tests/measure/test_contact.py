@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from test_processor_time import MACHINE
 
-from rankwise.measure.contact import connected
+from rankwise.measure.contact import add_contact_times
 from rankwise.measure.samples import SCHEMA
 
 
@@ -16,7 +16,7 @@ def met(channel: str, longer: float) -> list[dict]:
 
 def connect_s(*rows: dict) -> dict:
     samples = pl.DataFrame([dict.fromkeys(SCHEMA) | row for row in rows], schema=SCHEMA)
-    return {link.channel: link.connect_s for link in connected(MACHINE, samples).link_classes}
+    return {link.channel: link.connect_s for link in add_contact_times(MACHINE, samples).link_classes}
 
 
 def test_other_nodes_are_the_network_and_the_same_node_all_else():

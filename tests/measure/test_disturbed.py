@@ -15,9 +15,9 @@ from rankwise.machine.machine import Machine
 from rankwise.machine.nodes import Node
 from rankwise.machine.topology import from_synthetic
 from rankwise.measure import launch as launching
-from rankwise.measure.distrust import marked
+from rankwise.measure.distrust import mark_distrusted
 from rankwise.measure.fitting.capacity import sweep
-from rankwise.measure.fitting.disturbed import TOLERATED, disturbed_points, undisturbed
+from rankwise.measure.fitting.disturbed import TOLERATED, disturbed_points, keep_undisturbed
 from rankwise.measure.fitting.fit import fit_channel
 from rankwise.measure.fitting.points import collect
 from rankwise.measure.machine_file import find, machine
@@ -92,7 +92,7 @@ def test_disturbed_samples_are_left_out_where_enough_are_calm():
     calm = [row(test="pingpong", channel="package", others=0.0, value1=1.0) for _ in range(3)]
     busy = [row(test="pingpong", channel="package", others=BUSY, value1=2.0) for _ in range(50)]
     waited = [row(test="pingpong", channel="package", others=0.0, waited=BUSY, value1=9.0)]
-    kept = undisturbed(table(*busy, *waited, *calm))
+    kept = keep_undisturbed(table(*busy, *waited, *calm))
     assert kept["value1"].to_list() == [1.0] * 3
     assert not kept["disturbed"].any()
     assert disturbed_points(table(*busy, *calm)) == set()
@@ -169,7 +169,7 @@ NODE = Node(count=1, topology="package:1 core:2 pu:1")
 
 def fitted(made: pl.DataFrame) -> Machine:
     built = machine(find(made, {}), "m", NODE, {}, "host-processed", "spin", True)
-    return marked(built, made)
+    return mark_distrusted(built, made)
 
 
 def test_numbers_are_marked_where_their_points_were_disturbed_and_nowhere_else():

@@ -8,7 +8,7 @@ import pytest
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
 from rankwise.machine.nodes import Node
-from rankwise.measure.processor_time import charged
+from rankwise.measure.processor_time import charge_processor_time
 from rankwise.measure.samples import SCHEMA
 
 
@@ -57,7 +57,7 @@ def waiting(share: float, busy: float = 0.0) -> list[dict]:
 def test_bursts_tell_what_messages_cost_and_the_way_stays_as_long():
     # GIVEN bursts of which both ends wait a part of the time, on cores of which waiting takes a tenth
     samples = table(*burst(1, 20e-6, 10e-6, 7e-6), *burst(10001, 200e-6, 120e-6, 65e-6), *waiting(0.1))
-    made = charged(MACHINE, samples)
+    made = charge_processor_time(MACHINE, samples)
     # THEN overheads are processor time less that of waiting
     (segment,) = made.link_class("network").segments
     assert segment.o_s.value == pytest.approx(8e-6)
@@ -75,7 +75,7 @@ def test_bursts_tell_what_messages_cost_and_the_way_stays_as_long():
 
 def test_a_message_never_costs_more_than_was_timed():
     samples = table(*burst(1, 90e-6, 80e-6, 80e-6), *waiting(0.0))
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     assert (segment.o_s.value, segment.o_receive_s.value, segment.L_s.value) == (12e-6, 26e-6, 50e-6)
 
 
@@ -87,7 +87,7 @@ def test_where_waiting_used_as_much_as_messages_their_cost_is_assumed():
         *exchange(8192, 0.0, 26e-6, 0.0),
         *waiting(0.1),
     )
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     # THEN 0 is what is left, which nobody measured, and what is left of the sender's is measured
     for each in (segment.o_receive_s, segment.O_s_per_byte):
         assert (each.value, each.low, each.obtained) == (0.0, 0.0, "assumed")
@@ -96,9 +96,9 @@ def test_where_waiting_used_as_much_as_messages_their_cost_is_assumed():
 
 
 def test_what_was_not_measured_stays():
-    assert charged(MACHINE, table()) == MACHINE
+    assert charge_processor_time(MACHINE, table()) == MACHINE
     # Waiting that costs nothing hides no part of a receive.
-    only_waiting = charged(MACHINE, table(*waiting(0.2)))
+    only_waiting = charge_processor_time(MACHINE, table(*waiting(0.2)))
     assert only_waiting.link_class("network") == MACHINE.link_class("network")
     assert only_waiting.link_class("package").segments[0].o_receive_s.value == 1e-6
 
@@ -122,7 +122,7 @@ def test_bytes_cost_what_they_do_while_all_ranks_exchange_them():
         *waiting(0.1, busy=0.1),
     )
     # WHEN overheads are charged
-    near, far = charged(with_two_segments(), samples).link_class("network").segments
+    near, far = charge_processor_time(with_two_segments(), samples).link_class("network").segments
     # THEN each segment has the cost of the messages in it, half at either end
     assert near.O_s_per_byte.value == pytest.approx((220e-6 - 20e-6) / 2 / 10000)
     assert far.O_s_per_byte.value == pytest.approx((2.02e-3 - 20e-6) / 2 / 100000)
@@ -138,7 +138,7 @@ def test_what_others_do_on_the_cores_is_no_cost_of_messages():
         *exchange(10008, 1e-6, 130e-6, 1300e-6),
         *waiting(0.0),
     )
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     # THEN at most as much again is counted
     assert segment.O_s_per_byte.value == pytest.approx(2 * 100e-6 / 2 / 10000)
 
@@ -150,7 +150,7 @@ def test_a_message_among_many_costs_more_than_one_of_a_burst():
         *exchange(8, 0.0, 26e-6, 20e-6),
         *exchange(8192, 0.0, 46e-6, 0.0),
     )
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     # THEN each end has its part of that, as far as it was seen to take so long
     assert segment.o_s.value == pytest.approx(12e-6)
     assert segment.o_receive_s.value == pytest.approx(10e-6)
@@ -165,7 +165,7 @@ def test_a_segment_ends_where_bytes_begin_to_cost_more():
         *exchange(16384, 0.0, 13e-6 + 2 * 4 * 16376e-9, 0.0),
         *exchange(131072, 0.0, 13e-6 + 2 * 4.1 * 131064e-9, 0.0),
     )
-    near, far = charged(MACHINE, samples).link_class("network").segments
+    near, far = charge_processor_time(MACHINE, samples).link_class("network").segments
     # THEN it is two, which meet between these sizes, and differ by that alone
     assert 8192 < near.up_to_bytes < 16384
     assert far.up_to_bytes is None
@@ -182,7 +182,7 @@ def test_what_exchanges_cost_is_shared_in_halves_where_bursts_left_nothing():
         *burst(16384, 9e-4, 9e-5, 9e-5),
         *waiting(0.1),
     )
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     assert segment.o_s.value == pytest.approx(8e-6)
     assert segment.o_receive_s.value == pytest.approx(8e-6)
 
@@ -196,6 +196,6 @@ def test_noise_of_exchanges_makes_no_segments():
         *noisy,
         *exchange(131072, 0.0, 13e-6 + 2 * 131064e-10, 0.0),
     )
-    (segment,) = charged(MACHINE, samples).link_class("network").segments
+    (segment,) = charge_processor_time(MACHINE, samples).link_class("network").segments
     # THEN all bytes cost what those of larger messages do
     assert segment.O_s_per_byte.value == pytest.approx(1e-10)

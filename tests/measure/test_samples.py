@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.measure.fitting.disturbed import undisturbed
+from rankwise.measure.fitting.disturbed import keep_undisturbed
 from rankwise.measure.samples import Launch, concatenate, save
 
 SAMPLE = (
@@ -59,8 +59,8 @@ def test_interrupted_samples_go_unless_nearly_all_are():
             launch.take("@rankwise " + SAMPLE.replace(" 32 2 ", f" 32 {int(at < interrupted)} "))
         return launch.frame()
 
-    assert len(undisturbed(table(3, 7))) == 7
-    assert len(undisturbed(table(9, 1))) == 10
+    assert len(keep_undisturbed(table(3, 7))) == 7
+    assert len(keep_undisturbed(table(9, 1))) == 10
 
 
 def test_a_point_that_is_always_interrupted_is_kept_and_marked():
@@ -71,7 +71,7 @@ def test_a_point_that_is_always_interrupted_is_kept_and_marked():
     for _ in range(3):
         launch.take("@rankwise " + SAMPLE.replace("pingpong", "send_overhead"))
     # THEN the overheads are kept, and known for what they are
-    kept = undisturbed(launch.frame())
+    kept = keep_undisturbed(launch.frame())
     assert len(kept) == 23
     assert kept.filter(pl.col("interrupted"))["test"].unique().to_list() == ["send_overhead"]
     assert kept["interrupted"].sum() == 3

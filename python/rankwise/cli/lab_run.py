@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
     from rankwise.cli.record_end import say, say_untied
     from rankwise.lab import state
-    from rankwise.lab.recorded import begin
+    from rankwise.lab.record import begin
     from rankwise.lab.run import running
     from rankwise.launchers.execute import pass_on
     from rankwise.record.recording_run import abandon

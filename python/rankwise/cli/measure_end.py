@@ -206,9 +206,9 @@ def _doubts(terminal: Terminal, found: Found) -> None:
 
 
 def _declared(terminal: Terminal, measurement: Measurement, found: Found) -> None:
-    from rankwise.measure.declared import declared, differs
+    from rankwise.measure.declared import declared_limit, differs
 
-    limit, said = found.fit.eager_limit, declared(measurement.census.variables, found.channel)
+    limit, said = found.fit.eager_limit, declared_limit(measurement.census.variables, found.channel)
     if (
         limit is not None
         and said is not None

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Bind this process and become the program; returns only by raising."""
     from rankwise.placement.file import load
-    from rankwise.run.session import topologies
+    from rankwise.run.placed_run import topologies
 
     if not args.command:
         hint = "put it after `--`, for example `srun ... rankwise pin -p P.placement.json -- ./app`"

@@ -83,7 +83,7 @@ class EstimateErrorEntry(msgspec.Struct):
     tau: float | None
 
 
-class Document(msgspec.Struct):
+class PlaceResult(msgspec.Struct):
     """The whole result; the last of `placements` is the one that was chosen and written to `output`.
 
     `estimate_error` is null where all times were replayed, `launch` (the launcher's words) without `--format`. Where
@@ -159,4 +159,4 @@ def document(
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
-    return msgspec.json.schema(Document)
+    return msgspec.json.schema(PlaceResult)

@@ -266,7 +266,7 @@ class SweepOutcome(msgspec.Struct):
     makespan_s: list[list[float]]
 
 
-class Document(msgspec.Struct):
+class PredictResult(msgspec.Struct):
     """The whole result. `model` says which parts of the model were on; with `--loggops` there is only `plain`."""
 
     schema: Literal["rankwise.prediction/2"]
@@ -321,7 +321,7 @@ def document(
         over, times = sweep
         swept = SweepOutcome(over.parameter, over.unit, over.log, list(over.values), times)
     return msgspec.to_builtins(
-        Document(
+        PredictResult(
             SCHEMA,
             read,
             list(machines),
@@ -335,7 +335,7 @@ def document(
 
 def json_schema() -> dict[str, Any]:
     """JSON schema of the document."""
-    return msgspec.json.schema(Document)
+    return msgspec.json.schema(PredictResult)
 
 
 def _outcome(outcome: Outcome) -> PlacementOutcome:

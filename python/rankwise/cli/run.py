@@ -10,7 +10,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.launchers.execute import Ended
-    from rankwise.run.session import Session
+    from rankwise.run.placed_run import PlacedRun
 
 HELP = "run a program with its ranks where a placement says"
 COMMAND = "mpiexec -n 16 ./app args"
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.launchers.execute import execute, pass_on
     from rankwise.record import recording_run as recorder
     from rankwise.record.library import What
-    from rankwise.run.session import Recorded, prepare
+    from rankwise.run.placed_run import RecordRequest, prepare
 
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
@@ -68,14 +68,14 @@ def run(args: argparse.Namespace) -> int:
     if args.machine:
         check_kind("machine", args.machine, line, FAILURE_STATUS)
     what = What(trace=args.trace, arguments=args.keep_arguments)
-    recorded = Recorded(args.record, args.force, what) if args.record is not None else None
+    request = RecordRequest(args.record, args.force, what) if args.record is not None else None
     session = prepare(
         args.command,
         args.placement,
         args.hosts,
         args.machine,
         args.node,
-        recorded,
+        request,
         args.reorder,
         args.share_cores,
     )
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     return pass_on(ended)
 
 
-def _lines(session: Session, ended: Ended, args: argparse.Namespace) -> list[str]:
+def _lines(session: PlacedRun, ended: Ended, args: argparse.Namespace) -> list[str]:
     """What there is to say, the most important first; what fails here is said, never raised."""
     from rankwise.cli.record_end import tell, verified_apart
     from rankwise.cli.verified import RENUMBERED, verified

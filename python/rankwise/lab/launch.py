@@ -77,7 +77,7 @@ def library_environment(family: str, inherited: Mapping[str, str]) -> dict[str, 
     return _INTERFACES[family] | wishes | (_ROOT if family == "openmpi" else {})
 
 
-def preloaded() -> str:
+def preload_list() -> str:
     """The library that is preloaded into launchers and ranks."""
     return library_of_lab(PRELOADED)
 

@@ -25,7 +25,7 @@ from rankwise.lab.launch import (
     check_launcher,
     launch_line,
     library_environment,
-    preloaded,
+    preload_list,
 )
 from rankwise.lab.state import Lab, is_alive
 from rankwise.launchers import check_placement, emit_placement, parse
@@ -256,13 +256,13 @@ def _launch(prepared: LabRun, directory: Path, environment: dict[str, str]) -> L
     if prepared.becomes is not None:
         environment |= _renumbering(prepared, directory, seats, environment.get("LD_PRELOAD"))
         seats = [seats[rank] for rank in prepared.becomes]
-    environment |= _preload(environment.get("LD_PRELOAD"), preloaded())
+    environment |= _preload(environment.get("LD_PRELOAD"), preload_list())
     plan = directory / "run.json"
     plan.write_bytes(msgspec.json.encode({"ranks": seats, "environment": environment}))
     placed = emit_placement(prepared.line(plan), prepared.dealt, None, directory / "ranks", _inherited())
     inherited = os.environ.get("LD_PRELOAD")
     words = [*_PYTHON, str(HERE / "enter.py"), str(lab.directory / "lab.json"), "exec", lab.front.host]
-    words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preloaded(), inherited)}", *placed.words]
+    words += ["env", f"LD_PRELOAD={merge('LD_PRELOAD', preload_list(), inherited)}", *placed.words]
     family = prepared.launcher.family or "mpich"
     foreign = tuple(name for name in os.environ if name.startswith(FOREIGN_VARIABLES))
     return Launch(words, library_environment(family, os.environ), foreign)

@@ -16,7 +16,7 @@ from rankwise.measure.questions.peers import FAR, NEAR, first_contact
 _LATER = "what later messages take, and ranks that wait"
 
 
-def connected(machine: Machine, samples: pl.DataFrame) -> Machine:
+def add_contact_times(machine: Machine, samples: pl.DataFrame) -> Machine:
     """The machine with `connect_s` for each link class whose kind of pairs met; as it is where none did.
 
     All channels inside a node have that of the ranks of one node: which of its pairs met is not varied by channel.

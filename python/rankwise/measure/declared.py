@@ -18,7 +18,7 @@ _BETWEEN = ("btl_tcp_eager_limit", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD")
 _AGREE = 1.25
 
 
-def declared(variables: Mapping[str, int], channel: str) -> tuple[str, int] | None:
+def declared_limit(variables: Mapping[str, int], channel: str) -> tuple[str, int] | None:
     """Name and value of the variable that declares a channel's eager limit; `None` where the library does not tell."""
     for name in _BETWEEN if channel == NETWORK else _INSIDE:
         if variables.get(name, 0) > 0:
@@ -31,11 +31,11 @@ def differs(found: float, said: int) -> bool:
     return max(found, 1.0) > _AGREE * said or said > _AGREE * max(found, 1.0)
 
 
-def narrowed(links: list[LinkClass], variables: Mapping[str, int]) -> list[LinkClass]:
+def narrow_eager_limits(links: list[LinkClass], variables: Mapping[str, int]) -> list[LinkClass]:
     """Link classes whose eager limit, where experiments only say between which sizes it is, is the declared one."""
 
     def limit(link: LinkClass) -> Estimate | None:
-        found, said = link.eager_limit_bytes, declared(variables, link.channel)
+        found, said = link.eager_limit_bytes, declared_limit(variables, link.channel)
         if found is None or found.obtained != "measured" or found.high is None or said is None:
             return found
         # The next size that was tried is one more than `high`; headers are part of what is declared.

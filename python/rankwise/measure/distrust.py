@@ -41,7 +41,7 @@ _RESOURCE_KEYS = ("capacity_bytes_per_s", "per_message_s", "per_core_bytes_per_s
 _ALL_NODES = ("exchange_cpu",)  # their channel is not the network's
 
 
-def marked(machine: Machine, samples: pl.DataFrame) -> Machine:
+def mark_distrusted(machine: Machine, samples: pl.DataFrame) -> Machine:
     """The machine with `disturbed` at each number that comes of points that others disturbed.
 
     Args:

@@ -21,7 +21,7 @@ from rankwise.machine.topology import NodeTopology
 from rankwise.measure import launch as launching
 from rankwise.measure.arguments import Steps
 from rankwise.measure.fitting.bends import bends
-from rankwise.measure.fitting.disturbed import disturbed_points, undisturbed
+from rankwise.measure.fitting.disturbed import disturbed_points, keep_undisturbed
 from rankwise.measure.fitting.fit import eager_limit
 from rankwise.measure.fitting.points import collect
 from rankwise.measure.plan import Plan, Rank, choose
@@ -201,7 +201,7 @@ class Measurement:
 
     def others(self) -> float | None:
         """Part of all cores' time that others used around the samples that count; `None` if it is not known."""
-        parts = [undisturbed(group).select("others") for _, group in self.samples().group_by("channel")]
+        parts = [keep_undisturbed(group).select("others") for _, group in self.samples().group_by("channel")]
         share: float | None = pl.concat(parts).mean().item() if parts else None
         return share
 

@@ -19,7 +19,7 @@ from rankwise.measure.fitting.disturbed import taken_from_pairs
 from rankwise.measure.fitting.fit import measured
 from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.memory import PREFIX, SIZES
-from rankwise.measure.questions.settled import per, settled
+from rankwise.measure.questions.settled import keep_settled, per
 
 # Narrowest first: a rank's own part of the memory is what it waits for.
 _PER = {"numa_node": "numa", "package": "package", "node": "node"}
@@ -79,7 +79,9 @@ def _sweeps(samples: pl.DataFrame, size: int) -> dict[str, Sweep]:
     """By kind of domain what 1, 2, ... of its ranks got together from working sets of a size."""
     rows = samples.filter((pl.col("test") == "memory") & (pl.col("bytes") == size))
     found: dict[str, Sweep] = {}
-    for (channel,), group in settled(rows, ["channel", "pairs"]).group_by(["channel"], maintain_order=True):
+    for (channel,), group in keep_settled(rows, ["channel", "pairs"]).group_by(
+        ["channel"], maintain_order=True
+    ):
         group = group.filter(pl.col("value1") > 0)
         totals = {k: some["value1"].to_numpy() for (k,), some in group.sort("pairs").group_by(["pairs"])}
         swept = capacity.fit(dict(sorted(totals.items())), taken_from_pairs(group))

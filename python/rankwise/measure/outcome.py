@@ -21,15 +21,15 @@ from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.measure import samples as sample_files
 from rankwise.measure.answer_table import entries
-from rankwise.measure.contact import connected
-from rankwise.measure.declared import declared, narrowed
-from rankwise.measure.distrust import marked
+from rankwise.measure.contact import add_contact_times
+from rankwise.measure.declared import declared_limit, narrow_eager_limits
+from rankwise.measure.distrust import mark_distrusted
 from rankwise.measure.interrupt_core import interrupt_core
 from rankwise.measure.machine_file import Findings, find, machine
 from rankwise.measure.measurement import Measurement
 from rankwise.measure.memories import caches, memory
 from rankwise.measure.node_text import synthetic_of
-from rankwise.measure.processor_time import charged
+from rankwise.measure.processor_time import charge_processor_time
 from rankwise.measure.questions import answers as ask
 from rankwise.measure.questions import progress
 from rankwise.measure.questions.answer import Answer
@@ -125,11 +125,11 @@ def write(measurement: Measurement, path: Path, anyway: bool = False) -> Written
         waiting=measurement.site.waiting,
         cores_suffice=measurement.plan.cores_suffice,
     )
-    links = narrowed(built.link_classes, measurement.census.variables)
+    links = narrow_eager_limits(built.link_classes, measurement.census.variables)
     built = msgspec.structs.replace(built, link_classes=links)
     if measurement.site.waiting == "yield":
-        built = charged(built, table)
-    built = connected(built, table)
+        built = charge_processor_time(built, table)
+    built = add_contact_times(built, table)
     # On emulated nodes all ranks stream through the one memory of the machine beneath, and its kernel serves them all.
     if not built.node.host_cores:
         cores, links = interrupt_core(table, measurement.plan, built.link_classes)
@@ -139,7 +139,7 @@ def write(measurement: Measurement, path: Path, anyway: bool = False) -> Written
         shared = [*memory(table, built.link_classes), *caches(table, built.link_classes)]
         resources = [*built.resources, *shared, *cores]
         built = msgspec.structs.replace(built, resources=resources, link_classes=links)
-    built = marked(msgspec.structs.replace(built, answers=entries(answers)), table)
+    built = mark_distrusted(msgspec.structs.replace(built, answers=entries(answers)), table)
     if (known := distrusted(built)) and not anyway:
         path = disturbed_path(path)
     if known:
@@ -228,7 +228,7 @@ def _context(measurement: Measurement) -> dict[str, str | int | float | bool]:
     if measurement.assumed_hosts:
         context["topology_assumed_for"] = ", ".join(measurement.assumed_hosts)
     for channel, pair in measurement.plan.pairs.items():
-        if limit := declared(measurement.census.variables, channel):
+        if limit := declared_limit(measurement.census.variables, channel):
             context[f"{channel}_eager_limit_declared"] = f"{limit[1]} bytes ({limit[0]})"
         ends = [
             f"rank {e.rank} on {e.host} core {e.core} (OS {e.pu})" for e in (pair.source, pair.destination)

@@ -27,7 +27,7 @@ DIFFERENT = 1.3  # times as much for a byte
 _AS_SENDER = "as at the sender: what else a wait takes is sleep"
 
 
-def charged(machine: Machine, samples: pl.DataFrame) -> Machine:
+def charge_processor_time(machine: Machine, samples: pl.DataFrame) -> Machine:
     """The machine with overheads from processor time; as it is where that was not measured.
 
     Args:

@@ -24,7 +24,7 @@ _SENDS_BLOCKS = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "
 _SUM_OF_TIMES = pl.when(pl.col("time_s").null_count() == 0).then(pl.col("time_s").sum()).alias("time_s")
 
 
-def joined(threads: list[Thread], attribute: str) -> tuple[np.ndarray, np.ndarray]:
+def join_entries(threads: list[Thread], attribute: str) -> tuple[np.ndarray, np.ndarray]:
     """The tables of all threads one behind the other, and for each row the position of its thread."""
     parts = [getattr(thread, attribute) for thread in threads]
     return np.concatenate(parts), np.repeat(np.arange(len(threads)), [len(part) for part in parts])
@@ -55,7 +55,7 @@ def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
 
     Of one-sided operations only the origin knows: what it fetched is a message from the target to it.
     """
-    entries, owner = joined(job.threads, "peers")
+    entries, owner = join_entries(job.threads, "peers")
     call, fetched = _calls_of(entries)
     kept = ~fetched | (CALL_CLASSES[call] == "rma")
     entries, owner, call, fetched = entries[kept], owner[kept], call[kept], fetched[kept]
@@ -94,7 +94,7 @@ def messages(job: Job, expansion: Expansion) -> pl.DataFrame:
 
 def received(job: Job) -> pl.DataFrame:
     """Point-to-point messages as their receivers saw them; a source that is not known is null."""
-    entries, owner = joined(job.threads, "peers")
+    entries, owner = join_entries(job.threads, "peers")
     call, arrived = _calls_of(entries)
     there = arrived & (CALL_CLASSES[call] != "rma")
     entries, owner, call = entries[there], owner[there], call[there]
@@ -159,7 +159,7 @@ def calls(job: Job) -> pl.DataFrame:
 
 def durations(job: Job) -> pl.DataFrame:
     """How many calls of each function took from_s or longer and less than below_s: powers of two of clock ticks."""
-    entries, owner = joined(job.threads, "histograms")
+    entries, owner = join_entries(job.threads, "histograms")
     row, tick_bin = np.nonzero(entries["bins"])
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner[row]]
     frame = pl.DataFrame(
@@ -182,7 +182,7 @@ def durations(job: Job) -> pl.DataFrame:
 
 def call_sites(job: Job) -> pl.DataFrame:
     """Calls by the place in the program they came from; function, file and line where the program's files say them."""
-    entries, owner = joined(job.threads, "sites")
+    entries, owner = join_entries(job.threads, "sites")
     paths = [_module_of(job.threads[at], module) for at, module in zip(owner, entries["module"], strict=True)]
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
     frame = pl.DataFrame(
@@ -253,7 +253,7 @@ def ranks(job: Job) -> pl.DataFrame:
 
 def collectives(job: Job, expansion: Expansion) -> pl.DataFrame:
     """Collective calls with equal arguments by rank; `communicator` is a row of the table of that name."""
-    entries, owner = joined(job.threads, "collectives")
+    entries, owner = join_entries(job.threads, "collectives")
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner]
     algorithm = expansion.algorithm_names(expansion.rows["chosen"])
     direct = pl.Series(recorded_directly(entries["call"]))

@@ -14,7 +14,7 @@ import msgspec
 
 from rankwise.lab import usage
 from rankwise.lab.limited import run_limited
-from rankwise.lab.recorded import begin
+from rankwise.lab.record import begin
 from rankwise.lab.run import LabRun, launching
 from rankwise.lab.validation.failures import last_line
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of

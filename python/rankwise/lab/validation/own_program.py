@@ -35,7 +35,7 @@ from rankwise.placement.simple import allocate
 from rankwise.record import recording_run as recorder
 from rankwise.record.library import What
 from rankwise.replay.uncertainty import has_intervals
-from rankwise.run import session as placed_run
+from rankwise.run import placed_run
 
 PLACEMENTS = 6  # blocked, cyclic, optimised, worst, one at random, plane=2
 WINDOW_S = 300.0
@@ -194,7 +194,7 @@ class OnCluster(InLab):
         self, lab: Lab | None, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run by the user's launch line, placed as by `rankwise run` and recorded as by `rankwise record`."""
-        asked = placed_run.Recorded(str(path), True, What(trace=trace))
+        asked = placed_run.RecordRequest(str(path), True, What(trace=trace))
         session = self._prepared(case, self._blocked(where) if isinstance(where, int) else where, asked)
         log, start_s = path.with_name(path.name + ".log"), time.time()
         try:
@@ -218,11 +218,11 @@ class OnCluster(InLab):
         return msgspec.convert(to_dict(placement), PlacementFile)
 
     def _prepared(
-        self, case: Case, where: PlacementFile, recorded: placed_run.Recorded | None
-    ) -> placed_run.Session:
+        self, case: Case, where: PlacementFile, request: placed_run.RecordRequest | None
+    ) -> placed_run.PlacedRun:
         """A placed run that was checked."""
         path = self.state.directory / "run.placement.json"
         save(loads(msgspec.json.encode(where)), path)
         machine = self.state.machine_path(_RATE)
         words = [*self.options.on, *case.words]
-        return placed_run.prepare(words, str(path), None, str(machine), None, recorded)
+        return placed_run.prepare(words, str(path), None, str(machine), None, request)

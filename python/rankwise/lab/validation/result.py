@@ -46,7 +46,7 @@ class PlacementResult(msgspec.Struct, frozen=True):
     failures: list[str]
     same_as: str | None
 
-    def compared(self) -> Compared:
+    def compare(self) -> Compared:
         """What was predicted beside what was measured."""
         found = self.measured
         known = (
@@ -132,7 +132,7 @@ def evaluate(state: State) -> ValidationResult:
         context=state.plan.context | _processors(state),
         machine_sha256=state.plan.machine_sha256,
         cases=results,
-        predicted=summary([compared(case.placements) for case in results]),
+        predicted=summary([compare(case.placements) for case in results]),
         failures=_failures(state.plan.cases, quiet),
         disturbed=len(state.runs()) - len(quiet),
         tolerated_load=state.tolerated,
@@ -155,9 +155,9 @@ def counted_runs(state: State) -> list[Run]:
     return [run for run in quiet_runs(state) if not run.invalid and run.case not in unfounded]
 
 
-def compared(placements: Iterable[PlacementResult]) -> list[Compared]:
+def compare(placements: Iterable[PlacementResult]) -> list[Compared]:
     """All placements, each once."""
-    return [each.compared() for each in placements if each.same_as is None]
+    return [each.compare() for each in placements if each.same_as is None]
 
 
 def summary(cases: Sequence[Sequence[Compared]]) -> Summary:
@@ -202,7 +202,7 @@ def _case(case: CasePlan, runs: list[Run]) -> CaseResult:
         omitted=case.omitted,
         failure=without_directories(case.failure),
         placements=placements,
-        predicted=summary([compared(placements)]),
+        predicted=summary([compare(placements)]),
         recorded_others=case.recorded_others,
     )
 

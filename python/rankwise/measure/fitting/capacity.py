@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from rankwise.measure.fitting.disturbed import taken_from_pairs, undisturbed
+from rankwise.measure.fitting.disturbed import keep_undisturbed, taken_from_pairs
 from rankwise.measure.fitting.statistics import Median, median, whole_range
 
 # Less than this share of k b means that the pairs held each other up.
@@ -63,7 +63,7 @@ def sweep(samples: pl.DataFrame, size: int, column: str) -> Sweep | None:
         .filter((pl.col("seen") == pl.col("pairs")) & (pl.col(column) > 0))
     )
     # A window is disturbed as a whole: without one of its pairs it has no total.
-    together = undisturbed(together)
+    together = keep_undisturbed(together)
     totals = {
         k: together.filter(pl.col("pairs") == k)[column].to_numpy()
         for k in sorted(together["pairs"].unique())

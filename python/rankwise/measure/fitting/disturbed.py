@@ -24,7 +24,7 @@ def calm() -> pl.Expr:
     return ((pl.col("others") <= TOLERATED) & (pl.col("waited") <= TOLERATED_WAIT)).fill_null(True)
 
 
-def undisturbed(samples: pl.DataFrame, least: int = LEAST, least_share: float = 0.2) -> pl.DataFrame:
+def keep_undisturbed(samples: pl.DataFrame, least: int = LEAST, least_share: float = 0.2) -> pl.DataFrame:
     """Leave out samples that others disturbed, and say where that was not possible.
 
     Each point (test, pairs, size, setting, buffers) of the samples of one channel is judged by itself. Where `least`
@@ -49,12 +49,12 @@ def disturbed_points(samples: pl.DataFrame) -> set[tuple[str, str, int, int]]:
     """Points of which too few samples are calm: test, channel, number of pairs or ranks, bytes."""
     found: set[tuple[str, str, int, int]] = set()
     for _, of_channel in samples.group_by("channel"):
-        kept = undisturbed(of_channel).filter("disturbed")
+        kept = keep_undisturbed(of_channel).filter("disturbed")
         found |= set(kept.select("test", "channel", "pairs", "bytes").iter_rows())
     return found
 
 
-def taken(disturbed: pl.DataFrame) -> float:
+def share_taken(disturbed: pl.DataFrame) -> float:
     """Share of the processors' time that others took around samples of a disturbed point."""
     share = disturbed.select(pl.max_horizontal("others", "waited").mean()).item()
     return min(share or 0.0, MOST_TAKEN)
@@ -62,10 +62,10 @@ def taken(disturbed: pl.DataFrame) -> float:
 
 def taken_from_pairs(kept: pl.DataFrame) -> dict[int, float]:
     """By number of pairs or ranks of which a point was disturbed, share of the processors' time that others took."""
-    return {count: taken(of) for (count,), of in kept.filter("disturbed").group_by(["pairs"])}
+    return {count: share_taken(of) for (count,), of in kept.filter("disturbed").group_by(["pairs"])}
 
 
 def median_of(kept: pl.DataFrame, column: str) -> Median:
     """Median of a column of `undisturbed` samples; of a disturbed point, its interval is wider (`whole_range`)."""
     values = kept[column].to_numpy()
-    return whole_range(values, taken(kept)) if kept["disturbed"].any() else median(values)
+    return whole_range(values, share_taken(kept)) if kept["disturbed"].any() else median(values)

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from rankwise.measure.fitting.disturbed import taken, undisturbed
+from rankwise.measure.fitting.disturbed import keep_undisturbed, share_taken
 from rankwise.measure.fitting.launches import Key, LaunchSpread, launch_spread
-from rankwise.measure.fitting.regimes import borrowed
+from rankwise.measure.fitting.regimes import borrow_samples
 from rankwise.measure.fitting.segments import RELATIVE_NOISE
 from rankwise.measure.fitting.statistics import CONFIDENCE, Median, Modes, find_modes, median, whole_range
 
@@ -185,7 +185,7 @@ def collect(samples: pl.DataFrame) -> Points:
     one, points with two clear modes keep that which dominates over all of them.
     """
     samples = samples.filter(pl.col("test").is_in(FITTED) & (pl.col("rotate_bytes") == 0))
-    kept = undisturbed(samples)
+    kept = keep_undisturbed(samples)
     points = Points()
     if len(samples):
         points.interrupted = 1 - len(kept) / len(samples)
@@ -211,7 +211,7 @@ def collect(samples: pl.DataFrame) -> Points:
         for (launch, size), group in timed.group_by(["launch", "bytes"], maintain_order=True):
             points.values.setdefault((quantity, size), {})[launch] = group["value"].to_numpy()
         for (size,), group in timed.filter("disturbed").group_by(["bytes"]):
-            points.disturbed[quantity, size] = taken(group)
+            points.disturbed[quantity, size] = share_taken(group)
     return points
 
 
@@ -229,7 +229,7 @@ def _by_sentinel(samples: pl.DataFrame, points: Points) -> pl.DataFrame:
     own = parts.pop(points.regime)
     # Points that were only timed in the other regime say more than none: without them there might be no fit.
     (other,) = parts.values()
-    return pl.concat([own, borrowed(own, other)])
+    return pl.concat([own, borrow_samples(own, other)])
 
 
 def _regimes_matter(faster: pl.DataFrame, slower: pl.DataFrame) -> bool:

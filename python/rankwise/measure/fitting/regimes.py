@@ -10,7 +10,7 @@ _VALUES = ("value1", "value2", "value3")
 _NEAREST = 3  # sizes that both regimes have and that tell how they differ
 
 
-def borrowed(own: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+def borrow_samples(own: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """Samples of points (test, size) that `own` lacks, from `other`, with times as they would be in the former.
 
     What regimes differ by depends on the size: long messages hardly differ. So times are scaled by the ratio of medians

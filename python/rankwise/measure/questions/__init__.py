@@ -41,14 +41,14 @@ QUESTIONS: tuple[Question, ...] = (
 )
 
 
-def asked(plan: Plan, quick: bool, launch: int) -> list[Question]:
+def list_questions(plan: Plan, quick: bool, launch: int) -> list[Question]:
     """The questions that one launch asks."""
     return [q for q in QUESTIONS if (q.quick or not quick) and launch < q.launches and not q.why_not(plan)]
 
 
 def add_steps(steps: Steps, plan: Plan, seconds: float, quick: bool, launch: int) -> None:
     """Add the steps of all questions of one launch, which may take `seconds` together."""
-    questions = asked(plan, quick, launch)
+    questions = list_questions(plan, quick, launch)
     whole = sum(question.weight for question in questions) or 1.0
     for question in questions:
         question.steps(steps, Task(plan, seconds * question.weight / whole, quick))

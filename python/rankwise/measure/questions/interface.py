@@ -10,7 +10,7 @@ from rankwise.measure.arguments import Steps
 from rankwise.measure.fitting.capacity import sweep
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task
-from rankwise.measure.questions.settled import scaled
+from rankwise.measure.questions.settled import scale_median
 from rankwise.measure.sharing import RATE_BYTES, SHARE_BYTES
 from rankwise.quantities import bytes_text
 
@@ -33,7 +33,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         rates = found.rates if found else {}
         for k, rate in rates.items():
             slowdown = k * rates[min(rates)].value / min(rates) / rate.value
-            rows.append((what, k, rate, scaled(rate, 1 / k), slowdown))
+            rows.append((what, k, rate, scale_median(rate, 1 / k), slowdown))
     if of_bytes is None:
         sentence = "no window saw all pairs at once"
     elif of_bytes.capacity is None:

@@ -15,7 +15,7 @@ from rankwise.measure.fitting.disturbed import taken_from_pairs
 from rankwise.measure.plan import End, Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import counts_to, members, own_cores
-from rankwise.measure.questions.settled import per, scaled, settled
+from rankwise.measure.questions.settled import keep_settled, per, scale_median
 from rankwise.quantities import bytes_text
 
 SIZES = (256 << 10, 4 << 20, 64 << 20)  # in a private cache, in a shared one, in none, on most machines
@@ -89,7 +89,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     rows: list[tuple[Value, ...]] = []
     values: dict[str, Value] = {}
     reasons, said = {}, []
-    kept = settled(samples, ["channel", "pairs", "bytes"]).filter(pl.col("value1") > 0)
+    kept = keep_settled(samples, ["channel", "pairs", "bytes"]).filter(pl.col("value1") > 0)
     for (channel, size), group in kept.sort("bytes").group_by(["channel", "bytes"], maintain_order=True):
         name = channel.removeprefix(PREFIX)
         totals = {
@@ -102,7 +102,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         first, most = min(found.rates), max(found.rates)
         alone = found.rates[first].value / first
         rows += [
-            (name, size, k, rate, scaled(rate, 1 / k), k * alone / rate.value)
+            (name, size, k, rate, scale_median(rate, 1 / k), k * alone / rate.value)
             for k, rate in found.rates.items()
         ]
         key = f"{name.replace('+', '_')}_{size}_bytes_capacity_bytes_per_s"

@@ -10,7 +10,7 @@ from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.groups import sizes_for
-from rankwise.measure.questions.settled import medians, per, scaled
+from rankwise.measure.questions.settled import medians, per, scale_median
 from rankwise.quantities import bytes_text
 
 WINDOW = 160
@@ -34,10 +34,10 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     peak: dict[str, Median] = {}
     for (channel, size), time in medians(samples, ["channel", "bytes"], pl.col("value1")).items():
         rate = per(1.0, time)
-        rows.append((channel, size, rate, scaled(rate, size)))
+        rows.append((channel, size, rate, scale_median(rate, size)))
         most.setdefault(channel, rate)
         if channel not in peak or peak[channel].value < size * rate.value:
-            peak[channel] = scaled(rate, size)
+            peak[channel] = scale_median(rate, size)
     said = [
         f"{channel} {most[channel].value / 1e6:.3g} M messages/s, {bytes_text(peak[channel].value)}/s"
         for channel in most

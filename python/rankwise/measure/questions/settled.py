@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankwise.measure.fitting.disturbed import median_of, undisturbed
+from rankwise.measure.fitting.disturbed import keep_undisturbed, median_of
 from rankwise.measure.fitting.statistics import Median, find_modes, median
 
 ENOUGH = 3  # samples of a point in the regime that most are of; with fewer, those of the other count too
 
 
-def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def keep_settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Leave out disturbed samples and those of the less frequent regime, but never a whole point.
 
     Args:
@@ -24,20 +24,20 @@ def settled(samples: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     parts = []
     for _, of_channel in samples.group_by("channel", maintain_order=True):
-        kept = undisturbed(of_channel)
+        kept = keep_undisturbed(of_channel)
         modes = find_modes(kept["sentinel_s"].drop_nulls().to_numpy())
         if modes.two:
             faster = pl.col("sentinel_s") <= modes.border
             own = (faster if modes.faster >= 0.5 else ~faster).fill_null(True)
             kept = kept.filter(own | (own.sum().over(list(keys)) < ENOUGH))
         parts.append(kept)
-    return pl.concat(parts) if parts else undisturbed(samples)
+    return pl.concat(parts) if parts else keep_undisturbed(samples)
 
 
 def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[tuple[Any, ...], Median]:
     """Median of `value` at every point, in the order of the keys' values; values that are no numbers are left out."""
     kept = (
-        settled(samples, keys)
+        keep_settled(samples, keys)
         .select(*keys, "disturbed", "others", "waited", value.alias("_value"))
         .drop_nulls("_value")
     )
@@ -45,7 +45,7 @@ def medians(samples: pl.DataFrame, keys: Sequence[str], value: pl.Expr) -> dict[
     return {key: median_of(group, "_value") for key, group in kept.group_by(list(keys), maintain_order=True)}
 
 
-def scaled(found: Median, factor: float) -> Median:
+def scale_median(found: Median, factor: float) -> Median:
     """A median in another unit."""
     return Median(found.value * factor, found.low * factor, found.high * factor, found.count)
 

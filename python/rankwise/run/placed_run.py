@@ -26,7 +26,7 @@ from rankwise.scratch import remove_scratch
 
 
 @dataclass(frozen=True)
-class Session:
+class PlacedRun:
     """A placed run, about to start or ended.
 
     Attributes:
@@ -57,7 +57,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordRequest:
     """What `rankwise record` would be asked for."""
 
     output: str
@@ -71,10 +71,10 @@ def prepare(
     hosts: str | None,
     machine: str | None,
     node: str | None,
-    recorded: Recorded | None,
+    request: RecordRequest | None,
     renumbered: bool = False,
     share_cores: bool = False,
-) -> Session:
+) -> PlacedRun:
     """Check everything that can be checked, write the launcher's files, and say what to execute.
 
     Args:
@@ -83,7 +83,7 @@ def prepare(
         hosts: Hosts of the placement's nodes, separated by commas, where they are not found rightly.
         machine: The machine file that the placement was made for, if its nodes differ from this one.
         node: The same as an hwloc XML file or synthetic description.
-        recorded: Make a recording as well.
+        request: Of a recording to be made as well.
         renumbered: The launcher starts the ranks as it likes; they are renumbered, and bind themselves. So they are
             where the launcher cannot deal ranks in the order of the placement.
         share_cores: Several ranks may be placed on a core.
@@ -129,11 +129,11 @@ def prepare(
                 asked |= {"RANKWISE_PIN": str(_plan(placement, nodes, scratch))}
         launch = emit_environment(placed, asked)
         recording = None
-        if recorded is not None:
+        if request is not None:
             # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
             # The line is kept as typed: files on the emitted one are gone afterwards.
             recording = recorder.prepare(
-                launch.words, recorded.output, recorded.force, recorded.what, flavour=None,
+                launch.words, request.output, request.force, request.what, flavour=None,
                 inherited=launch.environment_of_first(os.environ), typed=words,
             )  # fmt: skip
             launch = Launch(
@@ -146,7 +146,7 @@ def prepare(
     except BaseException:
         remove_scratch(scratch)
         raise
-    return Session(line, placement, nodes, launch, scratch, recording, renumbered)
+    return PlacedRun(line, placement, nodes, launch, scratch, recording, renumbered)
 
 
 def _plan(placement: Placement, nodes: list[NodeTopology], scratch: Path) -> Path:

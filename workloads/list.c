@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "workload.h"
+#include "list.h"
 
 #include <stdio.h>
 #include <string.h>
