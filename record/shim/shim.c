@@ -21,7 +21,7 @@
 #include "process/attach.h"
 #include "shim/find_mpi.h"
 #include "shim/hide.h"
-#include "shim/shim.h"
+#include "shim/shim_of.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD __attribute__((noinline, cold))

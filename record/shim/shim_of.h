@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the two preloaded libraries that are made of shim.c differ in: recording and renumbering. */
-#ifndef RANKWISE_RECORD_SHIM_H
-#define RANKWISE_RECORD_SHIM_H
+#ifndef RANKWISE_RECORD_SHIM_OF_H
+#define RANKWISE_RECORD_SHIM_OF_H
 
 struct rw_shim {
     const char *of;       /* librankwise_OF_mpich.so and so on are attached */
