@@ -17,6 +17,7 @@ from rankwise.cli.place_document import PlaceResult
 from rankwise.machine.file import load as load_machine
 from rankwise.machine.machine import topology_of
 from rankwise.placement.file import PlacementFile, load
+from rankwise.replay.predictor import Predictor
 
 pytestmark = pytest.mark.mpi
 MACHINE = Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml"
@@ -81,14 +82,18 @@ def test_a_machine_with_too_few_cores_is_refused_with_the_line(place, capsys):
     assert f"{key}: the program has 4 ranks, the machine 2 cores" in capsys.readouterr().err
 
 
-def test_how_far_the_screen_of_the_search_is_from_the_replays_is_said(place, capsys):
+def test_how_far_the_estimates_of_the_search_are_from_the_replays_is_said(place, capsys, monkeypatch):
+    # GIVEN estimates that are a quarter above the replays
+    monkeypatch.setattr(Predictor, "estimates_s", lambda self, *given: 1.25 * self.makespans_s(*given))
     assert place("--json") == 0
     estimate_error = json.loads(capsys.readouterr().out)["estimate_error"]
     assert estimate_error["placements"] >= 2
-    assert estimate_error["gap"] >= 0
-    assert estimate_error["tau"] is None or -1 <= estimate_error["tau"] <= 1
+    assert estimate_error["gap"] == pytest.approx(0.25)
+    assert estimate_error["tau"] in (None, pytest.approx(1))
     assert place("-f") == 0
-    assert "searched by estimated times, decided by replayed ones: " in capsys.readouterr().out
+    assert "searched by estimated times, decided by replayed ones: 25.0% apart" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert place("-f", "--objective", "bytes", "--json") == 0
     assert json.loads(capsys.readouterr().out)["estimate_error"] is None
 

@@ -9,7 +9,7 @@ from replaying import schedule_of
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
-from rankwise.placement.estimate_error import kendall
+from rankwise.placement.estimate_error import EstimateError, kendall
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source
 
@@ -136,3 +136,13 @@ def test_kendalls_tau_is_one_for_the_same_order_and_counts_ties():
     assert kendall(one, 10 * one) == 1 and kendall(one, -one) == -1
     assert kendall(one, np.array([1.0, 2.0, 2.0, 3.0])) == pytest.approx(5 / np.sqrt(6 * 5))
     assert np.isnan(kendall(one, np.ones(4)))
+
+
+def test_estimates_are_as_far_from_replays_as_the_mean_of_their_parts():
+    replayed = np.array([1.0, 2.0, 4.0])
+    error = EstimateError.of(np.array([1.1, 1.8, 4.0]), replayed)
+    assert error == EstimateError(placements=3, gap=pytest.approx(0.2 / 3), tau=1)
+    assert EstimateError.of(-replayed, replayed) == EstimateError(placements=3, gap=2, tau=-1)
+    assert EstimateError.of(np.ones(2), np.array([0.0, 1.0])) == EstimateError(
+        placements=2, gap=None, tau=None
+    )
