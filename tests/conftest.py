@@ -3,6 +3,7 @@
 
 import signal
 from pathlib import Path
+from zlib import crc32
 
 import mpis
 import pytest
@@ -29,6 +30,8 @@ STARTING_PROCESSES = (
 )
 # Rooms whose tests measure, or bring up nodes: what runs beside them would change what they see.
 ALONE = ("lab", "measure")
+# Libraries with which `make test` runs every test; of the others at hand each test has one, not the same for all.
+ALWAYS = ("mpich-5.0.2", "openmpi-5.0.11")
 
 _SIGNAL_MASK = signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
@@ -49,6 +52,21 @@ def takes_its_mpi(item) -> bool:
     )
 
 
+def leave_libraries_to_test_all(items) -> None:
+    """Mark as slow all but two libraries and one of the others, test by test."""
+    others: dict[tuple, list] = {}
+    for item in items:
+        mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None
+        if isinstance(mpi, mpis.Mpi) and mpi.name not in ALWAYS and not item.get_closest_marker("slow"):
+            other = {name: value for name, value in item.callspec.indices.items() if name != "mpi"}
+            others.setdefault((item.path, item.originalname, *sorted(other.items())), []).append(item)
+    for (path, name, *_), alike in others.items():
+        if not any(marker.name in ("matrix", "only_mpis") for marker in alike[0].iter_markers()):
+            kept = crc32(f"{path.name} {name}".encode()) % len(alike)
+            for item in alike[:kept] + alike[kept + 1 :]:
+                item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_modifyitems(config, items):
     """Mark what must run alone, and try tests that start processes once more when they fail.
 
@@ -61,6 +79,7 @@ def pytest_collection_modifyitems(config, items):
     here = Path(__file__).parent
     starting = {here / room for room in STARTING_PROCESSES}
     alone = {here / room for room in ALONE}
+    leave_libraries_to_test_all(items)
     for item in items:
         if alone.intersection(item.path.parents):
             item.add_marker("alone")
