@@ -3,7 +3,7 @@
 
 import pytest
 
-from rankwise.quantities import counted, rounded
+from rankwise.quantities import bytes_text, counted, rounded
 
 
 @pytest.mark.parametrize("count", [2, 9_999, 10_000, 99_999, 100_001])
@@ -18,3 +18,10 @@ def test_what_is_compared_is_counted_in_full(count):
 )
 def test_what_there_is_much_of_is_rounded_to_three_digits(count, text):
     assert rounded(count, "message") == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(999, "999 B"), (1000, "1 kB"), (1500, "1.5 kB"), (2_000_000, "2 MB"), (3e9, "3 GB")]
+)
+def test_prefixes_of_bytes_are_decimal(count, text):
+    assert bytes_text(count) == text

@@ -155,7 +155,7 @@ def test_unbound_ranks_are_said_and_not_guessed(record):
     (ran,) = report.distributions
     exchange = ran.distribution.ranges[1]
     assert shares(ran, exchange) == pytest.approx({"package": 0, "node": 0, "network": 0.8, "unbound": 0.2})
-    assert "not bound" in report.notes[0]
+    assert report.notes[0].startswith("The ranks were not bound to cores: ")
     assert "not known" in render(report)
 
 

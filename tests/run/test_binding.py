@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.cli.verified import verified
+from rankwise.launchers.execute import Ended
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.record.library import BINDING, library_directory
 from rankwise.run.binding import Astray, Bound, compare, planned, read
 
 TOPOLOGY = Topology.of(from_synthetic("package:2 core:2(indexes=0,2,1,3)"), 2)
+ENDED = Ended(status=0, signal=None, interrupted=False, start_s=0, end_s=1)
 
 
 def placed(*seats, names=("a", "b")):
@@ -51,6 +54,17 @@ def test_a_wrong_pu_a_wrong_host_and_a_silent_rank_are_reported():
 def test_a_rank_that_may_use_more_than_its_core_is_reported():
     astray, _ = checked(placed((0, 0)), {0: bound("a", 0, 2)})
     assert [each.rank for each in astray] == [0]
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, ""), (2, "; so does 1 more rank"), (4, "; so do 3 more ranks")]
+)
+def test_the_first_rank_astray_is_named_and_the_others_counted(count, more):
+    placement = placed((0, 0), (0, 1), (1, 0), (1, 1))
+    wanted = planned(placement, TOPOLOGY.nodes)
+    found = {r: bound(each.host, 1) if r < count else each for r, each in enumerate(wanted)}
+    lines = verified(compare(wanted, found), "p", ENDED, quiet=False)
+    assert lines == [f"rank 0 should run on PU 0 of `a`, but runs on PU 1 of `a`{more}"]
 
 
 @pytest.mark.parametrize("names", [("a.cluster", "b.cluster"), ("10.0.0.1", "10.0.0.2"), ("a-ib", "b-ib")])

@@ -9,10 +9,12 @@ import sys
 import mpis
 import pytest
 
+from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
 from rankwise.placement.file import save
 from rankwise.recording import Recording
+from rankwise.run.reorder import with_hosts
 
 pytestmark = [
     pytest.mark.mpi,
@@ -187,3 +189,10 @@ def test_lines_that_cannot_be_renumbered_are_refused(tmp_path, line, sentence):
     command = [sys.executable, "-m", "rankwise", "run", "-p", "p.json", "--node", NODE, "--reorder", "--"]
     done = subprocess.run([*command, *line], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert sentence in done.stderr and done.returncode == 125
+
+
+def test_one_host_too_few_is_refused_and_one_too_many_left_over():
+    placement = Placement.explicit(Topology([from_synthetic(NODE)] * 2), [(0, [0]), (1, [0])], ("a", "b"))
+    with pytest.raises(RankwiseError, match="the placement has 2 nodes, `--hosts` 1 host$"):
+        with_hosts(placement, "x")
+    assert with_hosts(placement, "x,y,z").node_names == ("x", "y")
