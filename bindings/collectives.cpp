@@ -82,7 +82,7 @@ nb::list steps(const std::string &collective, const std::string &algorithm, std:
     operation.sizes = sizes;
     operation.receive_sizes = receive_sizes;
     operation.nodes = nodes.empty() ? nullptr : &partition;
-    std::vector<coll::Step> out;
+    std::vector<coll::CollectiveStep> out;
     coll::expand(coll::find_algorithm(operation.collective, algorithm), operation, out);
     nb::list list;
     for (const auto &step : out) {

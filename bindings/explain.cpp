@@ -14,7 +14,7 @@
 #include "replay/machine_replay.hpp"
 #include "rooms.hpp"
 #include "schedule.hpp"
-#include "schedule/step.hpp"
+#include "schedule/matched_operation.hpp"
 #include "seconds.hpp"
 
 namespace nb = nanobind;
@@ -32,9 +32,9 @@ struct Explanation {
     std::vector<PathSegment> path;
     std::vector<Waiting> waiting_of;
     std::shared_ptr<const MatchedSchedule> of;
-    rankwise::LargeArray<Step> known; ///< of a schedule with wildcards, once they are settled
+    rankwise::LargeArray<MatchedOperation> known; ///< of a schedule with wildcards, once they are settled
 
-    const rankwise::LargeArray<Step> &steps() const {
+    const rankwise::LargeArray<MatchedOperation> &steps() const {
         return of->schedule.wildcards ? known : of->matching.steps;
     }
 };
@@ -81,11 +81,11 @@ Columns timeline_columns(const Explanation &e) {
         return column<std::int64_t>(operations, [&](const OperationTimes &each) { return each.*field; });
     };
     nb::dict out;
-    out["rank"] = column<std::uint32_t>(steps, [](const Step &step) { return step.rank; });
-    out["kind"] = column<std::uint8_t>(steps, [](const Step &step) { return step.kind(); });
+    out["rank"] = column<std::uint32_t>(steps, [](const MatchedOperation &step) { return step.rank; });
+    out["kind"] = column<std::uint8_t>(steps, [](const MatchedOperation &step) { return step.kind(); });
     out["bytes"] = column<std::uint64_t>(
-        steps, [](const Step &step) { return step.kind() == Kind::calc ? 0 : step.bytes(); });
-    out["partner"] = column<std::uint32_t>(steps, [](const Step &step) { return step.partner; });
+        steps, [](const MatchedOperation &step) { return step.kind() == Kind::calc ? 0 : step.bytes(); });
+    out["partner"] = column<std::uint32_t>(steps, [](const MatchedOperation &step) { return step.partner; });
     out["ready"] = time(&OperationTimes::ready);
     out["begin"] = time(&OperationTimes::begin);
     out["end"] = time(&OperationTimes::end);

@@ -27,7 +27,7 @@ LEFT: dict[str, set[str]] = {
     "screen": {"bindings", "core/placement"},
     "slots": {"core/placement"},
     "static pass": {"core/placement"},
-    "step": {"core/explain", "core/replay", "core/schedule"},
+    "step": {"core/replay", "core/schedule"},
 }
 
 

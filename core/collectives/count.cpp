@@ -147,7 +147,7 @@ MessageRows count_messages(Library library, std::span<const CollectiveCalls> cal
                            std::span<const std::uint32_t> node) {
     MessageRows rows;
     std::unordered_map<Key, std::size_t, KeyHash> row_of;
-    std::vector<Step> steps;
+    std::vector<CollectiveStep> steps;
     const Algorithm *const first = algorithms().data();
     const BlockSizes block_sizes(calls, groups);
     NodesOfGroups nodes(groups, node);

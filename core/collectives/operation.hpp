@@ -28,7 +28,7 @@ constexpr std::uint64_t no_offset = ~std::uint64_t{0};
 ///
 /// Steps of one round are posted together; a round starts when all steps of the rounds before it have
 /// completed. Sends to one peer, and receives from one peer, match in order.
-struct Step {
+struct CollectiveStep {
     StepKind kind;
     std::uint32_t peer;  // rank in the communicator
     std::uint32_t round; // 0, 1, 2, ...
@@ -84,7 +84,7 @@ inline Operation among_members(const Operation &operation, std::span<const std::
 /// @brief Where algorithms put their steps.
 class Writer {
   public:
-    explicit Writer(std::vector<Step> &steps) : steps_(steps) {}
+    explicit Writer(std::vector<CollectiveStep> &steps) : steps_(steps) {}
 
     void send(std::uint32_t peer, std::uint64_t bytes, std::uint64_t offset) {
         steps_.push_back({StepKind::send, peer, round_, bytes, offset});
@@ -98,10 +98,10 @@ class Writer {
 
     /// @brief Steps of some of the ranks among themselves, as rounds of their own.
     /// @param[in] members of a peer in these steps its rank
-    void include(std::span<const Step> steps, std::span<const std::uint32_t> members) {
+    void include(std::span<const CollectiveStep> steps, std::span<const std::uint32_t> members) {
         next();
         const std::uint32_t first = round_;
-        for (const Step &step : steps) {
+        for (const CollectiveStep &step : steps) {
             round_ = first + step.round;
             steps_.push_back({step.kind, members[step.peer], round_, step.bytes, step.offset});
         }
@@ -109,14 +109,14 @@ class Writer {
     }
 
     /// @brief Steps that are taken beside one another, round by round; their peers are ranks already.
-    void include_together(std::span<const Step> one, std::span<const Step> other) {
+    void include_together(std::span<const CollectiveStep> one, std::span<const CollectiveStep> other) {
         next();
         const std::uint32_t first = round_;
         auto mine = one.begin();
         auto theirs = other.begin();
         while (mine != one.end() || theirs != other.end()) {
             const bool is_mine = theirs == other.end() || (mine != one.end() && mine->round <= theirs->round);
-            const Step &step = is_mine ? *mine++ : *theirs++;
+            const CollectiveStep &step = is_mine ? *mine++ : *theirs++;
             round_ = first + step.round;
             steps_.push_back({step.kind, step.peer, round_, step.bytes, step.offset});
         }
@@ -131,7 +131,7 @@ class Writer {
     }
 
   private:
-    std::vector<Step> &steps_;
+    std::vector<CollectiveStep> &steps_;
     std::uint32_t round_ = 0;
 };
 

@@ -133,7 +133,7 @@ const Algorithm &find_algorithm(Collective collective, std::string_view name) {
     return *found;
 }
 
-void expand(const Algorithm &algorithm, const Operation &operation, std::vector<Step> &steps) {
+void expand(const Algorithm &algorithm, const Operation &operation, std::vector<CollectiveStep> &steps) {
     steps.clear();
     const bool empty = operation.bytes == 0 && operation.total_bytes == 0 && operation.sizes.empty();
     if (operation.size < 2 || (empty && operation.collective != Collective::barrier)) {

@@ -20,6 +20,6 @@ const Algorithm &find_algorithm(Collective collective, std::string_view name);
 ///
 /// An operation of one rank, or without data (and not a barrier), has none: the libraries return at once.
 /// @param[out] steps overwritten
-void expand(const Algorithm &algorithm, const Operation &operation, std::vector<Step> &steps);
+void expand(const Algorithm &algorithm, const Operation &operation, std::vector<CollectiveStep> &steps);
 
 } // namespace rankwise::collectives

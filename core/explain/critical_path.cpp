@@ -11,8 +11,8 @@ namespace {
 /// Walks from the end to the beginning.
 class Walk {
   public:
-    Walk(const LargeArray<Step> &steps, const machine::Machine &machine, const machine::Placement &placement,
-         const Timeline &timeline)
+    Walk(const LargeArray<MatchedOperation> &steps, const machine::Machine &machine,
+         const machine::Placement &placement, const Timeline &timeline)
         : steps_(steps), machine_(machine), placement_(placement), times_(timeline.operations),
           costs_(machine) {}
 
@@ -66,7 +66,7 @@ class Walk {
         back_to(begin + work, Cause::core_sharing);
         back_to(begin, cause);
     }
-    const MessageCost &cost_of(const Step &send) {
+    const MessageCost &cost_of(const MatchedOperation &send) {
         return costs_.get(placement_.link(send.rank, send.peer), send.message());
     }
 
@@ -201,7 +201,7 @@ class Walk {
         send_up_to_data();
     }
 
-    const LargeArray<Step> &steps_;
+    const LargeArray<MatchedOperation> &steps_;
     const machine::Machine &machine_;
     const machine::Placement &placement_;
     const std::vector<OperationTimes> &times_;
@@ -214,8 +214,9 @@ class Walk {
 
 } // namespace
 
-std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
-                                       const machine::Placement &placement, const Timeline &timeline) {
+std::vector<PathSegment> critical_path(const LargeArray<MatchedOperation> &steps,
+                                       const machine::Machine &machine, const machine::Placement &placement,
+                                       const Timeline &timeline) {
     return Walk(steps, machine, placement, timeline).run();
 }
 

@@ -46,7 +46,8 @@ struct PathSegment {
 ///
 /// @param[in] steps those that were replayed
 /// @return segments without gaps, the earliest first; those of no length are left out
-std::vector<PathSegment> critical_path(const LargeArray<Step> &steps, const machine::Machine &machine,
-                                       const machine::Placement &placement, const Timeline &timeline);
+std::vector<PathSegment> critical_path(const LargeArray<MatchedOperation> &steps,
+                                       const machine::Machine &machine, const machine::Placement &placement,
+                                       const Timeline &timeline);
 
 } // namespace rankwise::replay

@@ -27,7 +27,7 @@ class Cut {
 
 class Causes {
   public:
-    Causes(const LargeArray<Step> &steps, const machine::Machine &machine,
+    Causes(const LargeArray<MatchedOperation> &steps, const machine::Machine &machine,
            const machine::Placement &placement, const std::vector<OperationTimes> &times)
         : steps_(steps), machine_(machine), placement_(placement), times_(times), costs_(machine) {}
 
@@ -105,7 +105,7 @@ class Causes {
         return control_time(machine_, placement_, cost, steps_[send].rank, steps_[send].peer);
     }
 
-    const LargeArray<Step> &steps_;
+    const LargeArray<MatchedOperation> &steps_;
     const machine::Machine &machine_;
     const machine::Placement &placement_;
     const std::vector<OperationTimes> &times_;
@@ -113,7 +113,7 @@ class Causes {
 };
 
 /// @return of each rank the operation that ends last, `any` of a rank without any
-std::vector<std::uint32_t> last_operations(const LargeArray<Step> &steps, std::size_t ranks,
+std::vector<std::uint32_t> last_operations(const LargeArray<MatchedOperation> &steps, std::size_t ranks,
                                            const std::vector<OperationTimes> &times) {
     std::vector<std::uint32_t> last(ranks, any);
     for (std::uint32_t op = 0; op < times.size(); ++op) {
@@ -141,7 +141,7 @@ void fit(Waiting &found, Picoseconds waiting) {
 
 } // namespace
 
-std::vector<Waiting> waiting(const LargeArray<Step> &steps, const machine::Machine &machine,
+std::vector<Waiting> waiting(const LargeArray<MatchedOperation> &steps, const machine::Machine &machine,
                              const machine::Placement &placement, const Prediction &prediction,
                              const Timeline &timeline) {
     const std::size_t ranks = prediction.ranks.size();

@@ -40,7 +40,7 @@ using Waiting = std::array<Picoseconds, waits_for_names.size()>;
 ///
 /// @param[in] steps those that were replayed
 /// @return of each rank; its causes add up to its waiting
-std::vector<Waiting> waiting(const LargeArray<Step> &steps, const machine::Machine &machine,
+std::vector<Waiting> waiting(const LargeArray<MatchedOperation> &steps, const machine::Machine &machine,
                              const machine::Placement &placement, const Prediction &prediction,
                              const Timeline &timeline);
 

@@ -13,10 +13,10 @@
 namespace rankwise::placement {
 namespace {
 
-using Step = std::array<std::int64_t, 3>;
+using MatchedOperation = std::array<std::int64_t, 3>;
 
 struct Kind {
-    Step step{};
+    MatchedOperation step{};
     double heaviest = 0; // of its edges
     double total = 0;    // of all of them
 };
@@ -24,9 +24,9 @@ struct Kind {
 // The kinds of steps that edges are in a grid; nothing if there are too many for it to be one.
 std::vector<Kind> kinds_of_steps(const Graph &graph, const Extents &extents) {
     constexpr std::size_t most_kinds = 256;
-    std::map<Step, Kind> kinds;
+    std::map<MatchedOperation, Kind> kinds;
     const auto coordinates = [&](std::int64_t v) {
-        Step at{};
+        MatchedOperation at{};
         for (std::size_t i = 0; i < extents.size(); ++i) {
             at[i] = v % extents[i];
             v /= extents[i];
@@ -34,11 +34,11 @@ std::vector<Kind> kinds_of_steps(const Graph &graph, const Extents &extents) {
         return at;
     };
     for (Rank v = 0; v < graph.vertices(); ++v) {
-        const Step from = coordinates(v);
+        const MatchedOperation from = coordinates(v);
         for (auto e = graph.begin(v); e < graph.end(v); ++e) {
             if (graph.neighbour[e] < v)
                 continue;
-            Step step = coordinates(graph.neighbour[e]);
+            MatchedOperation step = coordinates(graph.neighbour[e]);
             for (std::size_t i = 0; i < step.size(); ++i)
                 step[i] -= from[i];
             const auto first = std::find_if(step.begin(), step.end(), [](auto each) { return each != 0; });
@@ -60,15 +60,16 @@ std::vector<Kind> kinds_of_steps(const Graph &graph, const Extents &extents) {
     return found;
 }
 
-bool independent(const std::vector<const Kind *> &basis, const Step &step) {
-    const auto cross = [](const Step &a, const Step &b) {
-        return Step{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+bool independent(const std::vector<const Kind *> &basis, const MatchedOperation &step) {
+    const auto cross = [](const MatchedOperation &a, const MatchedOperation &b) {
+        return MatchedOperation{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                                a[0] * b[1] - a[1] * b[0]};
     };
     if (basis.empty())
-        return step != Step{};
+        return step != MatchedOperation{};
     if (basis.size() == 1)
-        return cross(basis[0]->step, step) != Step{};
-    const Step normal = cross(basis[0]->step, basis[1]->step);
+        return cross(basis[0]->step, step) != MatchedOperation{};
+    const MatchedOperation normal = cross(basis[0]->step, basis[1]->step);
     return normal[0] * step[0] + normal[1] * step[1] + normal[2] * step[2] != 0;
 }
 

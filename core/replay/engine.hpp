@@ -270,7 +270,7 @@ template <Order order> class Engine {
     void give_parts(std::uint32_t receive);
 
     const Schedule &schedule_;
-    const LargeArray<Step> &steps_;
+    const LargeArray<MatchedOperation> &steps_;
     const machine::Machine &machine_;
     const machine::Placement &placement_;
     const Lookahead &ahead_;

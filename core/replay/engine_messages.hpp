@@ -12,11 +12,11 @@
 namespace rankwise::replay {
 
 template <Order order> const MessageCost &Engine<order>::cost_of_send(std::uint32_t send) {
-    const Step &step = steps_[send];
+    const MatchedOperation &step = steps_[send];
     return costs_.of(placement_.link(step.rank, step.peer), step);
 }
 template <Order order> const MessageCost &Engine<order>::cost_of_receive(std::uint32_t receive) {
-    const Step &step = steps_[receive];
+    const MatchedOperation &step = steps_[receive];
     return costs_.of(placement_.link(step.peer, step.rank), step);
 }
 
@@ -73,7 +73,7 @@ template <Order order> void Engine<order>::enter_link(std::uint32_t send, const 
         tell([&](Observer &o) { o.hand_to_link(send, now_, now_); });
         return leave_link(send, cost);
     }
-    const Step &step = steps_[send];
+    const MatchedOperation &step = steps_[send];
     Processor &p = processors_[std::size_t{step.rank} * lanes() + (by_time ? step.lane.nic : 0)];
     if constexpr (!by_time)
         if (nexts_[p.slot].link_free <= now_)
@@ -126,7 +126,7 @@ template <Order order> void Engine<order>::leave_link(std::uint32_t send, const 
 
 /// The first byte leaves its rank.
 template <Order order> void Engine<order>::enter_tx(std::uint32_t send, const MessageCost &cost) {
-    const Step &step = steps_[send];
+    const MatchedOperation &step = steps_[send];
     const Picoseconds start =
         cost.network ? interfaces_.tx[placement_.node[step.rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
                      : now_;
@@ -150,7 +150,7 @@ template <Order order> void Engine<order>::send_off() {
     EventFifo &leaving = windows_[queue_].leaving;
     while (leaving.next() < windows_.end()) {
         const Event event = leaving.pop();
-        const Step &step = steps_[event.what];
+        const MatchedOperation &step = steps_[event.what];
         at_rank(step.peer, event.time + cost_of_send(event.what).latency, enters_rx, event.what,
                 step.partner);
     }
@@ -161,13 +161,14 @@ template <Order order> void Engine<order>::send_off() {
 /// The first byte is at the interface of the receiver's node or, behind it, at the node's interrupt core.
 template <Order order> void Engine<order>::enter_rx(const Event &event, std::uint32_t size_class) {
     const std::uint32_t send = event.order & operation_mask, receive = event.what;
-    const MessageCost &cost = size_class == Step::no_class ? cost_of_receive(receive)
-                                                           : costs_.of(placement_.network_link, size_class);
+    const MessageCost &cost = size_class == MatchedOperation::no_class
+                                  ? cost_of_receive(receive)
+                                  : costs_.of(placement_.network_link, size_class);
     if constexpr (by_time)
         if (cost.interrupts && states_.last_byte[receive].is_through_rx)
             return interrupt(send, receive, cost);
-    const std::uint32_t node =
-        by_time ? placement_.node[steps_[receive].rank] : queue_; // whose Step need not be looked at
+    const std::uint32_t node = by_time ? placement_.node[steps_[receive].rank]
+                                       : queue_; // whose MatchedOperation need not be looked at
     const Picoseconds start = interfaces_.rx[node].pass(machine_.rx, cost.bytes, cost.rx, now_);
     tell([&](Observer &o) { o.pass_rx(receive, start); });
     know_first_byte(receive, start);

@@ -42,7 +42,7 @@ template <Order order> void Engine<order>::begin_way(std::uint32_t send, const M
 
 /// The next part of a message goes to its rank's link.
 template <Order order> void Engine<order>::hand_over(Flow &flow, const MessageCost &cost) {
-    const Step &step = steps_[flow.send];
+    const MatchedOperation &step = steps_[flow.send];
     const std::uint32_t k = flow.handed_over++;
     Picoseconds &link = processors_[std::size_t{step.rank} * lanes_ + step.lane.nic].link;
     Picoseconds &free = cost.overlap ? link : flow.link;
@@ -59,7 +59,7 @@ template <Order order> void Engine<order>::hand_over(Flow &flow, const MessageCo
 /// The first byte of a message's next part leaves its rank.
 template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
     const MessageCost &cost = cost_of_send(send);
-    const Step &step = steps_[send];
+    const MatchedOperation &step = steps_[send];
     Flow &flow = resources_.paths.of(send);
     const std::uint32_t k = flow.enter(0);
     const PartCost part = resources_.paths.part_cost(cost, flow, k);

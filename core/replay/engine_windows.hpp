@@ -261,7 +261,7 @@ template <Order order> void Engine<order>::serve(const Event &event) {
         break;
     case enters_rx:
         if constexpr (by_time)
-            enter_rx(event, Step::no_class);
+            enter_rx(event, MatchedOperation::no_class);
         else
             arrive(what); // it passes the interface in no time
         break;
@@ -478,7 +478,7 @@ template <Order order> OtherEnd Engine<order>::other_end() const {
     return [this, held_up = std::move(held_up)](std::uint32_t op) {
         if (const auto found = held_up.find(op); found != held_up.end())
             return found->second;
-        const Step &step = steps_[op];
+        const MatchedOperation &step = steps_[op];
         if (window_ != nullptr && step.kind() == Kind::receive && step.partner == any)
             return schedule_.first[step.peer + 1] -
                    1; // a send that was not read comes with the rest of its rank

@@ -160,7 +160,7 @@ class Engine {
 
     void fetch_operation(const Event &event) const { progress_.prefetch(event.what & ~message_flag); }
     void fetch_rank(const Event &event) const {
-        const Step &step = steps_[event.what & ~message_flag];
+        const MatchedOperation &step = steps_[event.what & ~message_flag];
         const bool is_message = (event.what & message_flag) != 0;
         __builtin_prefetch(slots_.data() + std::size_t{is_message ? step.peer : step.rank} * cpus_ * nics_);
         if (is_message && !schedule_.wildcards)
@@ -173,7 +173,10 @@ class Engine {
         const Cost &cost = costs_.get(0);
         return std::min({cost.sender, cost.tx, cost.receiver, cost.rx}) < 0 &&
                std::ranges::any_of(
-                   steps_, [](const Step &step) { return step.kind() == Kind::send && step.bytes() == 0; });
+                   steps_,
+                   [](const MatchedOperation &step) {
+                       return step.kind() == Kind::send && step.bytes() == 0;
+                   });
     }
 
     /// A clock that is taken from now on. A message of 0 bytes may put it back, but not to before the begin.
@@ -448,7 +451,7 @@ class Engine {
         result.ranks.resize(schedule_.ranks());
         std::vector<std::uint8_t> used(std::size_t{schedule_.ranks()} * cpus_);
         for (std::uint32_t op = 0; op < steps_.size(); ++op) {
-            const Step &step = steps_[op];
+            const MatchedOperation &step = steps_[op];
             used[steps_[op].rank * cpus_ + steps_[op].lane.cpu] = 1;
             if (step.kind() == Kind::calc) {
                 result.ranks[steps_[op].rank].computation += step.time();
@@ -474,7 +477,7 @@ class Engine {
     }
 
     const Schedule &schedule_;
-    const LargeArray<Step> &steps_;
+    const LargeArray<MatchedOperation> &steps_;
     const LogGOPS &p_;
     const std::uint32_t cpus_, nics_;
     Costs costs_;

@@ -22,7 +22,7 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                              const HowToReplay &how) {
     const Lookahead ahead = look_ahead(schedule, matching.messages, machine, placement,
                                        how.in_one_order || how.observer != nullptr);
-    LargeArray<Step> settled;
+    LargeArray<MatchedOperation> settled;
     if (schedule.wildcards)
         settled = steps_on_machine(schedule, matching, machine, placement);
     return replay({.schedule = schedule,
@@ -59,8 +59,9 @@ Schedule computing_alone(const Schedule &schedule, const Matching &matching, mac
     return out;
 }
 
-LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,
-                                  const machine::Machine &machine, const machine::Placement &placement) {
+LargeArray<MatchedOperation> steps_on_machine(const Schedule &schedule, const Matching &matching,
+                                              const machine::Machine &machine,
+                                              const machine::Placement &placement) {
     const machine::LinkClass &network = machine.link_classes[placement.network_link];
     const machine::Segment &s = network.segments.front();
     const LogGOPS plain{s.L, std::max(s.o_send, s.o_receive), s.g, s.G, s.O, network.eager_limit};

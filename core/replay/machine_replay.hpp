@@ -50,7 +50,8 @@ Schedule computing_alone(const Schedule &schedule, const Matching &matching, mac
                          const machine::Placement &placement);
 
 /// @return the steps that the replay of a schedule with wildcards takes
-LargeArray<Step> steps_on_machine(const Schedule &schedule, const Matching &matching,
-                                  const machine::Machine &machine, const machine::Placement &placement);
+LargeArray<MatchedOperation> steps_on_machine(const Schedule &schedule, const Matching &matching,
+                                              const machine::Machine &machine,
+                                              const machine::Placement &placement);
 
 } // namespace rankwise::replay

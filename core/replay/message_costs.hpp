@@ -8,14 +8,14 @@
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
+#include "schedule/matched_operation.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/step.hpp"
 
 namespace rankwise::replay {
 
 /// What a message of one size costs on one link class: formats/loggops.md, "On a machine".
 struct MessageCost {
-    std::uint64_t message = 0; ///< as of `Step::message`
+    std::uint64_t message = 0; ///< as of `MatchedOperation::message`
     std::uint64_t bytes = 0;
     std::uint32_t link = ~std::uint32_t{0};
     bool eager = true;
@@ -56,7 +56,7 @@ class MessageCosts {
   public:
     explicit MessageCosts(const machine::Machine &machine) : machine_(machine) {}
 
-    /// @param[in] message as of `Step::message`
+    /// @param[in] message as of `MatchedOperation::message`
     const MessageCost &get(std::uint8_t link, std::uint64_t message) {
         MessageCost &entry = kept_[((message * 0x9E3779B97F4A7C15u >> 40) ^ link) % kept_.size()];
         if (entry.message != message || entry.link != link)
@@ -70,7 +70,7 @@ class MessageCosts {
         return machine_.handshake ? std::min(l.segments.front().L, s.L / 3) : 0;
     }
 
-    /// @param[in] message as of `Step::message`
+    /// @param[in] message as of `MatchedOperation::message`
     MessageCost work_out(std::uint8_t link, std::uint64_t message) const {
         const std::uint64_t bytes = message & Operation::size_mask;
         const machine::LinkClass &l = machine_.link_classes[link];
@@ -117,8 +117,8 @@ class CostTable {
                 costs_.push_back(others_.work_out(static_cast<std::uint8_t>(link), message));
     }
 
-    const MessageCost &of(std::uint8_t link, const Step &step) {
-        if (step.size_class == Step::no_class)
+    const MessageCost &of(std::uint8_t link, const MatchedOperation &step) {
+        if (step.size_class == MatchedOperation::no_class)
             return others_.get(link, step.message());
         return of(link, step.size_class);
     }

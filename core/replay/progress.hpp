@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "large_array.hpp"
-#include "schedule/step.hpp"
+#include "schedule/matched_operation.hpp"
 
 namespace rankwise::replay {
 
@@ -34,7 +34,8 @@ class Progress {
     static constexpr unsigned own_shift = 2;
 
     /// @param[in,out] states of all operations; several may go on with different ranks of them at once
-    Progress(const Schedule &schedule, const LargeArray<Step> &steps, LargeArray<OperationState> &states)
+    Progress(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
+             LargeArray<OperationState> &states)
         : schedule_(schedule), steps_(steps.data()), states_(states.data()), size_(states.size()) {}
 
     std::size_t size() const noexcept { return size_; }
@@ -76,7 +77,7 @@ class Progress {
     }
 
     /// @brief The schedule, its steps and the states have changed, see `renumbered_states`.
-    void renumber(const LargeArray<Step> &steps, LargeArray<OperationState> &states) {
+    void renumber(const LargeArray<MatchedOperation> &steps, LargeArray<OperationState> &states) {
         steps_ = steps.data();
         states_ = states.data();
         size_ = states.size();
@@ -123,7 +124,7 @@ class Progress {
     }
 
     const Schedule &schedule_;
-    const Step *steps_;
+    const MatchedOperation *steps_;
     OperationState *states_;
     std::size_t size_;
     std::size_t ended_count_ = 0;

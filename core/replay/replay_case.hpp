@@ -10,7 +10,7 @@
 #include "replay/lookahead.hpp"
 #include "replay/observer.hpp"
 #include "replay/prediction.hpp"
-#include "schedule/step.hpp"
+#include "schedule/matched_operation.hpp"
 #include "schedule/windows/trace_window.hpp"
 
 namespace rankwise::replay {
@@ -18,7 +18,7 @@ namespace rankwise::replay {
 /// What is replayed, and who listens.
 struct Case {
     const Schedule &schedule;
-    const LargeArray<Step> &steps;
+    const LargeArray<MatchedOperation> &steps;
     const std::vector<std::uint64_t> &sizes; ///< of messages, see `Matching`
     const machine::Machine &machine;
     const machine::Placement &placement;

@@ -3,11 +3,12 @@
 
 namespace rankwise::replay {
 
-std::vector<std::uint32_t> write_collective(RankProgram &program, std::span<const collectives::Step> steps,
+std::vector<std::uint32_t> write_collective(RankProgram &program,
+                                            std::span<const collectives::CollectiveStep> steps,
                                             std::span<const std::uint32_t> members, std::uint32_t tag) {
     std::vector<std::uint32_t> round, before;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        const collectives::Step &step = steps[i];
+        const collectives::CollectiveStep &step = steps[i];
         if (i > 0 && step.round != steps[i - 1].round) {
             before.assign(1, program.join(round));
             round.clear();

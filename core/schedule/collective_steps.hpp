@@ -15,7 +15,8 @@ namespace rankwise::replay {
 /// @param[in] members world ranks of the communicator, by rank in it
 /// @param[in] tag     of all messages of collectives of that communicator
 /// @return what ends with this rank's part of the collective
-std::vector<std::uint32_t> write_collective(RankProgram &program, std::span<const collectives::Step> steps,
+std::vector<std::uint32_t> write_collective(RankProgram &program,
+                                            std::span<const collectives::CollectiveStep> steps,
                                             std::span<const std::uint32_t> members, std::uint32_t tag);
 
 } // namespace rankwise::replay

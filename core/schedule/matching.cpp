@@ -29,13 +29,13 @@ void check_peers(const Schedule &schedule) {
     }
 }
 
-LargeArray<Step> steps_of(const Schedule &schedule) {
-    LargeArray<Step> steps;
+LargeArray<MatchedOperation> steps_of(const Schedule &schedule) {
+    LargeArray<MatchedOperation> steps;
     steps.reserve(schedule.operations.size());
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r)
         for (std::uint32_t i = schedule.first[r]; i < schedule.first[r + 1]; ++i) {
             const Operation &op = schedule.operations[i];
-            steps.push_back({Step::pack(op.kind(), op.value()), any, op.peer, r, any,
+            steps.push_back({MatchedOperation::pack(op.kind(), op.value()), any, op.peer, r, any,
                              Release::of(schedule, i), schedule.lane(i)});
         }
     return steps;
@@ -46,7 +46,7 @@ class Sizes {
   public:
     explicit Sizes(Matching &matching) : matching_(matching) {}
 
-    void operator()(Step &send) {
+    void operator()(MatchedOperation &send) {
         const auto known = classes_.find(send.message());
         if (known != classes_.end()) {
             send.size_class = known->second;
@@ -63,11 +63,11 @@ class Sizes {
 };
 
 /// A send and its receive meet: the receive is of the message's size then.
-void join(LargeArray<Step> &steps, std::uint32_t send, std::uint32_t receive) {
+void join(LargeArray<MatchedOperation> &steps, std::uint32_t send, std::uint32_t receive) {
     steps[send].partner = receive;
     steps[receive].partner = send;
     steps[receive].peer = steps[send].rank;
-    steps[receive].packed = Step::pack(Kind::receive, steps[send].message());
+    steps[receive].packed = MatchedOperation::pack(Kind::receive, steps[send].message());
     steps[receive].size_class = steps[send].size_class;
 }
 
@@ -79,7 +79,7 @@ Matching match(const Schedule &schedule) {
     Matching matching;
     std::vector<Entry> entries;
     matching.steps = steps_of(schedule);
-    LargeArray<Step> &steps = matching.steps;
+    LargeArray<MatchedOperation> &steps = matching.steps;
     Sizes note(matching);
     for (std::uint32_t position = 0; position < order.size(); ++position) {
         const std::uint32_t i = order[position];
@@ -132,7 +132,8 @@ Matching match(const Schedule &schedule) {
     return matching;
 }
 
-LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner) {
+LargeArray<MatchedOperation> with_partners(LargeArray<MatchedOperation> steps,
+                                           const std::vector<std::uint32_t> &partner) {
     for (std::uint32_t op = 0; op < steps.size(); ++op)
         if (steps[op].kind() == Kind::send)
             join(steps, op, partner[op]);

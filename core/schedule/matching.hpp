@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "large_array.hpp"
-#include "schedule/step.hpp"
+#include "schedule/matched_operation.hpp"
 
 namespace rankwise::replay {
 
@@ -30,10 +30,10 @@ struct MessageRange {
 /// Message Passing Interface, "Order": messages between two processes with one tag and communicator do not
 /// overtake. Neither time nor placement changes that, so it is done once for all replays of a schedule.
 struct Matching {
-    LargeArray<Step> steps; ///< of each operation
+    LargeArray<MatchedOperation> steps; ///< of each operation
     std::uint32_t streams = 0;
-    std::vector<std::uint64_t>
-        sizes; ///< `Step::message` of each `Step::size_class`, of the first `most_sizes`
+    std::vector<std::uint64_t> sizes; ///< `MatchedOperation::message` of each `MatchedOperation::size_class`,
+                                      ///< of the first `most_sizes`
     MessageRange messages;
 
     static constexpr std::size_t most_sizes = 4096;
@@ -50,6 +50,7 @@ Matching match(const Schedule &schedule);
 
 /// @brief The steps of a schedule with wildcards, once it is known who meets whom.
 /// @param[in] partner for each send its receive and the other way round, `any` for calc
-LargeArray<Step> with_partners(LargeArray<Step> steps, const std::vector<std::uint32_t> &partner);
+LargeArray<MatchedOperation> with_partners(LargeArray<MatchedOperation> steps,
+                                           const std::vector<std::uint32_t> &partner);
 
 } // namespace rankwise::replay

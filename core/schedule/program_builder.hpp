@@ -72,7 +72,7 @@ class ProgramBuilder {
     std::vector<std::vector<std::uint32_t>> communicators_;
     collectives::Library library_;
     Tags tags_;
-    std::vector<collectives::Step> steps_;
+    std::vector<collectives::CollectiveStep> steps_;
 };
 
 } // namespace rankwise::replay

@@ -101,7 +101,7 @@ class RankReader {
     std::optional<RequestOutcomes> outcomes_; ///< where receives are posted that do not say what they take
     std::unordered_map<std::int64_t, Request> requests_;
     std::unordered_map<std::uint32_t, std::uint32_t> alltoallvs_, with_neighbours_;
-    std::vector<collectives::Step> steps_;
+    std::vector<collectives::CollectiveStep> steps_;
     std::vector<std::uint32_t> buffered_; ///< sends, until the program takes their buffer back
     std::size_t sample_ = 0;
     double rest_ps_ = 0;

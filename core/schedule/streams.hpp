@@ -29,7 +29,7 @@ struct Stream {
     struct End {
         std::uint32_t op;      ///< the send or the receive; `any` if the send is gone
         std::uint32_t receive; ///< of a send: what stands for its receive, `any` if nothing does yet
-        std::uint64_t message; ///< as of `Step::message`
+        std::uint64_t message; ///< as of `MatchedOperation::message`
     };
     std::uint32_t source, destination, tag;
     bool sends = false;  ///< what waits are sends

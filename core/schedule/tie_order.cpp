@@ -53,7 +53,7 @@ class Renumbering {
 
 } // namespace
 
-std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArray<Step> &steps,
+std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
                                        std::span<const std::uint64_t> seed, unsigned rounds) {
     if (seed.size() != schedule.ranks())
         throw Error("`" + std::to_string(seed.size()) + "` seeds for `" + std::to_string(schedule.ranks()) +
@@ -64,7 +64,7 @@ std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArra
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
             std::uint64_t hash = mixed(before[r] + round);
             for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op) {
-                const Step &step = steps[op];
+                const MatchedOperation &step = steps[op];
                 std::uint64_t own =
                     step.packed + (std::uint64_t{step.lane.cpu} << 32 | step.lane.nic) * 0x9E3779B9u;
                 if (step.kind() != Kind::calc && step.peer != any)
@@ -105,7 +105,7 @@ std::pair<Schedule, Matching> renumbered(const Schedule &schedule, const Matchin
             out.successors[edge].packed =
                 to.operation(next.target(), rank) << 1 | static_cast<std::uint32_t>(next.at_start());
         }
-        Step &step = matched.steps[now];
+        MatchedOperation &step = matched.steps[now];
         step = matching.steps[op];
         step.rank = to.rank(rank);
         if (step.kind() != Kind::calc) {

@@ -19,7 +19,7 @@ namespace rankwise::replay {
 /// @param[in] steps  of the schedule, matched
 /// @param[in] seed   what else tells ranks apart
 /// @param[in] rounds how far apart, in messages, what tells two ranks apart may be
-std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArray<Step> &steps,
+std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
                                        std::span<const std::uint64_t> seed, unsigned rounds);
 
 /// @brief The same program with its ranks called otherwise.

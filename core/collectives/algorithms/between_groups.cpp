@@ -163,7 +163,7 @@ class BetweenGroups {
 } // namespace
 
 void expand_between_groups(Library library, const Operation &operation, std::uint32_t others, Part part,
-                           std::vector<Step> &steps) {
+                           std::vector<CollectiveStep> &steps) {
     steps.clear();
     Writer writer(steps);
     BetweenGroups(library, operation, others, part, writer).write();

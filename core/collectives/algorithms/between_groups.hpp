@@ -29,6 +29,6 @@ enum class Part : std::uint8_t {
 /// @param[out] steps     overwritten; peers are ranks of the own group, then, from `operation.size` on, of
 /// the other
 void expand_between_groups(Library library, const Operation &operation, std::uint32_t others, Part part,
-                           std::vector<Step> &steps);
+                           std::vector<CollectiveStep> &steps);
 
 } // namespace rankwise::collectives

@@ -22,7 +22,7 @@ NodePartition each_alone(std::uint32_t size) {
 
 /// Steps of parts one after the other, until they are written.
 struct Lane {
-    std::vector<Step> steps;
+    std::vector<CollectiveStep> steps;
     Writer writer{steps};
 };
 
@@ -83,10 +83,10 @@ class Han {
         }
         Operation inner = among_members(operation_, members, collective, bytes, root);
         inner.nonblocking = nonblocking;
-        std::vector<Step> steps;
+        std::vector<CollectiveStep> steps;
         Writer part(steps);
         select_openmpi(inner).expand(inner, part);
-        for (Step &step : steps) {
+        for (CollectiveStep &step : steps) {
             step.offset = step.offset == no_offset || start == no_offset ? no_offset : start + step.offset;
         }
         lane.writer.include(steps, members);

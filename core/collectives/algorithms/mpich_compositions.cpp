@@ -73,7 +73,7 @@ class Composition {
         if (members.size() < 2) {
             return;
         }
-        std::vector<Step> steps;
+        std::vector<CollectiveStep> steps;
         Writer part(steps);
         const Operation inner = among_members(operation_, members, collective, bytes, root);
         select_mpich(inner).expand(inner, part);

@@ -37,7 +37,7 @@ void reduce_rabenseifner(const Operation &operation, Writer &writer) {
     if (folded) {
         // The root's steps begin where rank 0's end: what it will gather is the same, so its halves are
         // worked out unsaid.
-        std::vector<Step> unsaid;
+        std::vector<CollectiveStep> unsaid;
         Writer aside(unsaid);
         halves = halve(0, core.size, blocks, to_rank, aside);
         writer.receive(to_rank(0), blocks.bytes(0, 1), blocks.start(0));

@@ -32,7 +32,8 @@ template <class Key> class Numbering {
 
 class Compiler {
   public:
-    Compiler(const Schedule &schedule, const LargeArray<Step> &steps, const machine::Machine &machine)
+    Compiler(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
+             const machine::Machine &machine)
         : schedule_(schedule), steps_(steps), machine_(machine), costs_(machine) {
         program_.ranks = schedule.ranks();
         program_.cpus = schedule.cpus;
@@ -45,7 +46,7 @@ class Compiler {
         program_.instructions.reserve(order.entries.size());
         for (const std::uint32_t entry : order.entries) {
             const std::uint32_t op = entry >> ServiceOrder::part_bits;
-            const Step &step = steps_[op];
+            const MatchedOperation &step = steps_[op];
             switch (entry & ((1u << ServiceOrder::part_bits) - 1)) {
             case ServiceOrder::data:
                 data(op, step);
@@ -111,7 +112,7 @@ class Compiler {
         pair_.resize(steps_.size());
         cost_.resize(steps_.size());
         for (std::uint32_t op = 0; op < steps_.size(); ++op) {
-            const Step &step = steps_[op];
+            const MatchedOperation &step = steps_[op];
             if (step.kind() != Kind::send)
                 continue;
             const std::uint64_t both = std::uint64_t{step.rank} << 32 | step.peer;
@@ -140,7 +141,9 @@ class Compiler {
         unused_.pop_back();
         return slot;
     }
-    std::uint32_t processor(const Step &step) const { return step.rank * program_.cpus + step.lane.cpu; }
+    std::uint32_t processor(const MatchedOperation &step) const {
+        return step.rank * program_.cpus + step.lane.cpu;
+    }
     std::uint32_t ready(std::uint32_t op) const { return groups_[group_[op]].slot; }
     void was_read(std::uint32_t op) {
         Group &group = groups_[group_[op]];
@@ -175,8 +178,8 @@ class Compiler {
         }
     }
 
-    Instruction message(Instruction::What what, std::uint32_t send, const Step &of) const {
-        const Step &step = steps_[send];
+    Instruction message(Instruction::What what, std::uint32_t send, const MatchedOperation &of) const {
+        const MatchedOperation &step = steps_[send];
         Instruction instruction{};
         instruction.what = what;
         instruction.processor = processor(of);
@@ -187,7 +190,7 @@ class Compiler {
         return instruction;
     }
 
-    void tell_begin(std::uint32_t op, const Step &step, Instruction::What what) {
+    void tell_begin(std::uint32_t op, const MatchedOperation &step, Instruction::What what) {
         if (step.release.count != Release::listed)
             return;
         Instruction instruction{};
@@ -199,7 +202,7 @@ class Compiler {
             program_.instructions.push_back(instruction);
     }
 
-    void job(std::uint32_t op, const Step &step) {
+    void job(std::uint32_t op, const MatchedOperation &step) {
         if (step.kind() != Kind::receive)
             tell_begin(op, step, Instruction::begin);
         Instruction instruction{};
@@ -225,7 +228,7 @@ class Compiler {
         program_.instructions.push_back(instruction);
     }
 
-    void data(std::uint32_t op, const Step &step) {
+    void data(std::uint32_t op, const MatchedOperation &step) {
         const bool eager = eager_[cost_[op]];
         if (eager)
             value_[op] = new_slot();
@@ -240,7 +243,7 @@ class Compiler {
     }
 
     const Schedule &schedule_;
-    const LargeArray<Step> &steps_;
+    const LargeArray<MatchedOperation> &steps_;
     const machine::Machine &machine_;
     MessageCosts costs_;
     ScreenProgram program_;
@@ -257,7 +260,7 @@ class Compiler {
 
 } // namespace
 
-ScreenProgram screen_program(const Schedule &schedule, const LargeArray<Step> &steps,
+ScreenProgram screen_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
                              const ServiceOrder &order, const machine::Machine &machine) {
     return Compiler(schedule, steps, machine).run(order);
 }

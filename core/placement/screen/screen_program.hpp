@@ -84,7 +84,7 @@ struct ScreenProgram {
     LargeArray<Instruction> instructions;
     std::vector<std::uint32_t> lists; ///< several slots to write to: how many, then slot * 2 + first
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs; ///< ranks that exchange messages
-    std::vector<std::uint64_t> sizes;                           ///< as of `Step::message`
+    std::vector<std::uint64_t> sizes;                           ///< as of `MatchedOperation::message`
     std::uint32_t slots = 0;
     std::uint64_t let_go = 0; ///< sends of the replay, see Prediction; with any there are no instructions
     std::uint32_t ranks = 0, cpus = 1, nics = 1;
@@ -93,7 +93,7 @@ struct ScreenProgram {
 /// @brief Work out a program.
 /// @param[in] steps with partners, also of receives with wildcards
 /// @param[in] order of a replay on the machine
-ScreenProgram screen_program(const Schedule &schedule, const LargeArray<Step> &steps,
+ScreenProgram screen_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
                              const ServiceOrder &order, const machine::Machine &machine);
 
 } // namespace rankwise::replay

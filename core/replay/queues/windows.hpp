@@ -14,7 +14,7 @@ namespace rankwise::replay {
 
 /// An event of a message that comes from another queue.
 struct Arrival : Event {
-    std::uint32_t size_class; ///< as of its Step, which need not be looked at
+    std::uint32_t size_class; ///< as of its MatchedOperation, which need not be looked at
 };
 
 /// What one queue's nodes have before them.

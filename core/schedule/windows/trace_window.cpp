@@ -50,7 +50,7 @@ void TraceWindow::keep(std::span<const std::uint8_t> states) {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ranks_[r].kept = 0;
         for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op) {
-            const Step &step = steps[op];
+            const MatchedOperation &step = steps[op];
             const bool is_over =
                 step.kind() == rest ||
                 ((states[op] & (ended | under_way)) == ended &&
@@ -116,8 +116,13 @@ void TraceWindow::number() {
 void TraceWindow::add_step(std::uint32_t rank, const Operation &operation, std::uint32_t partner,
                            std::uint32_t peer) {
     schedule.operations.push_back(operation);
-    steps.push_back(
-        {Step::pack(operation.kind(), operation.value()), partner, peer, rank, any, {0, 0}, {0, 0}});
+    steps.push_back({MatchedOperation::pack(operation.kind(), operation.value()),
+                     partner,
+                     peer,
+                     rank,
+                     any,
+                     {0, 0},
+                     {0, 0}});
 }
 
 /// What is kept, then what was read, then the rest of each rank.
@@ -130,7 +135,7 @@ void TraceWindow::carry_over() {
             schedule.operations.push_back(was_.operations[op]);
             schedule.origin.push_back(was_.origin[op]);
             in_rank_.push_back(in_rank_was_[op]);
-            Step step = steps_were_[op];
+            MatchedOperation step = steps_were_[op];
             if (step.partner != any)
                 step.partner = change_.now[step.partner]; // of a receive that was not read: set below
             steps.push_back(step);
@@ -143,7 +148,7 @@ void TraceWindow::carry_over() {
         }
         if (!rank.is_read) {
             add_step(r, Operation::calc(0), any, any);
-            steps.back().packed = Step::pack(rest, 0);
+            steps.back().packed = MatchedOperation::pack(rest, 0);
             schedule.origin.push_back(0);
             in_rank_.push_back(any);
         }
@@ -173,7 +178,7 @@ void TraceWindow::match(std::uint32_t rank, std::uint32_t op) {
     const std::uint64_t message = is_send ? operation.value() : other.message;
     steps[receive].partner = send;
     steps[receive].peer = stream.source;
-    steps[receive].packed = Step::pack(Kind::receive, message);
+    steps[receive].packed = MatchedOperation::pack(Kind::receive, message);
     if (send != any)
         steps[send].partner = receive;
     if (!is_send && other.receive != any)
@@ -199,7 +204,7 @@ void TraceWindow::add_receives() {
             add_step(stream.destination,
                      Operation::receive(stream.source, end.message & Operation::size_mask, stream.tag),
                      end.op, stream.source);
-            steps.back().packed = Step::pack(Kind::receive, end.message);
+            steps.back().packed = MatchedOperation::pack(Kind::receive, end.message);
             schedule.origin.push_back(0);
             in_rank_.push_back(any);
         }

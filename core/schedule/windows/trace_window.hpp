@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "large_array.hpp"
+#include "schedule/matched_operation.hpp"
 #include "schedule/rank_reader.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/step.hpp"
 #include "schedule/streams.hpp"
 #include "schedule/tags.hpp"
 
@@ -60,7 +60,7 @@ class TraceWindow {
     const Change &read_on(std::span<const std::uint8_t> states, std::span<const std::uint32_t> at_rest);
 
     Schedule schedule;
-    LargeArray<Step> steps;
+    LargeArray<MatchedOperation> steps;
 
   private:
     struct Rank {
@@ -93,7 +93,7 @@ class TraceWindow {
     Streams streams_;
     Change change_;
     Schedule was_;
-    LargeArray<Step> steps_were_;
+    LargeArray<MatchedOperation> steps_were_;
     std::vector<std::uint32_t> in_rank_, in_rank_was_; ///< number of each operation within its rank
     std::vector<ScheduleBuilder::Edge> edges_;
 };

@@ -31,7 +31,7 @@ struct Release {
 };
 
 /// @brief All that a replay looks at of an operation, in half a cache line.
-struct alignas(32) Step {
+struct alignas(32) MatchedOperation {
     std::uint64_t packed;  ///< kind in the two highest bits; bytes of the message, or picoseconds
     std::uint32_t partner; ///< for a send its receive, for a receive its send, `any` for calc and unmatched
     std::uint32_t peer;    ///< rank at the other end, or `any`
@@ -59,6 +59,6 @@ struct alignas(32) Step {
         return static_cast<std::uint64_t>(kind) << kind_shift | value;
     }
 };
-static_assert(sizeof(Step) == 32);
+static_assert(sizeof(MatchedOperation) == 32);
 
 } // namespace rankwise::replay
