@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rankwise._core import trace
-from raw_writer import CALL_NUMBERS, LOST, POLL, SCHED, changes_example, coded_example, gaps_example, u, z
+from raw_writer import (
+    CALL_NUMBERS,
+    LOST,
+    POLL,
+    SCHED,
+    changes_example,
+    coded_example,
+    gaps_example,
+    size_bin,
+    u,
+    z,
+)
 from raw_writer import single as event
 
 from rankwise.recording.layouts import TRACE_EXACT, TRACE_QUANTISED
@@ -215,7 +226,12 @@ def test_a_list_longer_than_the_stream_is_damage_and_allocates_nothing():
 
 
 def test_a_number_of_more_than_64_bits_is_damage():
-    assert trace.decode(b"\xff" * 9 + b"\x02" + b"\0\0")["problem"]
+    def send_of(size: bytes):
+        return trace.decode(event("MPI_Send", 1, 2, u(0) + z(1) + z(2) + size))
+
+    largest, one_more = b"\xff" * 9 + b"\x01", b"\x80" * 9 + b"\x02"
+    assert send_of(largest)["problem"] == "" and send_of(largest)["send_bytes"][0] == 2**64 - 1
+    assert send_of(one_more)["problem"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -236,3 +252,9 @@ def test_what_was_packed_comes_back(sends):
     events = trace.decode(stream)
     columns = ["gap_ticks", "duration_ticks", "comm", "send_peer", "send_tag", "send_bytes"]
     assert [tuple(int(events[name][i]) for name in columns) for i in range(len(sends))] == sends
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 1023, 1024, 1025, 2**63, 2**63 + 1])
+def test_sizes_share_a_bin_up_to_a_power_of_two(size):
+    assert trace.size_bin(size) == size_bin(size)
+    assert trace.size_bin_upper(trace.size_bin(min(size, 2**63))) >= min(size, 2**63)
