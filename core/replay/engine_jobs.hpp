@@ -274,15 +274,14 @@ template <Order order> void Engine<order>::end_job(std::uint32_t processor) {
 
 /// What the job that ends spent its time on.
 template <Order order> void Engine<order>::account(std::uint32_t processor) {
-    const RunningJob &running = resources_.running[processor];
+    RunningJob &running = resources_.running[processor];
     const std::uint32_t op = processors_[processor].running;
     SharedRates::Ended ended{0, 0, 0, running.work};
     if (running.group != any) {
         ended = resources_.rates.finish(now_, running.group, now_ - running.started - running.work);
-        Longer &longer = resources_.longer[processor / lanes_];
-        longer.shared += ended.shared;
-        longer.memory += ended.memory;
-        longer.interrupted += ended.interrupted;
+        running.longer.shared += ended.shared;
+        running.longer.memory += ended.memory;
+        running.longer.interrupted += ended.interrupted;
         tell([&](Observer &o) { o.slow(op, ended.memory, ended.interrupted); });
     }
     if (!resources_.alone.empty() && job(op) == Job::calc)

@@ -315,6 +315,8 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
         windows_.fetch(due[k]);
     if (k >= 1 && k - 1 < due.size()) {
         windows_.fetch_events(due[k - 1]);
+        if constexpr (by_time)
+            resources_.rates.fetch_ends(due[k - 1]);
         for_slots(due[k - 1], [&](std::uint32_t slot) {
             __builtin_prefetch(processor_at(slot));
             if constexpr (by_time)
@@ -330,12 +332,25 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
                 if (nexts_[slot].link_free < windows_.end())
                     progress_.prefetch(processor_at(slot)->on_link.head);
             });
+        else
+            resources_.rates.for_ending(due[k - 2], windows_.end(), [&](const NextEnd &job) {
+                const Processor &p = processors_[job.processor];
+                progress_.prefetch_one(p.running);
+                if (!p.ready.empty())
+                    progress_.prefetch_one(p.ready.head);
+                resources_.rates.fetch(resources_.running[job.processor].group);
+            });
     }
-    if constexpr (!by_time)
-        if (k >= 3 && k - 3 < due.size())
+    if (k >= 3 && k - 3 < due.size())
+        if constexpr (!by_time)
             for_slots(due[k - 3], [&](std::uint32_t slot) {
                 if (nexts_[slot].job_end < windows_.end())
                     progress_.prefetch_released(processor_at(slot)->running);
+            });
+        else
+            resources_.rates.for_ending(due[k - 3], windows_.end(), [&](const NextEnd &job) {
+                progress_.prefetch_released(processors_[job.processor].running);
+                resources_.rates.fetch_jobs(resources_.running[job.processor].group);
             });
 }
 
@@ -509,9 +524,11 @@ template <Order order> void Engine<order>::add_to(Prediction &result) const {
         }
         time.finish = processors_[std::size_t{r} * lanes()].finish;
         if constexpr (by_time) {
-            time.core_sharing = resources_.longer[r].shared;
-            time.memory = resources_.longer[r].memory;
-            time.interrupted = resources_.longer[r].interrupted;
+            // Further processors are on cores of their own.
+            const Longer &longer = resources_.running[std::size_t{r} * lanes()].longer;
+            time.core_sharing = longer.shared;
+            time.memory = longer.memory;
+            time.interrupted = longer.interrupted;
         }
         std::vector<std::uint8_t> used(cpus_ > 1 ? cpus_ : 0);
         for (std::uint32_t op = schedule_.first[r]; !used.empty() && op < schedule_.first[r + 1]; ++op)

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -36,7 +37,7 @@ class NextEnds {
             play(at);
     }
     bool empty() const noexcept { return ends_.empty(); }
-    const NextEnd &of(std::uint32_t group) const noexcept { return ends_[group]; }
+    std::span<const NextEnd> all() const noexcept { return ends_; }
     void set(std::uint32_t group, const NextEnd &end) {
         ends_[group] = end;
         for (std::size_t at = (leaves_ + group) / 2; at >= 1; at /= 2)

@@ -18,16 +18,17 @@
 
 namespace rankwise::replay {
 
+/// How much longer than alone a processor's jobs took.
+struct Longer {
+    Picoseconds shared = 0, memory = 0, interrupted = 0;
+};
+
 /// A processor's job, as far as others can slow it.
-struct RunningJob {
+struct alignas(64) RunningJob {
     Picoseconds started = 0, work = 0;
     std::uint32_t group = any;  ///< of SharedRates; `any`: nothing slows it
     Picoseconds bytes_left = 0; ///< of a receive: copying that comes after the job
-};
-
-/// How much longer than alone a rank's jobs took.
-struct Longer {
-    Picoseconds shared = 0, memory = 0, interrupted = 0;
+    Longer longer;              ///< up to now
 };
 
 /// @brief What ranks share, beyond the interfaces of their nodes.
@@ -53,8 +54,7 @@ struct Resources {
               const Lookahead &ahead, std::uint32_t lanes)
         : rates(schedule, machine, placement, ahead.queue_of_node), interrupts(machine, placement),
           paths(schedule, machine, placement, std::size_t{schedule.ranks()} * lanes),
-          running(std::size_t{schedule.ranks()} * lanes), longer(schedule.ranks()),
-          unfinished(rates.empty() ? 0 : schedule.ranks()) {
+          running(std::size_t{schedule.ranks()} * lanes), unfinished(rates.empty() ? 0 : schedule.ranks()) {
         if (machine.computation_is_as_recorded)
             alone.resize(schedule.operations.size());
         for (std::uint32_t r = 0; r < unfinished.size(); ++r)
@@ -73,7 +73,6 @@ struct Resources {
     InterruptCores interrupts;
     MessagePaths paths;
     std::vector<RunningJob> running;       ///< of each processor
-    std::vector<Longer> longer;            ///< of each rank
     std::vector<std::uint32_t> unfinished; ///< operations of each rank; empty if no rate depends on it
     std::vector<Picoseconds> alone;        ///< see `Prediction::alone`
 };

@@ -94,8 +94,13 @@ std::uint32_t SharedRates::group_for(Key key, std::uint32_t queue) {
         group.queue = queue;
         group.end = ends_[queue].add();
         groups_.push_back(std::move(group));
-        if (key.processor != any)
-            processors_[key.processor].groups.push_back(found->second);
+        if (key.processor != any) {
+            Processor &processor = processors_[key.processor];
+            if (processor.first_group == any)
+                processor.first_group = found->second;
+            else
+                processor.further_groups.push_back(found->second);
+        }
         for (const std::uint32_t domain : key.domains)
             domains_[domain].groups.push_back(found->second);
     }
@@ -254,18 +259,22 @@ void SharedRates::set_shares(Picoseconds now, Processor &processor) {
         processor.idle.set_rate(now, left > 0 ? idle_rate(left, users, spin) : 0);
     const double among = std::max(1.0, sharing);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
-    for (const std::uint32_t number : processor.groups) {
+    const auto set_share = [&](std::uint32_t number) {
         Group &group = groups_[number];
         if (group.share == share && group.share_of_ranks == share_of_ranks)
-            continue;
+            return;
         advance(group, now);
         group.share = share;
         group.share_of_ranks = share_of_ranks;
         if (group.jobs.empty())
-            continue;
+            return;
         note(number);
         touch_domains(group);
-    }
+    };
+    if (processor.first_group != any)
+        set_share(processor.first_group);
+    for (const std::uint32_t number : processor.further_groups)
+        set_share(number);
 }
 
 void SharedRates::set_stretches(Picoseconds now) {

@@ -63,6 +63,24 @@ class SharedRates {
     /// @return the next end of a job of a queue's groups, after `settle`
     const NextEnd &next(std::uint32_t queue) const noexcept { return ends_[queue].first(); }
 
+    /// @brief Call with the next end of each group of a queue that comes before a time.
+    template <class Call> void for_ending(std::uint32_t queue, Picoseconds before, const Call &call) const {
+        for (const NextEnd &end : ends_[queue].all())
+            if (end.time < before)
+                call(end);
+    }
+    /// @brief Bring into the cache: a queue's next ends; a group; its jobs.
+    void fetch_ends(std::uint32_t queue) const noexcept { __builtin_prefetch(ends_[queue].all().data()); }
+    void fetch(std::uint32_t group) const noexcept {
+        for (std::size_t line = 0; line < sizeof(Group); line += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(&groups_[group]) + line);
+    }
+    void fetch_jobs(std::uint32_t group) const noexcept {
+        __builtin_prefetch(groups_[group].jobs.data());
+        if (groups_[group].key.processor != any)
+            __builtin_prefetch(&processors_[groups_[group].key.processor]);
+    }
+
     /// @brief All that comes and goes at `now` has come and gone: work out rates and next ends.
     void settle(Picoseconds now) {
         if (is_unsettled_)
@@ -126,11 +144,12 @@ class SharedRates {
         Picoseconds last = 0;
         std::uint32_t queue = any, end = any; ///< which queue's, and which of its ends
     };
-    struct Processor {
+    struct alignas(64) Processor {
         std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
         bool is_changed = false;
         IdleCapacity idle;
-        std::vector<std::uint32_t> groups;
+        std::uint32_t first_group = any; ///< the only one, if no memory can slow its jobs
+        std::vector<std::uint32_t> further_groups;
     };
     struct Domain {
         std::uint32_t resource = 0, number = 0;
