@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A short validation from measurement to runs, of a program whose time the interfaces make.
+"""A short validation that measures for itself, where the interfaces and not the processors set the time.
 
-How long its runs take is held against nothing but what no busy machine changes: an interface lets no more through than
-its rate. How near predictions are to times is held against runs that were kept (test_kept_runs.py).
+Four fifths of the time of MG's ranks pass while an interface of 50 Mbit/s sends, so that others on this machine change
+little. Nothing is skipped for their sake: a test that fails is tried once more, as all of this room are
+(tests/conftest.py), in a lab and a state of its own, because a machine may stand still for seconds. What fails
+twice is wrong.
 """
 
+import itertools
 import json
+import statistics
 import subprocess
 import sys
 
@@ -18,10 +22,7 @@ WINDOW_S, LIMIT_S, ENDING_S = 120, 200, 60
 # What the libraries add to a message that goes in one piece: see test_frame_bytes.py. Others go in a few.
 ADDED, MOST_PIECES = {"mpich-5.0.2": 13, "openmpi-5.0.11": 22}, 3
 NETWORK_SHARE = 0.7  # of the predicted time, in which the busiest interface transfers
-RATE_BYTES_PER_S = 50e6 / 8
-# By what the measured interface may be off, and what it lets through at once before it counts.
-ERROR = 0.1
-APART = 1.2
+ERROR, RATIO_ERROR, APART = 0.25, 0.15, 1.2
 
 
 def ended_after(line, words, directory):
@@ -48,7 +49,7 @@ def ended_after(line, words, directory):
 @pytest.mark.root
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", ["mpich-5.0.2", pytest.param("openmpi-5.0.11", marks=pytest.mark.slow)])
-def test_a_program_that_the_interfaces_hold_up_takes_what_they_take_to_send(line, tmp_path, name):
+def test_predictions_agree_with_runs_of_a_program_that_the_interfaces_hold_up(line, tmp_path, name):
     # WHEN a program is recorded, predicted and run on a lab that was measured just before
     words = ["accuracy", "--quick", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "mg"]
     words += ["--placements", 4, "--repetitions", 3, "--tolerate", 1, "--window", f"{WINDOW_S}s"]
@@ -64,19 +65,25 @@ def test_a_program_that_the_interfaces_hold_up_takes_what_they_take_to_send(line
         noise = 0.1 * each["startup_bytes"] + 1000  # startup is not the same to the byte
         least = ADDED[name] * each["recorded_messages"]
         assert least - noise < own < MOST_PIECES * least + noise, each
-    # AND the busiest interface takes as long to send them as its rate says
+    # AND times are near what was predicted; what disturbs a run makes it longer, so the shortest of each counts
     placements = {each["name"]: each for each in case["placements"]}
     assert placements.keys() == {"blocked", "cyclic", "optimised", "worst"}
-    busiest_s = {key: each["network_share"] * each["predicted_s"] for key, each in placements.items()}
-    through = max(each["counted_bytes"] - each["startup_bytes"] for each in case["sent"])
-    assert busiest_s["blocked"] == pytest.approx(through / RATE_BYTES_PER_S, rel=ERROR), case
-    # AND that is most of each prediction, and more than each run takes at the least
+    predicted = {key: each["predicted_s"] for key, each in placements.items()}
+    # Runs that do not count are of use here too: neither predictions nor runs are summed up.
     runs = list(map(json.loads, (tmp_path / "v" / "runs.jsonl").read_text().splitlines()))
+    times = {key: [run["time_s"] for run in runs if run["placement"] == key] for key in placements}
+    shortest = {key: min(each) for key, each in times.items()}
     for key, each in placements.items():
-        assert NETWORK_SHARE < each["network_share"] <= 1, each
-        shortest = min(run["time_s"] for run in runs if run["placement"] == key)
-        assert shortest > (1 - ERROR) * busiest_s[key], case
-    # AND the worst placement sends more between nodes than each other one, and is predicted to take as much longer
+        assert each["network_share"] > NETWORK_SHARE, each
+        assert predicted[key] == pytest.approx(shortest[key], rel=ERROR), each
+    # AND so is how many times as long as with another placement it takes
+    for one, other in itertools.combinations(placements, 2):
+        ratio = predicted[one] / predicted[other]
+        assert ratio == pytest.approx(shortest[one] / shortest[other], rel=RATIO_ERROR), (one, other, case)
+    # AND the worst placement is worse than each other one, as predicted so in all runs
     for key in placements.keys() - {"worst"}:
-        assert busiest_s["worst"] > APART * busiest_s[key]
-        assert placements["worst"]["predicted_s"] > APART * placements[key]["predicted_s"]
+        assert predicted["worst"] > APART * predicted[key]
+        assert shortest["worst"] > APART * shortest[key]
+    # AND intervals hold at least one of the medians
+    medians = {key: statistics.median(each) for key, each in times.items()}
+    assert any(each["low_s"] <= medians[key] <= each["high_s"] for key, each in placements.items()), case
