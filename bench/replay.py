@@ -291,36 +291,36 @@ def loggopsim(binary: Path, schedule) -> tuple[float, dict[int, int]]:
 
 
 def measure_placements(schedule, count: int) -> dict:
-    """Random placements of the same schedule on one core: replayed, screened, and screened with a tenth replayed."""
+    """Random placements of the same schedule on one core: replayed, estimated, and estimated with a tenth replayed."""
     rng = np.random.default_rng(1)
     cores = [np.arange(schedule.ranks), *(rng.permutation(schedule.ranks) for _ in range(count - 1))]
     placements = [placed(each.astype(np.uint32)) for each in cores]
     on = bench_machine()
     replay_s, replayed = best(1, lambda: schedule.makespans_s(on, placements, threads=1))
 
-    def screen(some: list[_core.machine.Placement]) -> np.ndarray:
+    def estimate(some: list[_core.machine.Placement]) -> np.ndarray:
         return schedule.estimates_s(on, some, threads=1)
 
     def replay(some: list[_core.machine.Placement]) -> np.ndarray:
         return schedule.makespans_s(on, some, threads=1)
 
     def decide() -> int:
-        """The best of a tenth of the placements, those of the least screened times, and of the first."""
-        chosen = np.union1d([0], np.argsort(screen(placements), kind="stable")[: -(-count // 10)])
+        """The best of a tenth of the placements, those of the least estimated times, and of the first."""
+        chosen = np.union1d([0], np.argsort(estimate(placements), kind="stable")[: -(-count // 10)])
         return int(chosen[np.argmin(replay([placements[k] for k in chosen]))])
 
-    first_s, _ = best(1, lambda: screen(placements))  # and works out the order of the first
-    screen_s, screened = best(1, lambda: screen(placements))
+    first_s, _ = best(1, lambda: estimate(placements))  # and works out the order of the first
+    estimate_s, estimated = best(1, lambda: estimate(placements))
     decide_s, decided = best(1, decide)
     return {
         "placements_per_minute": 60 * count / replay_s,
-        "first_screened_per_minute": 60 * count / first_s,
-        "screened_per_minute": 60 * count / screen_s,
+        "first_estimated_per_minute": 60 * count / first_s,
+        "estimated_per_minute": 60 * count / estimate_s,
         "decided_per_minute": 60 * count / decide_s,
         "decided_is_best": bool(replayed[decided] == replayed.min()),
         "decided_above_best": float(replayed[decided] / replayed.min() - 1),
-        "gap": float(np.mean(np.abs(screened / replayed - 1))),
-        "tau": kendall(screened, replayed),
+        "gap": float(np.mean(np.abs(estimated / replayed - 1))),
+        "tau": kendall(estimated, replayed),
     }
 
 
@@ -389,10 +389,10 @@ def line(row: dict) -> str:
     if "gap" in row:
         text += f"   placements a minute: {row['placements_per_minute']:.0f} replayed,"
         text += (
-            f" {row['screened_per_minute']:.0f} screened ({row['first_screened_per_minute']:.0f} at first),"
+            f" {row['estimated_per_minute']:.0f} estimated ({row['first_estimated_per_minute']:.0f} at first),"
         )
         text += f" {row['decided_per_minute']:.0f} decided ({100 * row['decided_above_best']:.2f} % above the best);"
-        text += f" screened and replayed {100 * row['gap']:.1f} % apart, Kendall's tau {row['tau']:.2f}"
+        text += f" estimated and replayed {100 * row['gap']:.1f} % apart, Kendall's tau {row['tau']:.2f}"
     return text
 
 

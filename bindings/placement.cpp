@@ -229,7 +229,7 @@ void bind_estimates(const nb::object &schedules) {
             [](const MatchedSchedule &s, const Machine &machine, const Placements &placements,
                unsigned threads) {
                 return times_of_all(machine, placements, s.schedule.ranks(), [&] {
-                    return s.screen(s.schedule, s.matching, machine, placements, threads);
+                    return s.estimates(s.schedule, s.matching, machine, placements, threads);
                 });
             },
             "machine"_a, "placements"_a, "threads"_a = 0);

@@ -46,7 +46,7 @@ void bind_prediction(nb::module_ &room) {
         nb::class_<Prediction>(room, "Prediction")
             .def_prop_ro("makespan_s", [](const Prediction &p) { return seconds(p.makespan()); })
             .def_ro("queues", &Prediction::queues)
-            .def_ro("ended_sends", &Prediction::let_go)
+            .def_ro("ended_sends", &Prediction::ended_sends)
             .def_prop_ro("finish_s", [](const Prediction &p) { return seconds(p.ranks, &RankTime::finish); })
             .def_prop_ro("parts_s",
                          [](const Prediction &p) {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "placement/screen/many_placements.hpp"
+#include "placement/estimates/many_placements.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
@@ -15,5 +15,5 @@ struct MatchedSchedule {
         : schedule(std::move(both.first)), matching(std::move(both.second)) {}
     rankwise::replay::Schedule schedule;
     rankwise::replay::Matching matching;
-    mutable rankwise::replay::Screen screen; ///< of this schedule
+    mutable rankwise::replay::Estimates estimates; ///< of this schedule
 };

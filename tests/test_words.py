@@ -11,24 +11,11 @@ TOP = Path(__file__).resolve().parent.parent
 ROOMS = ("bindings", "core", "lab", "measure", "python/rankwise", "record", "workloads")
 COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
-# Names that others gave.
-OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib"}
+# Names that others gave, and those of collectives, which schedules are made of.
+OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib", "CollectiveStep": "", "StepKind": ""}
 
 # Where a word is still to be replaced, room by room; what has gone is taken off.
-LEFT: dict[str, set[str]] = {
-    "let go": {
-        "bindings",
-        "core/explain",
-        "core/placement",
-        "core/replay",
-    },
-    "let sender": {"core/replay"},
-    "let sends": {"core/replay"},
-    "screen": {"bindings", "core/placement"},
-    "slots": {"core/placement"},
-    "static pass": {"core/placement"},
-    "step": {"core/replay", "core/schedule"},
-}
+LEFT: dict[str, set[str]] = {"step": {"core/schedule"}}
 
 
 def forbidden() -> dict[str, list[str]]:

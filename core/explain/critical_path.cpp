@@ -90,7 +90,7 @@ class Walk {
     void send() {
         const OperationTimes &times = times_[op_];
         const MessageCost &cost = cost_of(steps_[op_]);
-        if (times.let_go && time_ < times.sent)
+        if (times.ended_sends && time_ < times.sent)
             back_to(times.begin + o_send(op_, cost), Cause::handshake); // waited for nothing that came
         if (time_ > times.sent) {
             if (!cost.eager && time_ == times.on_tx + cost.span) {

@@ -34,7 +34,7 @@ struct OperationTimes {
     /// message's parts, at a send to hand them over, at a receive to read them; and the operation until then.
     Picoseconds resumed = 0;
     std::uint32_t resumed_after = any;
-    bool let_go = false; ///< of a send: what comes after it did not wait for its message
+    bool ended_sends = false; ///< of a send: what comes after it did not wait for its message
 };
 
 /// @brief What a replay did at what time, for every operation.
@@ -110,7 +110,7 @@ class TimelineObserver : public Observer {
         timeline_.operations[receive].arrives = now;
     }
     void end(std::uint32_t op, Picoseconds now) override { timeline_.operations[op].end = now; }
-    void end_without_receive(std::uint32_t send) override { timeline_.operations[send].let_go = true; }
+    void end_without_receive(std::uint32_t send) override { timeline_.operations[send].ended_sends = true; }
     void connect(std::uint32_t op, Picoseconds longer) override {
         timeline_.operations[op].connecting = longer;
     }

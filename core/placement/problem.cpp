@@ -5,13 +5,13 @@
 
 namespace rankwise::placement {
 
-Placement make_placement(std::span<const Slot> slot, Slot slots) {
+Placement make_placement(std::span<const Slot> slot, Slot count) {
     Placement placement{{slot.begin(), slot.end()},
-                        std::vector<Rank>(static_cast<std::size_t>(slots), no_rank)};
+                        std::vector<Rank>(static_cast<std::size_t>(count), no_rank)};
     for (std::size_t rank = 0; rank < slot.size(); ++rank) {
-        if (slot[rank] < 0 || slot[rank] >= slots)
+        if (slot[rank] < 0 || slot[rank] >= count)
             throw Error("rank `" + std::to_string(rank) + "` is placed on core `" +
-                        std::to_string(slot[rank]) + "`, but there are `" + std::to_string(slots) +
+                        std::to_string(slot[rank]) + "`, but there are `" + std::to_string(count) +
                         "` cores");
         Rank &owner = placement.rank[static_cast<std::size_t>(slot[rank])];
         if (owner != no_rank)

@@ -67,6 +67,6 @@ struct Placement {
 
 /// @param[in] slot one slot a rank
 /// @throws Error if a slot does not exist or is taken twice
-Placement make_placement(std::span<const Slot> slot, Slot slots);
+Placement make_placement(std::span<const Slot> slot, Slot count);
 
 } // namespace rankwise::placement

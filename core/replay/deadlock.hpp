@@ -16,11 +16,11 @@ namespace rankwise::replay {
 /// as far as it is known, else `any`.
 using OtherEnd = std::function<std::uint32_t(std::uint32_t)>;
 
-/// @brief Sends that wait for their receives in circles: who lets them go, as if their messages were kept in
-/// buffers, gets a replay by.
+/// @brief Sends that wait for their receives in circles. If they end as if their messages were buffered, the
+/// replay goes on.
 ///
-/// A program that polls receives in another order where messages come in another one. Its recording has only
-/// the order of the recorded run, which can block for ever where a send waits that did not wait then.
+/// A program that polls may receive in another order when messages arrive in another one. Its recording has
+/// only the order of the recorded run, which can block for ever where a send waits that did not wait then.
 ///
 /// A replay can stop as often as it has messages. So a stop costs what has begun and not ended, and what that
 /// waits for, but not the whole schedule; only the first one goes through all of it.

@@ -12,12 +12,12 @@
 namespace rankwise::replay {
 
 template <Order order> const MessageCost &Engine<order>::cost_of_send(std::uint32_t send) {
-    const MatchedOperation &step = steps_[send];
-    return costs_.of(placement_.link(step.rank, step.peer), step);
+    const MatchedOperation &matched = steps_[send];
+    return costs_.of(placement_.link(matched.rank, matched.peer), matched);
 }
 template <Order order> const MessageCost &Engine<order>::cost_of_receive(std::uint32_t receive) {
-    const MatchedOperation &step = steps_[receive];
-    return costs_.of(placement_.link(step.peer, step.rank), step);
+    const MatchedOperation &matched = steps_[receive];
+    return costs_.of(placement_.link(matched.peer, matched.rank), matched);
 }
 
 // Request and answer of a rendezvous -----------------------------------------------------------------------
@@ -73,11 +73,11 @@ template <Order order> void Engine<order>::enter_link(std::uint32_t send, const 
         tell([&](Observer &o) { o.hand_to_link(send, now_, now_); });
         return leave_link(send, cost);
     }
-    const MatchedOperation &step = steps_[send];
-    Processor &p = processors_[std::size_t{step.rank} * lanes() + (by_time ? step.lane.nic : 0)];
+    const MatchedOperation &matched = steps_[send];
+    Processor &p = processors_[std::size_t{matched.rank} * lanes() + (by_time ? matched.lane.nic : 0)];
     if constexpr (!by_time)
         if (nexts_[p.slot].link_free <= now_)
-            free_link(step.rank, now_ + 1); // only the first one's time is kept
+            free_link(matched.rank, now_ + 1); // only the first one's time is kept
     const Picoseconds start = std::max(now_, p.link);
     p.link = start + cost.gap;
     tell([&](Observer &o) { o.hand_to_link(send, now_, start); });
@@ -126,20 +126,21 @@ template <Order order> void Engine<order>::leave_link(std::uint32_t send, const 
 
 /// The first byte leaves its rank.
 template <Order order> void Engine<order>::enter_tx(std::uint32_t send, const MessageCost &cost) {
-    const MatchedOperation &step = steps_[send];
+    const MatchedOperation &matched = steps_[send];
     const Picoseconds start =
-        cost.network ? interfaces_.tx[placement_.node[step.rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
-                     : now_;
+        cost.network
+            ? interfaces_.tx[placement_.node[matched.rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
+            : now_;
     const Picoseconds left = start + cost.span;
-    tell([&](Observer &o) { o.pass_tx(send, step.partner, start, start + cost.latency); });
+    tell([&](Observer &o) { o.pass_tx(send, matched.partner, start, start + cost.latency); });
     if (!cost.eager)
         at(left, data_left, send, send);
     if (!cost.network) {
-        know_first_byte(step.partner, start + cost.latency);
-        if (!leaves_with_job(step.rank, cost))
-            at_rank(step.peer, left + cost.latency, data_arrives, send, step.partner);
+        know_first_byte(matched.partner, start + cost.latency);
+        if (!leaves_with_job(matched.rank, cost))
+            at_rank(matched.peer, left + cost.latency, data_arrives, send, matched.partner);
     } else if (by_time || (start < windows_.end() && windows_[queue_].leaving.empty())) {
-        at_rank(step.peer, start + cost.latency, enters_rx, send, step.partner);
+        at_rank(matched.peer, start + cost.latency, enters_rx, send, matched.partner);
     } else {
         windows_[queue_].leaving.push({start, order_of(enters_link, send), send});
     }
@@ -150,9 +151,9 @@ template <Order order> void Engine<order>::send_off() {
     EventFifo &leaving = windows_[queue_].leaving;
     while (leaving.next() < windows_.end()) {
         const Event event = leaving.pop();
-        const MatchedOperation &step = steps_[event.what];
-        at_rank(step.peer, event.time + cost_of_send(event.what).latency, enters_rx, event.what,
-                step.partner);
+        const MatchedOperation &matched = steps_[event.what];
+        at_rank(matched.peer, event.time + cost_of_send(event.what).latency, enters_rx, event.what,
+                matched.partner);
     }
 }
 

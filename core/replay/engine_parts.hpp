@@ -42,9 +42,9 @@ template <Order order> void Engine<order>::begin_way(std::uint32_t send, const M
 
 /// The next part of a message goes to its rank's link.
 template <Order order> void Engine<order>::hand_over(Flow &flow, const MessageCost &cost) {
-    const MatchedOperation &step = steps_[flow.send];
+    const MatchedOperation &matched = steps_[flow.send];
     const std::uint32_t k = flow.handed_over++;
-    Picoseconds &link = processors_[std::size_t{step.rank} * lanes_ + step.lane.nic].link;
+    Picoseconds &link = processors_[std::size_t{matched.rank} * lanes_ + matched.lane.nic].link;
     Picoseconds &free = cost.overlap ? link : flow.link;
     const Picoseconds start = std::max(now_, free);
     free = start + resources_.paths.part_cost(cost, flow, k).gap;
@@ -59,13 +59,13 @@ template <Order order> void Engine<order>::hand_over(Flow &flow, const MessageCo
 /// The first byte of a message's next part leaves its rank.
 template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
     const MessageCost &cost = cost_of_send(send);
-    const MatchedOperation &step = steps_[send];
+    const MatchedOperation &matched = steps_[send];
     Flow &flow = resources_.paths.of(send);
     const std::uint32_t k = flow.enter(0);
     const PartCost part = resources_.paths.part_cost(cost, flow, k);
     Picoseconds start = now_, left = now_ + part.span;
     if (cost.network) {
-        Passage &tx = interfaces_.tx[placement_.node[step.rank]];
+        Passage &tx = interfaces_.tx[placement_.node[matched.rank]];
         start = tx.pass(machine_.tx, part.bytes, part.tx, now_, k == 0);
         // The first part sets the pace: the others' bytes come from the link while they wait.
         left = std::max((k == 0 ? start : now_) + part.span, start + part.tx);
@@ -73,11 +73,11 @@ template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
     flow.first_byte[k] = start + cost.latency;
     flow.last_byte[k] = left + cost.latency;
     if (k == 0)
-        tell([&](Observer &o) { o.pass_tx(send, step.partner, start, flow.first_byte[k]); });
+        tell([&](Observer &o) { o.pass_tx(send, matched.partner, start, flow.first_byte[k]); });
     if (cost.network)
         at(flow.first_byte[k], enters_rx, send, 1);
     else
-        at(flow.last_byte[k], data_arrives, send, step.partner);
+        at(flow.last_byte[k], data_arrives, send, matched.partner);
     if (!cost.eager && k + 1 == flow.parts)
         at(left, data_left, send, send);
 }

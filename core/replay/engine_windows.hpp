@@ -493,11 +493,11 @@ template <Order order> OtherEnd Engine<order>::other_end() const {
     return [this, held_up = std::move(held_up)](std::uint32_t op) {
         if (const auto found = held_up.find(op); found != held_up.end())
             return found->second;
-        const MatchedOperation &step = steps_[op];
-        if (window_ != nullptr && step.kind() == Kind::receive && step.partner == any)
-            return schedule_.first[step.peer + 1] -
+        const MatchedOperation &matched = steps_[op];
+        if (window_ != nullptr && matched.kind() == Kind::receive && matched.partner == any)
+            return schedule_.first[matched.peer + 1] -
                    1; // a send that was not read comes with the rest of its rank
-        return step.partner;
+        return matched.partner;
     };
 }
 
@@ -546,7 +546,7 @@ template <Order order> void Engine<order>::add_to(Prediction &result) const {
         for (std::uint32_t op = 0; op < resources_.alone.size(); ++op)
             result.alone[op] += resources_.alone[op];
     }
-    result.let_go += ended_sends_;
+    result.ended_sends += ended_sends_;
 }
 
 } // namespace rankwise::replay

@@ -94,7 +94,7 @@ class Engine {
         release();
         do {
             serve_all();
-        } while (let_sends_go());
+        } while (end_sends());
         if (!progress_.all_ended())
             throw standstills_.deadlock(other_end());
         check_left_over();
@@ -124,13 +124,13 @@ class Engine {
         return [this](std::uint32_t op) { return schedule_.wildcards ? partner_[op] : steps_[op].partner; };
     }
     /// Nothing can go on: the sends in circles end as if they were eager. @return whether there were any
-    bool let_sends_go() {
+    bool end_sends() {
         if (!schedule_.recorded || progress_.all_ended())
             return false;
         const std::vector<std::uint32_t> sends = standstills_.waiting_sends(other_end());
         for (const std::uint32_t send : sends)
-            let_sender_go(send, steps_[send].lane);
-        let_go_ += sends.size();
+            end_sender(send, steps_[send].lane);
+        ended_sends_ += sends.size();
         release();
         return !sends.empty();
     }
@@ -160,11 +160,12 @@ class Engine {
 
     void fetch_operation(const Event &event) const { progress_.prefetch(event.what & ~message_flag); }
     void fetch_rank(const Event &event) const {
-        const MatchedOperation &step = steps_[event.what & ~message_flag];
+        const MatchedOperation &matched = steps_[event.what & ~message_flag];
         const bool is_message = (event.what & message_flag) != 0;
-        __builtin_prefetch(slots_.data() + std::size_t{is_message ? step.peer : step.rank} * cpus_ * nics_);
+        __builtin_prefetch(slots_.data() +
+                           std::size_t{is_message ? matched.peer : matched.rank} * cpus_ * nics_);
         if (is_message && !schedule_.wildcards)
-            __builtin_prefetch(&streams_[step.stream]);
+            __builtin_prefetch(&streams_[matched.stream]);
     }
 
     /// Whether messages of 0 bytes put clocks back (P7). What becomes ready then overtakes those that wait,
@@ -174,8 +175,8 @@ class Engine {
         return std::min({cost.sender, cost.tx, cost.receiver, cost.rx}) < 0 &&
                std::ranges::any_of(
                    steps_,
-                   [](const MatchedOperation &step) {
-                       return step.kind() == Kind::send && step.bytes() == 0;
+                   [](const MatchedOperation &matched) {
+                       return matched.kind() == Kind::send && matched.bytes() == 0;
                    });
     }
 
@@ -278,7 +279,7 @@ class Engine {
             return;
         meet(op, receive);
         if (!steps_[op].eager(p_.S))
-            let_sender_go(op, lane);
+            end_sender(op, lane);
         progress_.end(receive);
     }
 
@@ -289,13 +290,13 @@ class Engine {
             return;
         meet(message, op);
         if (!steps_[message].eager(p_.S))
-            let_sender_go(message, steps_[op].lane); // the receiver's numbers, as in LogGOPSim
+            end_sender(message, steps_[op].lane); // the receiver's numbers, as in LogGOPSim
         progress_.end(op);
     }
 
     /// A rendezvous send ends when it has met its receive; the sender's clocks are put forward to that
     /// moment.
-    void let_sender_go(std::uint32_t op, Lane lane) {
+    void end_sender(std::uint32_t op, Lane lane) {
         if (progress_.has(op, Progress::ended))
             return; // because nothing could go on
         const std::uint32_t rank = steps_[op].rank;
@@ -451,14 +452,14 @@ class Engine {
         result.ranks.resize(schedule_.ranks());
         std::vector<std::uint8_t> used(std::size_t{schedule_.ranks()} * cpus_);
         for (std::uint32_t op = 0; op < steps_.size(); ++op) {
-            const MatchedOperation &step = steps_[op];
+            const MatchedOperation &matched = steps_[op];
             used[steps_[op].rank * cpus_ + steps_[op].lane.cpu] = 1;
-            if (step.kind() == Kind::calc) {
-                result.ranks[steps_[op].rank].computation += step.time();
-            } else if (step.kind() == Kind::send) {
-                const Picoseconds overhead = costs_.get(step.bytes()).sender;
+            if (matched.kind() == Kind::calc) {
+                result.ranks[steps_[op].rank].computation += matched.time();
+            } else if (matched.kind() == Kind::send) {
+                const Picoseconds overhead = costs_.get(matched.bytes()).sender;
                 result.ranks[steps_[op].rank].overhead += overhead;
-                result.ranks[step.peer].overhead += overhead;
+                result.ranks[matched.peer].overhead += overhead;
             }
         }
         for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
@@ -471,7 +472,7 @@ class Engine {
             time.waiting =
                 std::max<Picoseconds>(busy_processors, 1) * time.finish - time.computation - time.overhead;
         }
-        result.let_go = let_go_;
+        result.ended_sends = ended_sends_;
         result.partner = std::move(partner_);
         return result;
     }
@@ -493,7 +494,7 @@ class Engine {
     RadixQueue queue_;
     Picoseconds now_ = 0;
     std::uint32_t next_order_ = 0;
-    std::uint64_t let_go_ = 0; ///< sends
+    std::uint64_t ended_sends_ = 0; ///< sends
 };
 
 } // namespace

@@ -117,10 +117,10 @@ class CostTable {
                 costs_.push_back(others_.work_out(static_cast<std::uint8_t>(link), message));
     }
 
-    const MessageCost &of(std::uint8_t link, const MatchedOperation &step) {
-        if (step.size_class == MatchedOperation::no_class)
-            return others_.get(link, step.message());
-        return of(link, step.size_class);
+    const MessageCost &of(std::uint8_t link, const MatchedOperation &matched) {
+        if (matched.size_class == MatchedOperation::no_class)
+            return others_.get(link, matched.message());
+        return of(link, matched.size_class);
     }
     const MessageCost &of(std::uint8_t link, std::size_t size_class) const {
         return costs_[link * sizes_ + size_class];

@@ -68,7 +68,8 @@ struct Prediction {
     std::vector<SharedLoad> shared;    ///< of memories, caches and interrupt cores that ranks use
     std::vector<Picoseconds> alone;    ///< of each operation: what a computation would have taken alone; only
                                        ///< with `Machine::computation_is_as_recorded`
-    std::uint64_t let_go = 0; ///< sends of a recording that did not wait for their receive, see `Standstills`
+    std::uint64_t ended_sends =
+        0;                    ///< sends of a recording that did not wait for their receive, see `Standstills`
     std::uint32_t queues = 1; ///< of events that the nodes had, see `Lookahead`
     std::vector<std::uint32_t> partner; ///< with wildcards: for each send its receive and the other way round
 

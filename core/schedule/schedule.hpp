@@ -87,7 +87,8 @@ struct Schedule {
     std::uint32_t cpus = 1;                ///< processors of each rank
     std::uint32_t nics = 1;                ///< interfaces of each rank
     bool wildcards = false;                ///< some receive takes any source or any tag
-    bool recorded = false; ///< of a program that ran: where its order blocks for ever, sends are let go
+    bool recorded =
+        false; ///< of a program that ran: where its order blocks for ever, sends end without receives
 
     std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(first.size() - 1); }
     std::uint32_t rank_of(std::uint32_t operation) const;

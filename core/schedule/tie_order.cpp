@@ -64,13 +64,13 @@ std::vector<std::uint64_t> rank_hashes(const Schedule &schedule, const LargeArra
         for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
             std::uint64_t hash = mixed(before[r] + round);
             for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op) {
-                const MatchedOperation &step = steps[op];
+                const MatchedOperation &each = steps[op];
                 std::uint64_t own =
-                    step.packed + (std::uint64_t{step.lane.cpu} << 32 | step.lane.nic) * 0x9E3779B9u;
-                if (step.kind() != Kind::calc && step.peer != any)
-                    own ^= before[step.peer];
-                if (step.partner != any) // which of the other's operations
-                    own += 0x9E3779B97F4A7C15u * (step.partner - schedule.first[step.peer]);
+                    each.packed + (std::uint64_t{each.lane.cpu} << 32 | each.lane.nic) * 0x9E3779B9u;
+                if (each.kind() != Kind::calc && each.peer != any)
+                    own ^= before[each.peer];
+                if (each.partner != any) // which of the other's operations
+                    own += 0x9E3779B97F4A7C15u * (each.partner - schedule.first[each.peer]);
                 if (round == 0) // whatever the order of an operation's edges
                     for (std::uint32_t e = schedule.edge_first[op]; e < schedule.edge_first[op + 1]; ++e)
                         own += mixed(2 * std::uint64_t{schedule.successors[e].target() - op} +
@@ -105,12 +105,12 @@ std::pair<Schedule, Matching> renumbered(const Schedule &schedule, const Matchin
             out.successors[edge].packed =
                 to.operation(next.target(), rank) << 1 | static_cast<std::uint32_t>(next.at_start());
         }
-        MatchedOperation &step = matched.steps[now];
-        step = matching.steps[op];
-        step.rank = to.rank(rank);
-        if (step.kind() != Kind::calc) {
-            step.partner = to.operation(step.partner, step.peer);
-            step.peer = to.rank(step.peer);
+        MatchedOperation &each = matched.steps[now];
+        each = matching.steps[op];
+        each.rank = to.rank(rank);
+        if (each.kind() != Kind::calc) {
+            each.partner = to.operation(each.partner, each.peer);
+            each.peer = to.rank(each.peer);
         }
         ++now;
     });

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "explain/critical_path.hpp"
 #include "explain/waiting.hpp"
-#include "placement/screen/many_placements.hpp"
+#include "placement/estimates/many_placements.hpp"
 #include "replay/loggops.hpp"
 #include "replay/machine_replay.hpp"
 #include "schedule/goal/goal.hpp"
@@ -113,7 +113,7 @@ bool replay_all(const replay::Schedule &schedule) {
                         return;
                     }
                     const std::vector<machine::Placement> placements(3, placement);
-                    replay::Screen()(schedule, matching, machine, placements, 2);
+                    replay::Estimates()(schedule, matching, machine, placements, 2);
                     replay::makespans(schedule, matching, machine, placements, 2);
                 });
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings whose order of receives went by what was there: the replay lets sends go where it would block."""
+"""Recordings whose order of receives went by what was there: the replay ends sends where it would block."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def test_with_everything_off_it_is_the_plain_model_to_the_last_bit():
     assert on.makespan_s > without.makespan_s
 
 
-def test_many_placements_are_screened_without_and_replayed_with_it():
+def test_many_placements_are_estimated_without_and_replayed_with_it():
     # GIVEN placements whose ranks slow each other down
     parts, links = crowded()
     judge = predictor(halo(5), machine(*parts, *links), 0.9)

@@ -11,7 +11,7 @@ namespace {
 // Gains below this share of the whole are rounding, not progress.
 constexpr double least_gain = 1e-9;
 constexpr std::size_t neighbours_tried = 6;
-constexpr Slot slots_around = 4;
+constexpr Slot neighbouring = 4;
 
 class Partners {
   public:
@@ -40,7 +40,7 @@ class Partners {
                               return x.first != y.first ? x.first > y.first : x.second < y.second;
                           });
         for (std::size_t k = 0; k < tried; ++k)
-            for (Slot step = 1; step <= slots_around; ++step)
+            for (Slot step = 1; step <= neighbouring; ++step)
                 for (const Slot slot : {entries_[k].second - step, entries_[k].second + step})
                     add(slot, here);
         add(estimate.interrupt_core_of(here), here);

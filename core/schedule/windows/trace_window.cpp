@@ -50,11 +50,11 @@ void TraceWindow::keep(std::span<const std::uint8_t> states) {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         ranks_[r].kept = 0;
         for (std::uint32_t op = schedule.first[r]; op < schedule.first[r + 1]; ++op) {
-            const MatchedOperation &step = steps[op];
+            const MatchedOperation &matched = steps[op];
             const bool is_over =
-                step.kind() == rest ||
-                ((states[op] & (ended | under_way)) == ended &&
-                 (step.kind() != Kind::send || step.partner == any || (states[step.partner] & arrived) != 0));
+                matched.kind() == rest || ((states[op] & (ended | under_way)) == ended &&
+                                           (matched.kind() != Kind::send || matched.partner == any ||
+                                            (states[matched.partner] & arrived) != 0));
             if (!is_over)
                 change_.now[op] = ranks_[r].kept++;
         }
@@ -113,8 +113,8 @@ void TraceWindow::number() {
     });
 }
 
-void TraceWindow::add_step(std::uint32_t rank, const Operation &operation, std::uint32_t partner,
-                           std::uint32_t peer) {
+void TraceWindow::add_operation(std::uint32_t rank, const Operation &operation, std::uint32_t partner,
+                                std::uint32_t peer) {
     schedule.operations.push_back(operation);
     steps.push_back({MatchedOperation::pack(operation.kind(), operation.value()),
                      partner,
@@ -135,19 +135,19 @@ void TraceWindow::carry_over() {
             schedule.operations.push_back(was_.operations[op]);
             schedule.origin.push_back(was_.origin[op]);
             in_rank_.push_back(in_rank_was_[op]);
-            MatchedOperation step = steps_were_[op];
-            if (step.partner != any)
-                step.partner = change_.now[step.partner]; // of a receive that was not read: set below
-            steps.push_back(step);
+            MatchedOperation matched = steps_were_[op];
+            if (matched.partner != any)
+                matched.partner = change_.now[matched.partner]; // of a receive that was not read: set below
+            steps.push_back(matched);
         }
         for (std::size_t i = 0; i < rank.part.operations.size(); ++i) {
             const Operation &operation = rank.part.operations[i];
-            add_step(r, operation, any, operation.peer);
+            add_operation(r, operation, any, operation.peer);
             schedule.origin.push_back(rank.part.origin[i]);
             in_rank_.push_back(rank.part.first + static_cast<std::uint32_t>(i));
         }
         if (!rank.is_read) {
-            add_step(r, Operation::calc(0), any, any);
+            add_operation(r, Operation::calc(0), any, any);
             steps.back().packed = MatchedOperation::pack(rest, 0);
             schedule.origin.push_back(0);
             in_rank_.push_back(any);
@@ -201,9 +201,9 @@ void TraceWindow::add_receives() {
             end.receive = receive;
             if (end.op != any)
                 steps[end.op].partner = receive;
-            add_step(stream.destination,
-                     Operation::receive(stream.source, end.message & Operation::size_mask, stream.tag),
-                     end.op, stream.source);
+            add_operation(stream.destination,
+                          Operation::receive(stream.source, end.message & Operation::size_mask, stream.tag),
+                          end.op, stream.source);
             steps.back().packed = MatchedOperation::pack(Kind::receive, end.message);
             schedule.origin.push_back(0);
             in_rank_.push_back(any);

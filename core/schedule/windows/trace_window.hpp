@@ -34,7 +34,7 @@ class TraceWindow {
         begun = 1,
         ended = 2,
         arrived = 4 /* of a receive: its message */,
-        under_way = 8 /* of a send that was let go */
+        under_way = 8 /* of a send that ended without its receive */
     };
 
     /// The kind of a rank's rest.
@@ -82,7 +82,8 @@ class TraceWindow {
     void add_receives();
     void link(std::span<const std::uint8_t> states);
     std::uint32_t find(std::uint32_t rank, std::uint32_t in_rank) const;
-    void add_step(std::uint32_t rank, const Operation &operation, std::uint32_t partner, std::uint32_t peer);
+    void add_operation(std::uint32_t rank, const Operation &operation, std::uint32_t partner,
+                       std::uint32_t peer);
 
     const std::size_t size_;
     std::uint64_t total_ = 0;

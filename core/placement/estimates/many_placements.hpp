@@ -8,7 +8,7 @@
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
-#include "placement/screen/screen_program.hpp"
+#include "placement/estimates/estimate_program.hpp"
 #include "schedule/matching.hpp"
 #include "schedule/schedule.hpp"
 
@@ -21,21 +21,21 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
                                    const machine::Machine &machine,
                                    std::span<const machine::Placement> placements, unsigned threads);
 
-/// @brief What screens placements in the order that one placement's replay has.
+/// @brief What estimates placements in the order that one placement's replay has.
 /// @throws Error as `replay_on_machine`
-ScreenProgram screen_program_of(const Schedule &schedule, const Matching &matching,
-                                const machine::Machine &machine, const machine::Placement &placement);
+EstimateProgram estimate_program_of(const Schedule &schedule, const Matching &matching,
+                                    const machine::Machine &machine, const machine::Placement &placement);
 
-/// @brief About the makespan of each placement, by static passes.
+/// @brief About the makespan of each placement, by estimate passes.
 /// @param[in] machine that of the program
 /// @param[in] threads as `makespans`
-std::vector<Picoseconds> screen(const ScreenProgram &program, const machine::Machine &machine,
-                                std::span<const machine::Placement> placements, unsigned threads);
+std::vector<Picoseconds> estimate(const EstimateProgram &program, const machine::Machine &machine,
+                                  std::span<const machine::Placement> placements, unsigned threads);
 
-/// @brief Screens placements in the order that the first one's replay has, and keeps what it worked out for
-/// that: calls that begin with the same placement on the same machine go straight to the static passes. Where
-/// sends were let go in that replay, all placements are replayed.
-class Screen {
+/// @brief Estimates placements in the order that the first one's replay has, and keeps what it worked out for
+/// that: calls that begin with the same placement on the same machine go straight to the passes. Where
+/// sends ended without their receives in that replay, all placements are replayed.
+class Estimates {
   public:
     /// @param[in] schedule, matching the same at all calls
     /// @param[in] threads as `makespans`
@@ -48,7 +48,7 @@ class Screen {
     struct Kept {
         machine::Machine machine;
         machine::Placement first;
-        ScreenProgram program;
+        EstimateProgram program;
     };
     std::shared_ptr<const Kept> program_of(const Schedule &schedule, const Matching &matching,
                                            const machine::Machine &machine, const machine::Placement &first);

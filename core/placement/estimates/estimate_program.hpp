@@ -13,7 +13,7 @@
 
 namespace rankwise::replay {
 
-/// @brief What a replay did one after the other, without the times: the order in which a static pass goes
+/// @brief What a replay did one after the other, without the times: the order in which an estimate pass goes
 /// through a schedule.
 ///
 /// Entries are an operation's number times 4, plus the part.
@@ -44,7 +44,7 @@ class OrderObserver : public Observer {
     ServiceOrder &order_;
 };
 
-/// @brief One thing that a static pass does. Times that it reads and writes lie in numbered slots.
+/// @brief One thing that an estimate pass does. Times that it reads and writes lie in numbered cells.
 struct Instruction {
     enum What : std::uint8_t {
         compute,      ///< a computation
@@ -59,41 +59,42 @@ struct Instruction {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
     What what;
-    bool many = false;       ///< `out` is a place in ScreenProgram::lists
-    bool first = false;      ///< the first that writes to `out`, if it is a slot
+    bool many = false;       ///< `out` is a place in EstimateProgram::lists
+    bool first = false;      ///< the first that writes to `out`, if it is a cell
     std::uint32_t processor; ///< of all ranks
-    std::uint32_t ready;     ///< slot of when it may begin; of `data` when the receive is posted
-    std::uint32_t out;       ///< slot of what waits for its end or begin, or `nothing`
+    std::uint32_t ready;     ///< cell of when it may begin; of `data` when the receive is posted
+    std::uint32_t out;       ///< cell of what waits for its end or begin, or `nothing`
     union {
         struct {
-            std::uint32_t pair, link; ///< places in ScreenProgram::pairs, and links of all ranks
+            std::uint32_t pair, link; ///< places in EstimateProgram::pairs, and links of all ranks
         } message;
         double time; ///< of `compute`, picoseconds
     };
-    std::uint32_t cost;  ///< place in ScreenProgram::sizes
-    std::uint32_t value; ///< slot of the message: when the sender has done o, then when it arrives
+    std::uint32_t cost;  ///< place in EstimateProgram::sizes
+    std::uint32_t value; ///< cell of the message: when the sender has done o, then when it arrives
 };
 static_assert(sizeof(Instruction) == 32);
 
-/// @brief A schedule in one service order, ready for static passes: no operation, edge or cost is looked up
+/// @brief A schedule in one service order, ready for estimate passes: no operation, edge or cost is looked up
 /// any more.
 ///
-/// Operations that wait for the same others share a slot; a slot is used again once all have read it. So what
+/// Operations that wait for the same others share a cell; a cell is used again once all have read it. So what
 /// a pass goes through at random stays as small as what is under way at one time.
-struct ScreenProgram {
+struct EstimateProgram {
     LargeArray<Instruction> instructions;
-    std::vector<std::uint32_t> lists; ///< several slots to write to: how many, then slot * 2 + first
+    std::vector<std::uint32_t> lists; ///< several cells to write to: how many, then cell * 2 + first
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs; ///< ranks that exchange messages
     std::vector<std::uint64_t> sizes;                           ///< as of `MatchedOperation::message`
-    std::uint32_t slots = 0;
-    std::uint64_t let_go = 0; ///< sends of the replay, see Prediction; with any there are no instructions
+    std::uint32_t cells = 0;
+    std::uint64_t ended_sends =
+        0; ///< sends of the replay, see Prediction; with any there are no instructions
     std::uint32_t ranks = 0, cpus = 1, nics = 1;
 };
 
 /// @brief Work out a program.
 /// @param[in] steps with partners, also of receives with wildcards
 /// @param[in] order of a replay on the machine
-ScreenProgram screen_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
-                             const ServiceOrder &order, const machine::Machine &machine);
+EstimateProgram estimate_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
+                                 const ServiceOrder &order, const machine::Machine &machine);
 
 } // namespace rankwise::replay

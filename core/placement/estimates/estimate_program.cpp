@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "placement/screen/screen_program.hpp"
+#include "placement/estimates/estimate_program.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class Compiler {
         find_groups();
     }
 
-    ScreenProgram run(const ServiceOrder &order) {
+    EstimateProgram run(const ServiceOrder &order) {
         number_messages();
         program_.instructions.reserve(order.entries.size());
         for (const std::uint32_t entry : order.entries) {
@@ -58,7 +58,7 @@ class Compiler {
                 job(op, step);
             }
         }
-        program_.slots = slots_;
+        program_.cells = cells_;
         return std::move(program_);
     }
 
@@ -66,9 +66,9 @@ class Compiler {
     /// Operations that wait for exactly the same.
     struct Group {
         std::uint32_t readers = 0;
-        std::uint32_t slot = Instruction::nothing;
+        std::uint32_t cell = Instruction::nothing;
     };
-    static constexpr std::uint32_t at_once = 0; ///< the group of what waits for nothing; its slot is always 0
+    static constexpr std::uint32_t at_once = 0; ///< the group of what waits for nothing; its cell is always 0
 
     /// @brief Gives each operation its group: neighbours in a list of successors that wait for the same.
     ///
@@ -86,7 +86,7 @@ class Compiler {
             bits = (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
             waits_for[to.target()] += bits ^ bits >> 32;
         });
-        groups_.push_back({0, new_slot()});
+        groups_.push_back({0, new_cell()});
         std::uint32_t last_op = Instruction::nothing, last_target = 0;
         each_edge([&](std::uint32_t op, Successor to) {
             std::uint32_t &group = group_[to.target()];
@@ -134,21 +134,21 @@ class Compiler {
         value_.assign(steps_.size(), Instruction::nothing);
     }
 
-    std::uint32_t new_slot() {
+    std::uint32_t new_cell() {
         if (unused_.empty())
-            return slots_++;
-        const std::uint32_t slot = unused_.back();
+            return cells_++;
+        const std::uint32_t cell = unused_.back();
         unused_.pop_back();
-        return slot;
+        return cell;
     }
     std::uint32_t processor(const MatchedOperation &step) const {
         return step.rank * program_.cpus + step.lane.cpu;
     }
-    std::uint32_t ready(std::uint32_t op) const { return groups_[group_[op]].slot; }
+    std::uint32_t ready(std::uint32_t op) const { return groups_[group_[op]].cell; }
     void was_read(std::uint32_t op) {
         Group &group = groups_[group_[op]];
         if (--group.readers == 0)
-            unused_.push_back(group.slot);
+            unused_.push_back(group.cell);
     }
 
     /// Slots of what waits for an operation's begin or end.
@@ -161,10 +161,10 @@ class Compiler {
             if (to.at_start() != at_start || group == last)
                 continue;
             last = group;
-            const bool first = groups_[group].slot == Instruction::nothing;
+            const bool first = groups_[group].cell == Instruction::nothing;
             if (first)
-                groups_[group].slot = new_slot();
-            targets_.push_back(groups_[group].slot << 1 | (first ? 1u : 0u));
+                groups_[group].cell = new_cell();
+            targets_.push_back(groups_[group].cell << 1 | (first ? 1u : 0u));
         }
         instruction.out = Instruction::nothing;
         if (targets_.size() == 1) {
@@ -213,7 +213,7 @@ class Compiler {
         } else if (step.kind() == Kind::send) {
             if (eager_[cost_[op]])
                 return; // nothing else happens on the processor until its data leaves
-            value_[op] = new_slot();
+            value_[op] = new_cell();
             instruction = message(Instruction::send, op, step);
         } else {
             const std::uint32_t send = step.partner;
@@ -231,11 +231,11 @@ class Compiler {
     void data(std::uint32_t op, const MatchedOperation &step) {
         const bool eager = eager_[cost_[op]];
         if (eager)
-            value_[op] = new_slot();
+            value_[op] = new_cell();
         Instruction instruction = message(eager ? Instruction::eager : Instruction::data, op, step);
         instruction.ready = ready(eager ? op : step.partner);
         if (instruction.ready == Instruction::nothing)
-            instruction.ready = groups_[at_once].slot; // eager in the order's placement: nobody knows yet
+            instruction.ready = groups_[at_once].cell; // eager in the order's placement: nobody knows yet
         if (eager)
             was_read(op);
         find_out(instruction, op, false);
@@ -246,22 +246,22 @@ class Compiler {
     const LargeArray<MatchedOperation> &steps_;
     const machine::Machine &machine_;
     MessageCosts costs_;
-    ScreenProgram program_;
+    EstimateProgram program_;
     std::vector<std::uint32_t> group_; ///< of each operation
     std::vector<Group> groups_;
     Numbering<std::pair<std::uint32_t, std::uint32_t>> pairs_;
     Numbering<std::uint64_t> sizes_;
     std::vector<std::uint32_t> pair_, cost_; ///< of each send
     std::vector<std::uint8_t> eager_, free_; ///< of each size: on every link class
-    std::vector<std::uint32_t> value_;       ///< slot of each send's message
+    std::vector<std::uint32_t> value_;       ///< cell of each send's message
     std::vector<std::uint32_t> unused_, targets_;
-    std::uint32_t slots_ = 0;
+    std::uint32_t cells_ = 0;
 };
 
 } // namespace
 
-ScreenProgram screen_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
-                             const ServiceOrder &order, const machine::Machine &machine) {
+EstimateProgram estimate_program(const Schedule &schedule, const LargeArray<MatchedOperation> &steps,
+                                 const ServiceOrder &order, const machine::Machine &machine) {
     return Compiler(schedule, steps, machine).run(order);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "placement/screen/static_pass.hpp"
+#include "placement/estimates/estimate_pass.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <tuple>
 
-#include "placement/screen/lanes.hpp"
+#include "placement/estimates/lanes.hpp"
 #include "replay/message_costs.hpp"
 
 namespace rankwise::replay {
@@ -65,7 +65,7 @@ LinkTable link_table(const Machine &machine, MessageCosts &costs, std::uint64_t 
 
 /// Of each size in a program.
 struct LinkTables {
-    LinkTables(const ScreenProgram &program, const Machine &machine)
+    LinkTables(const EstimateProgram &program, const Machine &machine)
         : of_size((machine.link_classes.size() + lanes - 1) / lanes) {
         MessageCosts costs(machine);
         for (const std::uint64_t message : program.sizes)
@@ -130,9 +130,9 @@ using LaneIndex = std::array<std::uint32_t, lanes>;
 /// One pass for up to `lanes` placements.
 class Pass {
   public:
-    Pass(const ScreenProgram &program, const Machine &machine, const LinkTables &tables,
+    Pass(const EstimateProgram &program, const Machine &machine, const LinkTables &tables,
          std::span<const Placement> placements)
-        : program_(program), tables_(tables), slots_(program.slots),
+        : program_(program), tables_(tables), cells_(program.cells),
           processor_(std::size_t{program.ranks} * program.cpus),
           link_(std::size_t{program.ranks} * program.nics), node_(program.ranks),
           handshake_(machine.handshake) {
@@ -197,10 +197,10 @@ class Pass {
                 data(*at, costs<Many>(*at));
                 break;
             case Instruction::begin:
-                push(*at, larger(slots_[at->ready], processor_[at->processor].free));
+                push(*at, larger(cells_[at->ready], processor_[at->processor].free));
                 break;
             case Instruction::post:
-                push(*at, slots_[at->ready]);
+                push(*at, cells_[at->ready]);
             }
         }
     }
@@ -243,7 +243,7 @@ class Pass {
 
     void fetch(const Instruction &next) const {
         __builtin_prefetch(&processor_[next.processor], 1);
-        __builtin_prefetch(&slots_[next.ready], 1);
+        __builtin_prefetch(&cells_[next.ready], 1);
         if (next.what == Instruction::compute)
             return;
         __builtin_prefetch(&pairs_[next.message.pair]);
@@ -266,13 +266,13 @@ class Pass {
             put_off(by.out, by.first, time);
         }
     }
-    RANKWISE_INLINE void put_off(std::uint32_t slot, bool first, const Lanes &until) {
-        slots_[slot] = first ? until : larger(slots_[slot], until);
+    RANKWISE_INLINE void put_off(std::uint32_t cell, bool first, const Lanes &until) {
+        cells_[cell] = first ? until : larger(cells_[cell], until);
     }
 
     template <bool Shared> RANKWISE_INLINE void compute(const Instruction &i) {
         const Lanes time = slowed<Shared>(all(i.time), i.processor);
-        push(i, processor_[i.processor].serve(slots_[i.ready], time) + time);
+        push(i, processor_[i.processor].serve(cells_[i.ready], time) + time);
     }
 
     template <bool Many> RANKWISE_INLINE LaneCosts<Many> costs(const Instruction &i) const {
@@ -320,31 +320,31 @@ class Pass {
     template <bool Shared, class Costs> RANKWISE_INLINE void eager(const Instruction &i, const Costs &cost) {
         const Lanes o = slowed<Shared>(cost(&LinkTable::o_send), i.processor);
         const Lanes bytes = slowed<Shared>(cost(&LinkTable::eager_on_core), i.processor);
-        Lanes leaves = processor_[i.processor].serve(slots_[i.ready], o + bytes) + o;
+        Lanes leaves = processor_[i.processor].serve(cells_[i.ready], o + bytes) + o;
         const Lanes end = leaves + bytes;
-        slots_[i.value] = travel(i, cost, leaves);
+        cells_[i.value] = travel(i, cost, leaves);
         push(i, end);
     }
 
-    /// The slot of the message becomes when the processor has done o.
+    /// The cell of the message becomes when the processor has done o.
     template <bool Shared, class Costs> RANKWISE_INLINE void send(const Instruction &i, const Costs &cost) {
         const Lanes o = slowed<Shared>(cost(&LinkTable::o_send), i.processor);
         const Lanes bytes = slowed<Shared>(cost(&LinkTable::eager_on_core), i.processor);
-        slots_[i.value] = processor_[i.processor].serve(slots_[i.ready], o + bytes) + o;
+        cells_[i.value] = processor_[i.processor].serve(cells_[i.ready], o + bytes) + o;
     }
 
     template <class Costs> RANKWISE_INLINE void data(const Instruction &i, const Costs &cost) {
         Lanes &cpu = processor_[i.processor].free;
-        const Lanes done = slots_[i.value], posted = cost(&LinkTable::posted);
+        const Lanes done = cells_[i.value], posted = cost(&LinkTable::posted);
         Lanes control = cost(&LinkTable::control);
         if (handshake_ && !hops_.empty())
             control += larger(Lanes{}, hops_[i.message.pair] + posted);
-        Lanes leaves = larger(done + control, slots_[i.ready] + posted) + control;
+        Lanes leaves = larger(done + control, cells_[i.ready] + posted) + control;
         leaves = larger(leaves, cpu + cost(&LinkTable::in_call));
         const Lanes copies = cost(&LinkTable::copies);
         cpu = larger(cpu, leaves + copies) + cost(&LinkTable::copy);
         const Lanes copied = cpu + copies;
-        slots_[i.value] = travel(i, cost, leaves);
+        cells_[i.value] = travel(i, cost, leaves);
         const Lanes end =
             larger(larger(done + cost(&LinkTable::eager_end), copied), leaves + cost(&LinkTable::late_end));
         last_ = larger(last_, end);
@@ -354,7 +354,7 @@ class Pass {
     template <bool Shared, bool Bytes, class Costs>
     RANKWISE_INLINE void receive(const Instruction &i, const Costs &cost) {
         Server &processor = processor_[i.processor];
-        const Lanes arrives = slots_[i.value], can_begin = larger(slots_[i.ready], arrives);
+        const Lanes arrives = cells_[i.value], can_begin = larger(cells_[i.ready], arrives);
         Lanes busy = cost(&LinkTable::o_receive);
         if constexpr (Bytes) {
             const Lanes idle = larger(Lanes{}, larger(can_begin, processor.free) -
@@ -365,9 +365,9 @@ class Pass {
         push(i, processor.serve(can_begin, busy) + busy);
     }
 
-    const ScreenProgram &program_;
+    const EstimateProgram &program_;
     const LinkTables &tables_;
-    LargeArray<Lanes> slots_;
+    LargeArray<Lanes> cells_;
     LargeArray<Server> processor_;
     LargeArray<Lanes> link_;        ///< when each link of a rank is free
     LargeArray<Lanes> slowdown_;    ///< of each processor; empty if all are as fast as can be
@@ -409,8 +409,8 @@ void run(Pass &pass) {
 
 } // namespace
 
-std::vector<Picoseconds> static_pass(const ScreenProgram &program, const Machine &machine,
-                                     std::span<const Placement> placements) {
+std::vector<Picoseconds> estimate_pass(const EstimateProgram &program, const Machine &machine,
+                                       std::span<const Placement> placements) {
     const LinkTables tables(program, machine);
     std::vector<Picoseconds> makespans;
     for (std::size_t begin = 0; begin < placements.size(); begin += lanes) {
