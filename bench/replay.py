@@ -388,9 +388,7 @@ def line(row: dict) -> str:
         text += f"   threads {row['speedup_of_threads']:.2f} x"
     if "gap" in row:
         text += f"   placements a minute: {row['placements_per_minute']:.0f} replayed,"
-        text += (
-            f" {row['estimated_per_minute']:.0f} estimated ({row['first_estimated_per_minute']:.0f} at first),"
-        )
+        text += f" {row['estimated_per_minute']:.0f} estimated ({row['first_estimated_per_minute']:.0f} at first),"
         text += f" {row['decided_per_minute']:.0f} decided ({100 * row['decided_above_best']:.2f} % above the best);"
         text += f" estimated and replayed {100 * row['gap']:.1f} % apart, Kendall's tau {row['tau']:.2f}"
     return text

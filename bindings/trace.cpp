@@ -137,14 +137,6 @@ void bind_trace(nb::module_ &module) {
                      })
         .def_prop_ro("problems", [](const trace::ThreadRecord &thread) { return thread.problems; })
         .def_prop_ro("uncovered", [](const trace::ThreadRecord &thread) { return thread.uncovered; })
-        .def_prop_ro("packed_trace",
-                     [](const trace::ThreadRecord &thread) {
-                         nb::list runs;
-                         for (const auto &run : thread.trace.runs) {
-                             runs.append(nb::bytes(run.data(), run.size()));
-                         }
-                         return runs;
-                     })
         .def("events",
              [](const trace::ThreadRecord &thread) { return to_dict(trace::decode(thread.trace)); });
     nb::class_<trace::NodeFile>(room, "NodeFile")

@@ -24,9 +24,7 @@ CORE_ORDER = ("", "trace", "collectives", "machine", "schedule", "replay", "expl
 PYTHON_UPWARDS: set[tuple[str, str]] = set()
 PYTHON_CIRCLES: list[set[str]] = []
 CORE_UPWARDS: set[tuple[str, str]] = set()
-CORE_CIRCLES = [
-    {"placement/hierarchy", "placement/paths"},
-]
+CORE_CIRCLES: list[set[str]] = []
 C_CIRCLES: dict[str, list[set[str]]] = {
     "lab": [],
     "measure": [],

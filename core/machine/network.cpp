@@ -25,7 +25,6 @@ std::string text(std::uint32_t number) {
 } // namespace
 
 // Fat tree
-// ----------------------------------------------------------------------------------------------------
 
 Network Network::fat_tree(std::vector<std::uint32_t> below, std::vector<std::uint32_t> above,
                           std::vector<std::uint32_t> cables) {
@@ -76,7 +75,6 @@ void Network::fat_tree_way(std::uint32_t from, std::uint32_t to, std::vector<std
 }
 
 // Torus
-// -------------------------------------------------------------------------------------------------------
 
 Network Network::torus(std::vector<std::uint32_t> dimensions, std::uint32_t nodes_per_router) {
     Network network;
@@ -119,7 +117,6 @@ void Network::torus_way(std::uint32_t from, std::uint32_t to, std::vector<std::u
 }
 
 // Dragonfly
-// ---------------------------------------------------------------------------------------------------
 
 Network Network::dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_t nodes_per_router,
                            std::uint32_t global_links) {
@@ -171,7 +168,6 @@ void Network::dragonfly_way(std::uint32_t from, std::uint32_t to, std::vector<st
 }
 
 // All shapes
-// --------------------------------------------------------------------------------------------------
 
 void Network::way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &way) const {
     way.clear();

@@ -22,15 +22,4 @@ Hierarchy uniform_hierarchy(std::span<const std::int32_t> arity);
 /// @brief The first slots of all blocks of a level (1 is nodes), and the number of slots.
 std::vector<Slot> blocks_of(const Hierarchy &hierarchy, std::int32_t level);
 
-/// @brief The sum of weight x distance, and what crosses the interfaces.
-struct MappingCost {
-    double total = 0;                ///< over edges
-    double busiest = 0;              ///< most weight between one node and all others
-    std::vector<double> node_weight; ///< weight between each node and all others
-};
-
-/// @pre a slot for each vertex
-MappingCost mapping_cost(const Graph &graph, const Hierarchy &hierarchy, const Distances &distances,
-                         std::span<const Slot> slot);
-
 } // namespace rankwise::placement

@@ -7,6 +7,7 @@
 
 #include "placement/mappers/grids.hpp"
 #include "placement/mappers/multisection.hpp"
+#include "placement/mapping_cost.hpp"
 
 namespace rankwise::placement {
 

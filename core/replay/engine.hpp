@@ -118,7 +118,6 @@ template <Order order> class Engine {
     void start();
 
     // Windows: engine_windows.hpp
-    // -----------------------------------------------------------------------------
 
     /// @return when this engine has something to do for itself or for others, the end of time if it has not
     Picoseconds earliest();
@@ -127,7 +126,6 @@ template <Order order> class Engine {
     void serve_window(Picoseconds begin, std::span<const std::unique_ptr<Engine>> all);
 
     // At the end or a standstill: engine_windows.hpp
-    // -----------------------------------------------------------
 
     std::size_t ended_count() const noexcept { return progress_.ended_count(); }
     Picoseconds now() const noexcept { return latest_; } ///< of the last that happened
@@ -145,7 +143,6 @@ template <Order order> class Engine {
     using Events = std::conditional_t<by_time, EventQueue, NodeEvents>;
 
     // What belongs to whom
-    // -------------------------------------------------------------------------------------
 
     std::uint32_t queue_of(std::uint32_t rank) const { return ahead_.queue_of_node[placement_.node[rank]]; }
     unsigned owner_of(std::uint32_t queue) const {
@@ -172,7 +169,6 @@ template <Order order> class Engine {
     }
 
     // Events: engine_windows.hpp
-    // -------------------------------------------------------------------------------
 
     /// @param[in] number what decides between events of one time and phase: an operation, or of which phase
     /// that is
@@ -198,7 +194,6 @@ template <Order order> class Engine {
     bool is_under_way(std::uint32_t send);
 
     // Order of a rank's operations: engine_jobs.hpp
-    // ------------------------------------------------------------
 
     void begin(std::uint32_t op);
     void end(std::uint32_t op);
@@ -206,7 +201,6 @@ template <Order order> class Engine {
     void go_on(std::uint32_t op);
 
     // Processors, each one job after the other: engine_jobs.hpp
-    // ------------------------------------------------
 
     void queue_job(std::uint32_t op, Job job);
     void start_job(std::uint32_t processor, std::uint32_t op);
@@ -223,7 +217,6 @@ template <Order order> class Engine {
     bool has_left_entirely(std::uint32_t send) const;
 
     // Messages, from the request of a rendezvous to the last byte: engine_messages.hpp
-    // -------------------------
 
     void request(std::uint32_t receive);
     void clear_to_send(std::uint32_t receive);
@@ -250,7 +243,6 @@ template <Order order> class Engine {
     void post(std::uint32_t receive);
 
     // Messages in parts, by switch ports and through buffers: engine_parts.hpp
-    // ---------------------------------
 
     bool serve_part(Phase phase, std::uint32_t send, std::uint32_t what);
     void begin_way(std::uint32_t send, const MessageCost &cost);

@@ -10,7 +10,7 @@
 
 namespace rankwise::replay {
 
-// Order of a rank's operations -----------------------------------------------------------------------------
+// Order of a rank's operations
 
 template <Order order> void Engine<order>::begin(std::uint32_t op) {
     const std::size_t freed = progress_.freed.size();
@@ -68,7 +68,7 @@ template <Order order> void Engine<order>::go_on(std::uint32_t op) {
         queue_job(op, kind == Kind::send ? Job::send : Job::calc);
 }
 
-// Processors, each one job after the other -----------------------------------------------------------------
+// Processors, each one job after the other
 
 template <Order order> void Engine<order>::set_job(std::uint32_t op, Job job) {
     std::uint32_t &bits = progress_.bits(op);

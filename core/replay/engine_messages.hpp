@@ -20,7 +20,7 @@ template <Order order> const MessageCost &Engine<order>::cost_of_receive(std::ui
     return costs_.of(placement_.link(matched.peer, matched.rank), matched);
 }
 
-// Request and answer of a rendezvous -----------------------------------------------------------------------
+// Request and answer of a rendezvous
 
 template <Order order> void Engine<order>::request(std::uint32_t receive) {
     progress_.bits(receive) |= is_requested;
@@ -62,7 +62,7 @@ Picoseconds Engine<order>::control_time(std::uint32_t send, const MessageCost &c
     return cost.control;
 }
 
-// Leaving the sender ---------------------------------------------------------------------------------------
+// Leaving the sender
 
 /// A rank's messages keep their gap; where the core moves the bytes, it is its own gap.
 template <Order order> void Engine<order>::enter_link(std::uint32_t send, const MessageCost &cost) {
@@ -157,7 +157,7 @@ template <Order order> void Engine<order>::send_off() {
     }
 }
 
-// Reaching the receiver ------------------------------------------------------------------------------------
+// Reaching the receiver
 
 /// The first byte is at the interface of the receiver's node or, behind it, at the node's interrupt core.
 template <Order order> void Engine<order>::enter_rx(const Event &event, std::uint32_t size_class) {

@@ -29,7 +29,7 @@ template <Order order> bool Engine<order>::serve_part(Phase phase, std::uint32_t
     return true;
 }
 
-// The way --------------------------------------------------------------------------------------------------
+// The way
 
 /// A message that is to leave its rank.
 template <Order order> void Engine<order>::begin_way(std::uint32_t send, const MessageCost &cost) {
@@ -122,7 +122,7 @@ template <Order order> void Engine<order>::part_enters(std::uint32_t send, std::
     }
 }
 
-// Buffers --------------------------------------------------------------------------------------------------
+// Buffers
 
 /// The host takes what fits of a connection's messages, if their sender is inside MPI.
 /// @param[in] after the computation that has just ended there, `any` if it is inside MPI for longer

@@ -70,7 +70,7 @@ template <Order order> void Engine<order>::leave_queues() {
             windows_.leave(queue, next_of_ranks(queue));
 }
 
-// Events ---------------------------------------------------------------------------------------------------
+// Events
 
 template <Order order>
 void Engine<order>::at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
@@ -98,7 +98,7 @@ void Engine<order>::at_rank(std::uint32_t rank, Picoseconds time, Phase phase, s
     sent_next_ = std::min(sent_next_, windows_.noticed(event));
 }
 
-// Windows --------------------------------------------------------------------------------------------------
+// Windows
 
 template <Order order> Picoseconds Engine<order>::earliest() {
     if (in_one_queue_)
@@ -354,7 +354,7 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
             });
 }
 
-// A schedule that is partly there --------------------------------------------------------------------------
+// A schedule that is partly there
 
 /// Called before operations that became ready go on. Whenever a rank goes beyond what was read, everything is
 /// renumbered that names an operation; nothing else changes, so that the engine does what it would do with
@@ -464,7 +464,7 @@ template <Order order> void Engine<order>::renumber(const TraceWindow::Change &c
     }
 }
 
-// At a standstill and at the end ---------------------------------------------------------------------------
+// At a standstill and at the end
 
 /// @brief Sends of this engine's ranks end although their receives are not there, as if their messages were
 /// kept in buffers; these travel when the receives are there.

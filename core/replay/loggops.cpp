@@ -313,7 +313,6 @@ class Engine {
     }
 
     // Receives that meet their messages
-    // ----------------------------------------------------------------------
 
     /// A receive is ready: it is posted when its processor is free, at `cpu`. No message is looked at before
     /// that, so the receive can be put into its stream now, without an event - unless the message is looked

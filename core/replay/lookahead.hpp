@@ -19,8 +19,8 @@ struct Lookahead {
     Picoseconds between = 0; ///< to ranks of other queues; 0 if all have one
 
     bool by_rank = false; ///< ranks of a node need not be served in the order of time, see `inside`
-    Picoseconds passing =
-        0; ///< last part of `between`, from a message's first byte at the other node to its last
+    /// Last part of `between`, from a message's first byte at the other node to its last.
+    Picoseconds passing = 0;
     Picoseconds inside = 0;     ///< to ranks of the same node, and from its interface back to its ranks
     bool core_and_link = false; ///< a rendezvous may wait for its processor and for the link at once
 };

@@ -95,18 +95,6 @@ std::span<const CallInfo> calls() {
     return table;
 }
 
-std::optional<std::uint16_t> find_call(std::string_view name) {
-    // The file is sorted in C order, so that a binary search finds a name.
-    const auto table = calls();
-    const auto found =
-        std::lower_bound(table.begin(), table.end(), name,
-                         [](const CallInfo &info, std::string_view key) { return info.name < key; });
-    if (found == table.end() || found->name != name) {
-        return std::nullopt;
-    }
-    return static_cast<std::uint16_t>(found - table.begin());
-}
-
 CallClass class_of(std::uint64_t kind) {
     switch (kind) {
     case RW_EVENT_POLL:

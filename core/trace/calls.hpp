@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -80,9 +79,6 @@ struct CallInfo {
 
 /// @return every MPI function recordings know, in order of their numbers
 std::span<const CallInfo> calls();
-
-/// @return number of the function of that name, if recordings know it
-std::optional<std::uint16_t> find_call(std::string_view name);
 
 /// @return class of an event kind: of the MPI function, or of poll, sched and lost; `other` for unknown
 /// numbers

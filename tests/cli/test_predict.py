@@ -464,20 +464,6 @@ def test_a_key_that_the_kind_of_a_resource_does_not_have_is_refused(goal, capsys
     assert "`per_core_bytes_per_s` is a key of memory, not of nic_tx" in capsys.readouterr().err
 
 
-def test_keys_that_are_used_no_more_are_said_once(goal, tmp_path, capsys):
-    # GIVEN a machine file of a lab that an earlier version measured
-    old = tmp_path / "old.machine.toml"
-    number = '{ value = 0.0002, obtained = "assumed", source = "a test" }'
-    keys = f'kind = "core"\nlook_s = {number}\nwaiting_share = {number}\n'
-    text = Path(MACHINE).read_text(encoding="utf-8")
-    old.write_text(text.replace('kind = "core"\n', keys), encoding="utf-8")
-    # WHEN it is predicted with
-    assert main(["predict", goal, "--machine", str(old), "--nodes", "2x2", "--no-losses"]) == 0
-    # THEN one warning names both
-    (said,) = [line for line in capsys.readouterr().err.splitlines() if "old-machine-file" in line]
-    assert "`look_s` and `waiting_share` of an earlier version are no longer used" in said
-
-
 def test_options_that_change_nothing_for_an_input_are_named(goal, capsys):
     words = ["predict", goal, "--machine", MACHINE, "--nodes", "2x2", "--no-losses"]
     for option, value in (("--flops", "2Gf"), ("--library", "openmpi"), ("--memory", "1MiB")):

@@ -323,16 +323,3 @@ def test_a_pipe_is_no_machine_file_and_no_measurement_is_to_replace_it(tmp_path)
 def test_a_key_of_many_parts_is_refused_however_they_are_written(part):
     with pytest.raises(RankwiseError, match="a key has more than 100 parts"):
         loads(f"a = {{b . {' . '.join([part] * 200)} = 1}}")
-
-
-def test_keys_of_an_earlier_version_are_read_and_used_no_more():
-    # GIVEN a file of this version, with what an earlier one wrote for the cores of a lab
-    text = SHIPPED[0].read_text(encoding="utf-8")
-    core = '\n[[resources]]\nname = "old"\nkind = "core"\ndiscipline = "sharing"\nper = "core"\nwaiting = "yield"\n'
-    number = '{ value = 0.0002, obtained = "measured", low = 0.0001, high = 0.0003, samples = 9 }'
-    old = text + core + f"look_s = {number}\nwaiting_share = {number}\n"
-    # THEN it is the same machine as without
-    assert loads(old) == loads(text + core)
-    # AND lines of errors are those of the file
-    with pytest.raises(RankwiseError, match=f"line {old.count(chr(10)) + 1} "):
-        loads(old + "unheard_of = 1\n")

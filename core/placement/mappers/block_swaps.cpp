@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "placement/mapping_cost.hpp"
 #include "placement/paths.hpp"
 
 namespace rankwise::placement {

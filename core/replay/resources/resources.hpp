@@ -44,8 +44,7 @@ struct alignas(64) RunningJob {
 /// - A first byte leaves, or reaches a node: `Passage::pass` of `Interfaces` says when it begins to pass.
 /// - A part of a message reaches a switch port: `MessagePaths::pass_port` says when it is at the next stage;
 ///   it is taken from a buffer, or given to one: `MessagePaths::connection`.
-/// - A message reaches its node's host: `InterruptCores::serve`, `done`, `rest`, and
-/// `SharedRates::interrupt`.
+/// - A message reaches its node's host: `InterruptCores::serve`, `done`, `rest`; `SharedRates::interrupt`.
 /// - Bytes are copied that came meanwhile: `IdleCapacity::take` and `InterruptCores::idle_time` say what of
 ///   them was done before.
 /// - Operations get other numbers: `renumber`. At the end, `loads` says how it all was used.

@@ -348,7 +348,7 @@ def _predictor(
     args: argparse.Namespace, source: Source, machine: Machine, topology: Topology, terminal: Terminal
 ) -> Predictor:
     """The predictor, and a warning where it is far from the recorded run."""
-    from rankwise.cli.predict_checks import say_used_no_more, warn_of_disturbed, warn_of_model_error
+    from rankwise.cli.predict_checks import warn_of_disturbed, warn_of_model_error
     from rankwise.replay.memory_bound import memory_bound
     from rankwise.replay.predictor import Predictor
 
@@ -356,7 +356,6 @@ def _predictor(
     predictor = Predictor.of(
         source, machine, topology, draws=args.replays, plain=args.plain, memory_bound=bound
     )
-    say_used_no_more(terminal, args.machine)
     warn_of_disturbed(terminal, machine)
     warn_of_model_error(terminal, machine.name, predictor.run, source.not_modelled)
     return predictor

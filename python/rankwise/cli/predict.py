@@ -14,7 +14,6 @@ from rankwise.cli.predict_checks import (
     in_windows,
     say_partial,
     say_unused,
-    say_used_no_more,
     warn_of_disturbed,
     warn_of_model_error,
 )
@@ -154,8 +153,6 @@ def _on_machines(args: argparse.Namespace, terminal: Terminal, source: Source) -
 
     switches = Switches(**{part.replace("-", "_"): False for part in args.without})
     cases = [make_case(path, name, args, source, switches) for path, name in named_machines(args.machine)]
-    for path in args.machine:
-        say_used_no_more(terminal, path)
     for case in cases:
         warn_of_disturbed(terminal, case.machine)
         warn_of_model_error(terminal, case.name, case.predictor.run, source.not_modelled)

@@ -101,19 +101,6 @@ def say_partial(terminal: Terminal, source: Source) -> None:
         terminal.warning(line, "partial")
 
 
-def say_used_no_more(terminal: Terminal, machine: str) -> None:
-    """Keys of earlier versions: latencies measured beside them do not hold what sleeping ranks take."""
-    from rankwise.machine.file import used_no_more
-
-    if keys := used_no_more(machine):
-        named = " and ".join(f"`{key}`" for key in keys)
-        terminal.warning(
-            f"`{machine}`: {named} of an earlier version {'is' if len(keys) == 1 else 'are'} no longer used",
-            "old-machine-file",
-            "measure this machine again: latencies of a lab now hold how long its ranks sleep",
-        )
-
-
 def say_unused(args: argparse.Namespace, terminal: Terminal, kind: str) -> None:
     """Options that change nothing for what was read, each with the reason."""
     goal, no_trace = (

@@ -25,8 +25,6 @@ from rankwise.machine.toml_lines import line_of_path
 
 SCHEMA: Final = "rankwise.machine/1"
 
-# Of earlier versions: read, and used no more.
-_NO_MORE = re.compile(r"^[ \t]*(look_s|waiting_share)[ \t]*=.*$", re.MULTILINE)
 _MOST_BYTES = 64 << 20
 _MOST_PARTS = 100
 # No key begins after a backslash: else each quote of a string of `\\"` would be followed to its end.
@@ -73,12 +71,6 @@ def load(path: str | os.PathLike[str]) -> Machine:
     return machine
 
 
-def used_no_more(path: str | os.PathLike[str]) -> list[str]:
-    """Keys of a machine file that could be read which earlier versions wrote and this one does not use."""
-    found = _NO_MORE.findall(regular_files.read_text(path, "utf-8-sig", _MOST_BYTES))
-    return sorted(set(found))
-
-
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
     """What does not fit what is asked of a machine whose file could be read, with the line of the key."""
     text = regular_files.read_text(path, "utf-8-sig", _MOST_BYTES)
@@ -98,7 +90,6 @@ def loads(text: str, name: str = "machine file") -> Machine:
                 f"`{name}` line {number}: a key has more than {_MOST_PARTS} parts",
                 "formats/machine.md describes every key",
             )
-    text = _NO_MORE.sub("", text)
     try:
         machine = msgspec.toml.decode(text, type=Machine)
     except msgspec.ValidationError as error:

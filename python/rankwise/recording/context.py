@@ -306,7 +306,7 @@ def _thread_problems(threads: list[Thread]) -> list[str]:
 
 def _uncovered(threads: list[Thread]) -> list[str]:
     """What ranks wrote that were killed, after the last checksum that they stored."""
-    late = [thread for thread in threads if thread.record.uncovered and thread.rank["format"] > 2]
+    late = [thread for thread in threads if thread.record.uncovered]
     if not late:
         return []
     ranks = sorted({thread.rank["world_rank"] for thread in late})
