@@ -244,7 +244,7 @@ def test_a_busier_node_is_taken_for_a_gain_in_sum_only_if_allowed():
 
 
 def test_the_same_seed_gives_the_same_cores():
-    graph, hierarchy = pattern("plaw", 1024), machine(1024, 6, 4, 2)
+    graph, hierarchy = pattern("plaw", 256), machine(256, 6, 4, 2)
     first, second = (place_graph(graph, hierarchy, seed=3).placements[-1].core for _ in range(2))
     assert first.tolist() == second.tolist()
 

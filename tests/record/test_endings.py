@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What was recorded until then is there, however a rank ends; and ranks end as they would without the recorder."""
 
+import mpis
 import pytest
 
 from rankwise.recording import Recording
@@ -24,7 +25,8 @@ def test_what_was_recorded_survives_every_ending(mpi, compiled, record, how):
         assert thread.info["finalize_ticks"] == 0
     assert recorded.rank(1).has("aborted") == (how == "abort")
     assert recorded.rank(1).count("MPI_Abort") == (how == "abort")
-    assert "rankwise" not in recorded.run.stdout + recorded.run.stderr
+    # Backtraces name libraries in this checkout.
+    assert "rankwise" not in (recorded.run.stdout + recorded.run.stderr).replace(str(mpis.TOP), "")
 
 
 def test_the_call_in_which_a_rank_hung_is_named(mpi, compiled, record):

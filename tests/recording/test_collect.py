@@ -190,6 +190,7 @@ def test_a_newer_format_is_refused(recorded):
         Recording.open(recorded)
 
 
+@pytest.mark.slow
 def test_a_thousand_ranks_are_collected(tmp_path):
     made = [Rank(me, 1024, host="n0") for me in range(1024)]
     for rank in made:

@@ -281,3 +281,20 @@ def test_buffers_that_cannot_be_are_refused():
         predictor(("network.progress=independent", *SETTINGS))
     with pytest.raises(RankwiseError, match="only matter with `socket_buffer_bytes`"):
         predictor(("network.send_buffer=0B",))
+
+
+def test_estimates_are_as_with_buffers_without_limit():
+    # GIVEN a library that queues what does not fit: a receive can begin before its message is handed to the link
+    ranks = [
+        [Op("send", SIZE, 1), Op("send", 100, 1), Op("recv", 8, 1, requires=[1])],
+        [Op("recv", SIZE, 0), Op("recv", 100, 0, requires=[0]), Op("send", 8, 0)],
+    ]
+    queued = replace(TCP, send_buffer=None, unexpected_buffer=5000)
+    # WHEN placements are estimated on that machine and on one whose buffers never fill
+    found = []
+    for link in (queued, replace(queued, socket_buffer=None)):
+        on = model(place(link), [0, 1])
+        found.append(schedule_of(ranks).estimates_s(on["machine"], [on["placement"]] * 2).tolist())
+    # THEN both are the replay without limits
+    assert found[0] == found[1]
+    assert found[1] == pytest.approx([schedule_of(ranks).replay(**on).makespan_s] * 2)

@@ -21,20 +21,25 @@ std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &mat
 
 EstimateProgram estimate_program_of(const Schedule &schedule, const Matching &matching,
                                     const machine::Machine &machine, const machine::Placement &placement) {
+    // A pass knows no full buffers. They can hold a send up until its receive has begun, which has no static
+    // order.
+    machine::Machine unbuffered = machine;
+    for (machine::LinkClass &link : unbuffered.link_classes)
+        link.socket_buffer = machine::LinkClass::unlimited;
     ServiceOrder order;
     OrderObserver observer(order);
     if (const Prediction replayed =
-            replay_on_machine(schedule, matching, machine, placement, {.observer = &observer});
+            replay_on_machine(schedule, matching, unbuffered, placement, {.observer = &observer});
         replayed.ended_sends > 0) {
-        EstimateProgram
-            none; // what a send ended early for is done before the send's message is: no static order
+        // What a send ended early for is done before the send's message is: no static order.
+        EstimateProgram none;
         none.ended_sends = replayed.ended_sends;
         return none;
     }
     if (!schedule.wildcards)
-        return estimate_program(schedule, matching.steps, order, machine);
-    return estimate_program(schedule, steps_on_machine(schedule, matching, machine, placement), order,
-                            machine);
+        return estimate_program(schedule, matching.steps, order, unbuffered);
+    return estimate_program(schedule, steps_on_machine(schedule, matching, unbuffered, placement), order,
+                            unbuffered);
 }
 
 std::vector<Picoseconds> estimate(const EstimateProgram &program, const machine::Machine &machine,
