@@ -142,9 +142,11 @@ template <Order order> class Engine {
     static constexpr bool by_time = order == Order::by_time;
     using Events = std::conditional_t<by_time, EventQueue, NodeEvents>;
 
-    // What belongs to whom
+    // What belongs to whom. What is called for nearly every event is inlined: there are many callers.
 
-    std::uint32_t queue_of(std::uint32_t rank) const { return ahead_.queue_of_node[placement_.node[rank]]; }
+    bool passes_rx_early() const noexcept { return !by_time || ahead_.passing > 0; }
+    bool in_one_queue() const noexcept { return by_time && in_one_queue_; }
+    std::uint32_t queue_of(std::uint32_t rank) const { return queue_of_rank_[rank]; }
     unsigned owner_of(std::uint32_t queue) const {
         return static_cast<unsigned>(std::uint64_t{queue} * engines_ / ahead_.queues);
     }
@@ -160,8 +162,8 @@ template <Order order> class Engine {
     Processor &first_processor(std::uint32_t rank) { return processors_[std::size_t{rank} * lanes()]; }
     Job job(std::uint32_t op) const { return static_cast<Job>(progress_.bits(op) >> job_shift); }
     void set_job(std::uint32_t op, Job job);
-    const MessageCost &cost_of_send(std::uint32_t send);
-    const MessageCost &cost_of_receive(std::uint32_t receive);
+    [[gnu::always_inline]] inline const MessageCost &cost_of_send(std::uint32_t send);
+    [[gnu::always_inline]] inline const MessageCost &cost_of_receive(std::uint32_t receive);
     template <class Call> void tell(const Call &call) const {
         if constexpr (by_time)
             if (observer_ != nullptr)
@@ -177,6 +179,7 @@ template <Order order> class Engine {
     void at_rank(std::uint32_t rank, Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what);
     void serve(const Event &event);
     void serve_queue(std::uint32_t queue);
+    void take_arrivals(Events &events);
     template <class Queue> void serve_by_time(Queue &events, Picoseconds end);
     std::uint32_t operation_of(const Event &event) const;
     void serve_by_rank(Picoseconds end);
@@ -195,18 +198,18 @@ template <Order order> class Engine {
 
     // Order of a rank's operations: engine_jobs.hpp
 
-    void begin(std::uint32_t op);
-    void end(std::uint32_t op);
+    [[gnu::always_inline]] inline void begin(std::uint32_t op);
+    [[gnu::always_inline]] inline void end(std::uint32_t op);
     void release();
-    void go_on(std::uint32_t op);
+    [[gnu::always_inline]] inline void go_on(std::uint32_t op);
 
     // Processors, each one job after the other: engine_jobs.hpp
 
-    void queue_job(std::uint32_t op, Job job);
+    [[gnu::always_inline]] inline void queue_job(std::uint32_t op, Job job);
     void start_job(std::uint32_t processor, std::uint32_t op);
     Picoseconds time_of_job(std::uint32_t op, Processor &p);
     Picoseconds time_of_receive(std::uint32_t op, Processor &p);
-    Picoseconds connect(std::uint32_t op, const MessageCost &cost);
+    [[gnu::always_inline]] inline Picoseconds connect(std::uint32_t op, const MessageCost &cost);
     void run_for(std::uint32_t processor, Picoseconds work);
     void end_jobs(std::uint32_t rank, Picoseconds before);
     void end_job(std::uint32_t processor);
@@ -226,7 +229,7 @@ template <Order order> class Engine {
     void enter_link(std::uint32_t send, const MessageCost &cost);
     void wait_for_link(std::uint32_t send, Picoseconds start);
     void free_link(std::uint32_t rank, Picoseconds before);
-    void leave_link(std::uint32_t send, const MessageCost &cost);
+    [[gnu::always_inline]] inline void leave_link(std::uint32_t send, const MessageCost &cost);
     void enter_tx(std::uint32_t send, const MessageCost &cost);
     void send_off();
     void enter_rx(const Event &event, std::uint32_t size_class);
@@ -282,8 +285,9 @@ template <Order order> class Engine {
     Contacts contacts_;
     std::vector<ChannelLoad> channels_;
 
-    std::vector<RankNext> nexts_;            ///< of each slot
-    std::vector<std::uint32_t> rank_at_;     ///< of each slot
+    std::vector<RankNext> nexts_;        ///< of each slot
+    std::vector<std::uint32_t> rank_at_; ///< of each slot
+    std::vector<std::uint32_t> queue_of_rank_;
     std::vector<std::uint32_t> queue_first_; ///< queue q has the slots queue_first_[q] .. queue_first_[q + 1]
 
     Windows<Events> windows_;

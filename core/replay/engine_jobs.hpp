@@ -16,7 +16,6 @@ template <Order order> void Engine<order>::begin(std::uint32_t op) {
     const std::size_t freed = progress_.freed.size();
     progress_.begin(op);
     standstills_.begun(op);
-    progress_.prefetch_ahead(op);
     tell([&](Observer &o) { o.release(op, std::span(progress_.freed).subspan(freed), now_); });
 }
 
@@ -89,6 +88,7 @@ template <Order order> void Engine<order>::start_job(std::uint32_t processor, st
     Processor &p = processors_[processor];
     p.running = op;
     progress_.prefetch_released(op);
+    progress_.prefetch_ahead(op);
     tell([&](Observer &o) {
         o.start_job(processor, op, job(op) != Job::clear && job(op) != Job::data, p.idle_since, now_);
     });

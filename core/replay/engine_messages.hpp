@@ -139,7 +139,7 @@ template <Order order> void Engine<order>::enter_tx(std::uint32_t send, const Me
         know_first_byte(matched.partner, start + cost.latency);
         if (!leaves_with_job(matched.rank, cost))
             at_rank(matched.peer, left + cost.latency, data_arrives, send, matched.partner);
-    } else if (by_time || (start < windows_.end() && windows_[queue_].leaving.empty())) {
+    } else if (!passes_rx_early() || (start < windows_.end() && windows_[queue_].leaving.empty())) {
         at_rank(matched.peer, start + cost.latency, enters_rx, send, matched.partner);
     } else {
         windows_[queue_].leaving.push({start, order_of(enters_link, send), send});
@@ -180,19 +180,18 @@ template <Order order> void Engine<order>::enter_rx(const Event &event, std::uin
 template <Order order>
 void Engine<order>::leave_rx(std::uint32_t send, std::uint32_t receive, const MessageCost &cost,
                              Picoseconds start, Picoseconds last_byte) {
-    if constexpr (!by_time) {
-        at(last_byte, last_byte == now_ ? enters_rx : data_arrives, send, receive);
-    } else if (!cost.interrupts) {
-        at(last_byte, data_arrives, send, receive);
-    } else {
-        LastByte &held = states_.last_byte[receive];
-        held.is_through_rx = true;
-        held.through_rx = last_byte;
-        if (start > now_)
-            at(start, enters_rx, send, receive);
-        else
-            interrupt(send, receive, cost);
-    }
+    if constexpr (by_time)
+        if (cost.interrupts) {
+            LastByte &held = states_.last_byte[receive];
+            held.is_through_rx = true;
+            held.through_rx = last_byte;
+            if (start > now_)
+                at(start, enters_rx, send, receive);
+            else
+                interrupt(send, receive, cost);
+            return;
+        }
+    at(last_byte, passes_rx_early() && last_byte == now_ ? enters_rx : data_arrives, send, receive);
 }
 
 /// The interrupt core of the receiver's node deals with a message.

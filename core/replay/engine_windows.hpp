@@ -26,12 +26,14 @@ Engine<order>::Engine(const Case &of_case, OperationStates &states, unsigned num
       costs_(machine_, of_case.sizes), processors_(std::size_t{schedule_.ranks()} * lanes()),
       resources_(schedule_, machine_, placement_, ahead_, lanes_), interfaces_(placement_.nodes()),
       channels_(machine_.link_classes.size()), nexts_(by_time ? 0 : schedule_.ranks()),
-      rank_at_(schedule_.ranks()), queue_first_(ahead_.queues + 1),
+      rank_at_(schedule_.ranks()), queue_of_rank_(schedule_.ranks()), queue_first_(ahead_.queues + 1),
       windows_(in_one_queue_ ? 0 : ahead_.queues, ahead_.between, ahead_.passing),
       sent_{std::vector<std::vector<Sent>>(of), std::vector<std::vector<Sent>>(of)} {
     check_size();
-    for (std::uint32_t r = 0; r < schedule_.ranks(); ++r)
+    for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {
+        queue_of_rank_[r] = ahead_.queue_of_node[placement_.node[r]];
         ++queue_first_[queue_of(r) + 1];
+    }
     for (std::size_t queue = 1; queue < queue_first_.size(); ++queue)
         queue_first_[queue] += queue_first_[queue - 1];
     std::vector<std::uint32_t> slot(queue_first_.begin(), queue_first_.end() - 1);
@@ -65,7 +67,7 @@ template <Order order> void Engine<order>::start() {
 template <Order order> void Engine<order>::leave_queues() {
     if constexpr (by_time)
         resources_.rates.settle(now_);
-    for (std::uint32_t queue = 0; !in_one_queue_ && queue < ahead_.queues; ++queue)
+    for (std::uint32_t queue = 0; !in_one_queue() && queue < ahead_.queues; ++queue)
         if (owner_of(queue) == number_)
             windows_.leave(queue, next_of_ranks(queue));
 }
@@ -74,7 +76,7 @@ template <Order order> void Engine<order>::leave_queues() {
 
 template <Order order>
 void Engine<order>::at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
-    if (in_one_queue_)
+    if (in_one_queue())
         only_queue_.push({time, order_of(phase, op), what});
     else
         windows_[queue_].events.push({time, order_of(phase, op), what});
@@ -83,7 +85,7 @@ void Engine<order>::at(Picoseconds time, Phase phase, std::uint32_t op, std::uin
 template <Order order>
 void Engine<order>::at_rank(std::uint32_t rank, Picoseconds time, Phase phase, std::uint32_t op,
                             std::uint32_t what) {
-    if (in_one_queue_)
+    if (in_one_queue())
         return at(time, phase, op, what);
     const std::uint32_t queue = queue_of(rank);
     if (queue == queue_)
@@ -101,7 +103,7 @@ void Engine<order>::at_rank(std::uint32_t rank, Picoseconds time, Phase phase, s
 // Windows
 
 template <Order order> Picoseconds Engine<order>::earliest() {
-    if (in_one_queue_)
+    if (in_one_queue())
         return std::min(only_queue_.empty() ? never_happens.time : only_queue_.top().time, next_of_ranks(0));
     return std::min(windows_.earliest(), sent_next_);
 }
@@ -109,7 +111,7 @@ template <Order order> Picoseconds Engine<order>::earliest() {
 template <Order order>
 void Engine<order>::serve_window(Picoseconds begin, std::span<const std::unique_ptr<Engine>> all) {
     if constexpr (by_time)
-        if (in_one_queue_)
+        if (in_one_queue())
             return serve_by_time(only_queue_, machine::never);
     if (engines_ > 1)
         take_from(all);
@@ -136,23 +138,17 @@ template <Order order> void Engine<order>::take_from(std::span<const std::unique
 template <Order order> void Engine<order>::serve_queue(std::uint32_t queue) {
     queue_ = queue;
     NodeQueue<Events> &mine = windows_[queue];
-    if constexpr (by_time) {
+    if (passes_rx_early()) {
+        take_arrivals(mine.events);
+        send_off();
+    } else {
         for (const Arrival &event : mine.from_others)
             mine.events.push(event);
         mine.from_others.clear();
+    }
+    if constexpr (by_time) {
         serve_by_time(mine.events, windows_.end());
     } else {
-        const auto arrivals = windows_.take_from_others(queue);
-        for (const Arrival &event : arrivals)
-            progress_.prefetch_one(event.what);
-        for (const Arrival &event : arrivals) {
-            now_ = event.time;
-            if (phase_of(event.order) == enters_rx)
-                enter_rx(event, event.size_class);
-            else
-                mine.events.push(event);
-        }
-        send_off();
         for (;;) {
             const Picoseconds next = std::min(next_of_ranks(queue), mine.events.next());
             if (next >= windows_.end())
@@ -161,6 +157,20 @@ template <Order order> void Engine<order>::serve_queue(std::uint32_t queue) {
         }
     }
     windows_.leave(queue, next_of_ranks(queue));
+}
+
+/// First bytes pass the interface before anything else happens in the window: no rank notices.
+template <Order order> void Engine<order>::take_arrivals(Events &events) {
+    const auto arrivals = windows_.take_from_others(queue_);
+    for (const Arrival &event : arrivals)
+        fetch(event);
+    for (const Arrival &event : arrivals) {
+        now_ = event.time;
+        if (phase_of(event.order) == enters_rx)
+            enter_rx(event, event.size_class);
+        else
+            events.push(event);
+    }
 }
 
 /// @return when the ranks of a queue go on, its events aside
@@ -260,10 +270,10 @@ template <Order order> void Engine<order>::serve(const Event &event) {
         last_byte_arrives(what);
         break;
     case enters_rx:
-        if constexpr (by_time)
-            enter_rx(event, MatchedOperation::no_class);
+        if (passes_rx_early())
+            last_byte_arrives(what); // it passed the interface in no time
         else
-            arrive(what); // it passes the interface in no time
+            enter_rx(event, MatchedOperation::no_class);
         break;
     case request_arrives:
         request(what);
@@ -316,7 +326,7 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
     if (k >= 1 && k - 1 < due.size()) {
         windows_.fetch_events(due[k - 1]);
         if constexpr (by_time)
-            resources_.rates.fetch_ends(due[k - 1]);
+            resources_.rates.fetch(due[k - 1]);
         for_slots(due[k - 1], [&](std::uint32_t slot) {
             __builtin_prefetch(processor_at(slot));
             if constexpr (by_time)
@@ -324,6 +334,8 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
         });
     }
     if (k >= 2 && k - 2 < due.size()) {
+        if constexpr (by_time)
+            resources_.rates.fetch_jobs(due[k - 2]);
         windows_.for_coming(due[k - 2], [&](const Event &event) { fetch(event); });
         if constexpr (!by_time)
             for_slots(due[k - 2], [&](std::uint32_t slot) {
@@ -333,25 +345,26 @@ template <Order order> void Engine<order>::fetch(std::span<const std::uint32_t> 
                     progress_.prefetch(processor_at(slot)->on_link.head);
             });
         else
-            resources_.rates.for_ending(due[k - 2], windows_.end(), [&](const NextEnd &job) {
-                const Processor &p = processors_[job.processor];
-                progress_.prefetch_one(p.running);
+            for_slots(due[k - 2], [&](std::uint32_t slot) {
+                const Processor &p = *processor_at(slot);
+                if (p.running != any)
+                    progress_.prefetch_one(p.running);
                 if (!p.ready.empty())
                     progress_.prefetch_one(p.ready.head);
-                resources_.rates.fetch(resources_.running[job.processor].group);
             });
     }
-    if (k >= 3 && k - 3 < due.size())
+    if (k >= 3 && k - 3 < due.size()) {
         if constexpr (!by_time)
             for_slots(due[k - 3], [&](std::uint32_t slot) {
                 if (nexts_[slot].job_end < windows_.end())
                     progress_.prefetch_released(processor_at(slot)->running);
             });
         else
-            resources_.rates.for_ending(due[k - 3], windows_.end(), [&](const NextEnd &job) {
-                progress_.prefetch_released(processors_[job.processor].running);
-                resources_.rates.fetch_jobs(resources_.running[job.processor].group);
+            for_slots(due[k - 3], [&](std::uint32_t slot) {
+                if (const std::uint32_t op = processor_at(slot)->running; op != any)
+                    progress_.prefetch_released(op);
             });
+    }
 }
 
 // A schedule that is partly there

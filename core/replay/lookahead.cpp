@@ -153,20 +153,26 @@ Lookahead look_ahead(const Schedule &schedule, const MessageRange &messages, con
     if (network.first_byte <= 0 || network.control <= 0)
         return ahead;
     give_queues(machine, placement, shared, ahead);
-    ahead.between = std::min(network.first_byte, network.control);
-    if (!machine.only_interfaces_and_cores() || any_core_is_shared || schedule.cpus > 1 || schedule.nics > 1)
-        return ahead;
-
-    Picoseconds inside = std::min({network.first_byte + network.passing, network.control, network.sending});
-    std::vector<bool> used(machine.link_classes.size());
+    std::vector<bool> used(machine.link_classes.size()); // inside nodes
     for (const std::uint8_t each : placement.place_link)
         used[each] = true;
     used[placement.self_link] = used[placement.self_link] || messages.to_itself;
+    bool interfaces_are_between = ahead.queues == placement.nodes(); // different ones only
+    for (std::size_t k = 0; k < used.size(); ++k)
+        interfaces_are_between &= !(used[k] && machine.link_classes[k].network);
+    const bool core_sends = std::ranges::any_of(
+        link.segments, [&](const Segment &s) { return !link.overlap && link.core_per_byte(s) > 0; });
+    if (ahead.queues > 1 && interfaces_are_between && !link.interrupts && !core_sends)
+        ahead.passing = network.passing;
+    ahead.between = std::min(network.first_byte + ahead.passing, network.control);
+    if (!interfaces_are_between || !machine.only_interfaces_and_cores() || any_core_is_shared ||
+        schedule.cpus > 1 || schedule.nics > 1)
+        return ahead;
+
+    Picoseconds inside = std::min({network.first_byte + network.passing, network.control, network.sending});
     for (std::size_t k = 0; k < used.size(); ++k) {
         if (!used[k])
             continue;
-        if (machine.link_classes[k].network)
-            return ahead;
         const Least least = least_on(machine.link_classes[k], messages, machine);
         inside = std::min({inside, least.first_byte + least.passing, least.control, least.sending});
     }

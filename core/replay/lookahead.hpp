@@ -17,10 +17,11 @@ struct Lookahead {
     std::vector<std::uint32_t> queue_of_node; ///< nodes that share something have one queue of events
     std::uint32_t queues = 1;
     Picoseconds between = 0; ///< to ranks of other queues; 0 if all have one
-
-    bool by_rank = false; ///< ranks of a node need not be served in the order of time, see `inside`
-    /// Last part of `between`, from a message's first byte at the other node to its last.
+    /// Last part of `between`, from a message's first byte at the other node to its last; 0 if the first byte
+    /// is noticed there.
     Picoseconds passing = 0;
+
+    bool by_rank = false;       ///< ranks of a node need not be served in the order of time, see `inside`
     Picoseconds inside = 0;     ///< to ranks of the same node, and from its interface back to its ranks
     bool core_and_link = false; ///< a rendezvous may wait for its processor and for the link at once
 };

@@ -51,7 +51,7 @@ class EventQueue {
     template <class Call> void for_coming(const Call &call) const {
         if (beside_is_used_)
             call(beside_);
-        for (const Event &event : near_top(16))
+        for (const Event &event : near_top(64))
             call(event);
     }
 

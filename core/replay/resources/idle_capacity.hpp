@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "schedule/schedule.hpp"
 
@@ -36,17 +38,26 @@ inline double idle_rate(double cores, const CoreUsers &users, bool spin) {
 /// to one message after the other; what is left of the message is work that begins when it is there.
 class IdleCapacity {
   public:
-    /// @return all of it up to now, in picoseconds
-    double until(Picoseconds now) {
-        sum_ += static_cast<double>(now - last_) * rate_;
-        last_ = now;
-        return sum_;
+    /// @return all of it up to a time, in picoseconds
+    double until(Picoseconds time) const {
+        if (time >= now_.begin)
+            return now_.until(time);
+        const auto after = std::find_if(earlier_.rbegin(), earlier_.rend(),
+                                        [time](const Period &each) { return each.begin <= time; });
+        return after == earlier_.rend() ? 0 : after->until(time);
     }
 
     /// @param[in] rate how fast ranks without jobs could work from now on
-    void set_rate(Picoseconds now, double rate) {
-        until(now);
-        rate_ = rate;
+    /// @param[in] asked_since `until` is not asked of earlier times any more
+    void set_rate(Picoseconds now, double rate, Picoseconds asked_since) {
+        if (rate == now_.rate)
+            return;
+        if (asked_since < now) {
+            if (earlier_.size() >= room_)
+                forget_before(asked_since);
+            earlier_.push_back(now_);
+        }
+        now_ = {now, until(now), rate};
     }
 
     /// @param[in] since what `until` gave when the bytes began to come
@@ -62,8 +73,30 @@ class IdleCapacity {
     }
 
   private:
-    double sum_ = 0, taken_ = 0, rate_ = 0; ///< `taken_`: up to where it is given out
-    Picoseconds last_ = 0;
+    /// From a time on the rate was the same.
+    struct Period {
+        Picoseconds begin = 0;
+        double before = 0; ///< the sum at its beginning
+        double rate = 0;
+
+        double until(Picoseconds time) const { return before + static_cast<double>(time - begin) * rate; }
+    };
+
+    /// All but those that have ended before a time.
+    void forget_before(Picoseconds time) {
+        const auto last = std::find_if(earlier_.rbegin(), earlier_.rend(),
+                                       [time](const Period &each) { return each.begin <= time; });
+        if (last != earlier_.rend())
+            earlier_.erase(earlier_.begin(), last.base() - 1);
+        room_ = std::max(least_room, 2 * earlier_.size());
+    }
+
+    static constexpr std::size_t least_room = 32;
+
+    double taken_ = 0; ///< up to where it is given out
+    Period now_;
+    std::vector<Period> earlier_;   ///< in the order of time, as far as they may be asked for
+    std::size_t room_ = least_room; ///< of `earlier_` until it is looked through
 };
 
 } // namespace rankwise::replay

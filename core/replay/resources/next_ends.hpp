@@ -40,8 +40,12 @@ class NextEnds {
     std::span<const NextEnd> all() const noexcept { return ends_; }
     void set(std::uint32_t group, const NextEnd &end) {
         ends_[group] = end;
-        for (std::size_t at = (leaves_ + group) / 2; at >= 1; at /= 2)
+        for (std::size_t at = (leaves_ + group) / 2; at >= 1; at /= 2) {
+            const std::uint32_t before = winner_[at];
             play(at);
+            if (winner_[at] == before && before != group)
+                return; // further on nothing has changed
+        }
     }
     const NextEnd &first() const noexcept { return ends_[leaves_ > 1 ? winner_[1] : 0]; }
 

@@ -51,7 +51,8 @@ struct alignas(64) RunningJob {
 struct Resources {
     Resources(const Schedule &schedule, const machine::Machine &machine, const machine::Placement &placement,
               const Lookahead &ahead, std::uint32_t lanes)
-        : rates(schedule, machine, placement, ahead.queue_of_node), interrupts(machine, placement),
+        : rates(schedule, machine, placement, ahead, std::size_t{schedule.ranks()} * lanes),
+          interrupts(machine, placement),
           paths(schedule, machine, placement, std::size_t{schedule.ranks()} * lanes),
           running(std::size_t{schedule.ranks()} * lanes), unfinished(rates.empty() ? 0 : schedule.ranks()) {
         if (machine.computation_is_as_recorded)

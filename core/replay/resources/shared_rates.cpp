@@ -11,11 +11,23 @@ using machine::CoreSharing;
 using machine::Machine;
 using machine::Placement;
 
+namespace {
+
+/// As std::llround, of numbers that fit; it is called for every job.
+Picoseconds nearest(double number) {
+    const auto towards_zero = static_cast<Picoseconds>(number);
+    const double rest = number - static_cast<double>(towards_zero);
+    return towards_zero + (rest >= 0.5) - (rest <= -0.5);
+}
+
+} // namespace
+
 SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const Placement &placement,
-                         std::span<const std::uint32_t> queue_of_node)
-    : machine_(machine), kinds_(2 + static_cast<std::uint32_t>(machine.link_classes.size())),
+                         const Lookahead &ahead, std::size_t processors)
+    : machine_(machine), looked_back_(ahead.passing),
+      kinds_(2 + static_cast<std::uint32_t>(machine.link_classes.size())),
       of_rank_(std::size_t{schedule.ranks()} * kinds_, any), processors_(placement.capacity.size()),
-      ends_(queue_of_node.empty() ? 1 : *std::ranges::max_element(queue_of_node) + 1),
+      ends_(ahead.queues), starts_(processors), groups_of_(ends_.size()),
       shared_core_of_(schedule.ranks(), any) {
     std::vector<bool> is_shared(processors_.size());
     std::vector<std::uint32_t> users(processors_.size());
@@ -51,7 +63,8 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
     for (std::uint32_t r = 0; r < schedule.ranks(); ++r) {
         std::uint32_t *const of_rank = &of_rank_[std::size_t{r} * kinds_];
         const std::uint32_t p = placement.processor[r];
-        const std::uint32_t processor = is_shared[p] ? p : any, queue = queue_of_node[placement.node[r]];
+        const std::uint32_t processor = is_shared[p] ? p : any,
+                            queue = ahead.queue_of_node[placement.node[r]];
         const auto domains = [&](const auto &uses) {
             std::vector<std::uint32_t> out;
             for (std::uint32_t b = 0; b < machine.bandwidths.size(); ++b)
@@ -69,7 +82,7 @@ SharedRates::SharedRates(const Schedule &schedule, const Machine &machine, const
             of_rank[2 + link] = group_for(
                 {processor, false, 1, domains([&](const auto &b) { return b.copies[link] != 0; })}, queue);
         if (processor != any)
-            processors_[p].unfinished += schedule.first[r + 1] > schedule.first[r];
+            processors_[p].users.unfinished += schedule.first[r + 1] > schedule.first[r];
     }
     for (Processor &processor : processors_)
         set_shares(0, processor);
@@ -88,39 +101,45 @@ std::uint32_t SharedRates::group_for(Key key, std::uint32_t queue) {
     }
     const auto [found, is_new] = number_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) {
-        Group group;
-        group.key = key;
+        Group &group = groups_.emplace_back();
+        group.processor = key.processor;
+        group.has_domains = !key.domains.empty();
         group.as_recorded = key.computes && machine_.computation_is_as_recorded;
         group.queue = queue;
+        group.has_sums =
+            group.has_domains || machine_.interrupts.exists || machine_.computation_is_as_recorded;
         group.end = ends_[queue].add();
-        groups_.push_back(std::move(group));
+        groups_of_[queue].push_back(found->second);
         if (key.processor != any) {
             Processor &processor = processors_[key.processor];
-            if (processor.first_group == any)
-                processor.first_group = found->second;
-            else
-                processor.further_groups.push_back(found->second);
+            if (processor.group == any) {
+                processor.group = found->second;
+            } else {
+                processor.has_more_groups = true;
+                further_groups_[key.processor].push_back(found->second);
+            }
         }
         for (const std::uint32_t domain : key.domains)
             domains_[domain].groups.push_back(found->second);
+        keys_.push_back(std::move(key));
     }
     return found->second;
 }
 
 void SharedRates::advance(Group &group, Picoseconds now) {
-    if (now == group.last || group.jobs.empty()) {
-        group.last = now;
+    if (now == group.last)
         return;
-    }
     const auto time = static_cast<double>(now - group.last);
-    const double alone = group.share / group.stretch;
-    const double rate = group.as_recorded ? group.share : alone;
-    group.virtual_time += time * rate;
-    group.alone += time * alone;
-    group.shared += time * (1 - group.share_of_ranks);
-    group.interrupted += time * (group.share_of_ranks - group.share);
-    group.memory += time * (group.share - rate);
     group.last = now;
+    if (group.jobs.empty())
+        return;
+    group.virtual_time += time * group.rate;
+    if (!group.has_sums)
+        return;
+    group.sums.shared += time * (1 - group.share_of_ranks);
+    group.sums.interrupted += time * (group.share_of_ranks - group.share);
+    group.sums.memory += time * (group.share - group.rate);
+    group.sums.alone += time * group.rate_alone();
 }
 
 void SharedRates::advance(Domain &domain, Picoseconds now) {
@@ -147,8 +166,7 @@ NextEnd SharedRates::next_end(Picoseconds now, Group &group) {
     const Job &first = group.jobs.front();
     if (group.share == 0)
         return {machine::never, first.key, first.processor};
-    const double rate = group.as_recorded ? group.share : group.share / group.stretch;
-    const Picoseconds left = std::llround((first.end - group.virtual_time) / rate);
+    const Picoseconds left = nearest((first.end - group.virtual_time) / group.rate);
     return {now + std::max<Picoseconds>(0, left), first.key, first.processor};
 }
 
@@ -156,37 +174,47 @@ void SharedRates::start(Picoseconds now, std::uint32_t number, std::uint32_t key
                         Work work) {
     Group &group = groups_[number];
     advance(group, now);
-    const std::int64_t bytes_per_s = std::llround(work.bytes_per_s * per_byte);
-    group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), key, processor, bytes_per_s,
-                          group.shared, group.interrupted, group.memory, group.alone});
+    group.jobs.push_back({group.virtual_time + static_cast<double>(work.time), key, processor});
     std::push_heap(group.jobs.begin(), group.jobs.end(), later);
-    group.bytes_per_s += bytes_per_s;
-    came_or_went(now, number, true);
+    if (group.has_sums) {
+        const std::int64_t bytes_per_s = nearest(work.bytes_per_s * per_byte);
+        starts_[processor] = {group.sums, bytes_per_s};
+        group.bytes_per_s += bytes_per_s;
+    }
+    came_or_went(now, number, group, true);
 }
 
 SharedRates::Ended SharedRates::finish(Picoseconds now, std::uint32_t number, Picoseconds longer) {
     Group &group = groups_[number];
     advance(group, now);
+    const std::uint32_t processor = group.jobs.front().processor;
     std::pop_heap(group.jobs.begin(), group.jobs.end(), later);
-    const Job job = group.jobs.back();
     group.jobs.pop_back();
-    group.bytes_per_s -= job.bytes_per_s;
-    Ended ended{std::llround(group.shared - job.shared), std::llround(group.interrupted - job.interrupted),
-                std::llround(group.memory - job.memory), std::llround(group.alone - job.alone)};
-    // What rounding left over goes to the largest.
-    const Picoseconds rest = longer - ended.shared - ended.interrupted - ended.memory;
-    std::max({std::ref(ended.shared), std::ref(ended.interrupted), std::ref(ended.memory)},
-             std::less<Picoseconds>())
-        .get() += rest;
-    if (group.jobs.empty())
-        group.virtual_time = group.shared = group.interrupted = group.memory = group.alone = 0;
-    came_or_went(now, number, false);
+    Ended ended{longer, 0, 0, 0};
+    if (group.has_sums) {
+        const Start &start = starts_[processor];
+        group.bytes_per_s -= start.bytes_per_s;
+        ended = {nearest(group.sums.shared - start.sums.shared),
+                 nearest(group.sums.interrupted - start.sums.interrupted),
+                 nearest(group.sums.memory - start.sums.memory),
+                 nearest(group.sums.alone - start.sums.alone)};
+        // What rounding left over goes to the largest.
+        const Picoseconds rest = longer - ended.shared - ended.interrupted - ended.memory;
+        std::max({std::ref(ended.shared), std::ref(ended.interrupted), std::ref(ended.memory)},
+                 std::less<Picoseconds>())
+            .get() += rest;
+    }
+    if (group.jobs.empty()) {
+        group.virtual_time = 0;
+        group.sums = {};
+    }
+    came_or_went(now, number, group, false);
     return ended;
 }
 
 void SharedRates::interrupt(std::uint32_t number, bool begins) {
     Processor &processor = processors_[number];
-    begins ? ++processor.interrupts : --processor.interrupts;
+    begins ? ++processor.users.interrupts : --processor.users.interrupts;
     change(number);
 }
 
@@ -194,8 +222,8 @@ void SharedRates::finished(std::uint32_t rank) {
     const std::uint32_t group = other(rank);
     if (group == any)
         return;
-    --processors_[groups_[group].key.processor].unfinished;
-    change(groups_[group].key.processor);
+    --processors_[groups_[group].processor].users.unfinished;
+    change(groups_[group].processor);
 }
 
 void SharedRates::change(std::uint32_t processor) {
@@ -216,47 +244,53 @@ void SharedRates::set_rates(Picoseconds now) {
     is_unsettled_ = false;
 }
 
-void SharedRates::note(std::uint32_t number) {
-    if (!groups_[number].is_changed)
+void SharedRates::note(std::uint32_t number, Group &group) {
+    if (!group.is_changed)
         changed_.push_back(number);
-    groups_[number].is_changed = true;
+    group.is_changed = true;
 }
 
-void SharedRates::touch_domains(const Group &group) {
-    for (const std::uint32_t domain : group.key.domains) {
+void SharedRates::touch_domains(std::uint32_t group) {
+    if (!groups_[group].has_domains)
+        return;
+    for (const std::uint32_t domain : keys_[group].domains) {
         if (!domains_[domain].is_changed)
             changed_domains_.push_back(domain);
         domains_[domain].is_changed = true;
     }
 }
 
-void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, bool came) {
-    Group &group = groups_[number];
-    note(number);
-    for (const std::uint32_t domain : group.key.domains) {
-        advance(domains_[domain], now);
-        came ? ++domains_[domain].jobs : --domains_[domain].jobs;
+void SharedRates::came_or_went(Picoseconds now, std::uint32_t number, Group &group, bool came) {
+    note(number, group);
+    if (group.has_domains) {
+        for (const std::uint32_t domain : keys_[number].domains) {
+            advance(domains_[domain], now);
+            came ? ++domains_[domain].jobs : --domains_[domain].jobs;
+        }
+        touch_domains(number);
     }
-    touch_domains(group);
-    if (group.key.processor != any) {
-        Processor &processor = processors_[group.key.processor];
-        came ? ++processor.jobs : --processor.jobs;
-        change(group.key.processor);
+    if (group.processor != any) {
+        Processor &processor = processors_[group.processor];
+        came ? ++processor.users.jobs : --processor.users.jobs;
+        change(group.processor);
     }
     is_unsettled_ = true;
 }
 
 /// Each job's share of a processor: its cores less those that interrupts have, by the ranks that want one.
 void SharedRates::set_shares(Picoseconds now, Processor &processor) {
+    if (processor.users == processor.served)
+        return;
+    processor.served = processor.users;
+    const auto &[jobs, unfinished, interrupts] = processor.users;
     const double cores = processor.capacity;
-    const double left = std::max(0.0, cores - processor.interrupts);
-    const CoreUsers users{std::max(processor.jobs, processor.unfinished), processor.jobs};
+    const double left = std::max(0.0, cores - interrupts);
+    const CoreUsers users{std::max(jobs, unfinished), jobs};
     const bool spin = machine_.core_sharing == CoreSharing::spin;
-    const double sharing = machine_.core_sharing == CoreSharing::none
-                               ? std::min<double>(processor.jobs, cores)
-                               : users.sharing(spin);
+    const double sharing =
+        machine_.core_sharing == CoreSharing::none ? std::min<double>(jobs, cores) : users.sharing(spin);
     if (machine_.core_sharing != CoreSharing::none)
-        processor.idle.set_rate(now, left > 0 ? idle_rate(left, users, spin) : 0);
+        processor.idle.set_rate(now, left > 0 ? idle_rate(left, users, spin) : 0, now - looked_back_);
     const double among = std::max(1.0, sharing);
     const double share = std::min(1.0, left / among), share_of_ranks = std::min(1.0, cores / among);
     const auto set_share = [&](std::uint32_t number) {
@@ -266,15 +300,19 @@ void SharedRates::set_shares(Picoseconds now, Processor &processor) {
         advance(group, now);
         group.share = share;
         group.share_of_ranks = share_of_ranks;
+        group.set_rate();
         if (group.jobs.empty())
             return;
-        note(number);
-        touch_domains(group);
+        note(number, group);
+        touch_domains(number);
     };
-    if (processor.first_group != any)
-        set_share(processor.first_group);
-    for (const std::uint32_t number : processor.further_groups)
-        set_share(number);
+    if (processor.group == any)
+        return;
+    set_share(processor.group);
+    if (processor.has_more_groups)
+        for (const std::uint32_t number :
+             further_groups_.at(static_cast<std::uint32_t>(&processor - processors_.data())))
+            set_share(number);
 }
 
 void SharedRates::set_stretches(Picoseconds now) {
@@ -288,8 +326,8 @@ void SharedRates::set_stretches(Picoseconds now) {
             if (group.jobs.empty())
                 continue;
             const double alone =
-                group.key.computes
-                    ? static_cast<double>(group.jobs.size()) * group.key.memory_bound * memory.per_core
+                keys_[g].computes
+                    ? static_cast<double>(group.jobs.size()) * keys_[g].memory_bound * memory.per_core
                     : static_cast<double>(group.bytes_per_s) / per_byte * memory.passes;
             demand += group.share * alone;
         }
@@ -302,11 +340,12 @@ void SharedRates::set_stretches(Picoseconds now) {
             Group &group = groups_[g];
             advance(group, now);
             double most = 1;
-            for (const std::uint32_t each : group.key.domains)
+            for (const std::uint32_t each : keys_[g].domains)
                 most = std::max(most, domains_[each].stretch);
-            group.stretch = 1 - group.key.memory_bound + group.key.memory_bound * most;
+            group.stretch = 1 - keys_[g].memory_bound + keys_[g].memory_bound * most;
+            group.set_rate();
             if (!group.jobs.empty())
-                note(g);
+                note(g, group);
         }
     }
     changed_domains_.clear();

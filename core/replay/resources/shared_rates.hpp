@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "machine/machine.hpp"
 #include "machine/placement.hpp"
+#include "replay/lookahead.hpp"
 #include "replay/prediction.hpp"
 #include "replay/resources/idle_capacity.hpp"
 #include "replay/resources/next_ends.hpp"
@@ -30,9 +32,10 @@ namespace rankwise::replay {
 /// not their jobs.
 class SharedRates {
   public:
-    /// @param[in] queue_of_node which queue of events serves each node; groups are of one queue
+    /// @param[in] ahead which queue of events serves each node; groups are of one queue
+    /// @param[in] processors of all ranks, as `start` numbers them
     SharedRates(const Schedule &schedule, const machine::Machine &machine,
-                const machine::Placement &placement, std::span<const std::uint32_t> queue_of_node);
+                const machine::Placement &placement, const Lookahead &ahead, std::size_t processors);
 
     bool empty() const noexcept { return groups_.empty(); } ///< nothing can slow a job
 
@@ -57,28 +60,27 @@ class SharedRates {
 
     /// @return whether a group's jobs use a memory or cache
     bool moves_bytes(std::uint32_t group) const noexcept {
-        return group != any && !groups_[group].key.domains.empty();
+        return group != any && groups_[group].has_domains;
     }
 
     /// @return the next end of a job of a queue's groups, after `settle`
     const NextEnd &next(std::uint32_t queue) const noexcept { return ends_[queue].first(); }
 
-    /// @brief Call with the next end of each group of a queue that comes before a time.
-    template <class Call> void for_ending(std::uint32_t queue, Picoseconds before, const Call &call) const {
-        for (const NextEnd &end : ends_[queue].all())
-            if (end.time < before)
-                call(end);
+    /// @brief Bring into the cache: a queue's groups; then their jobs.
+    void fetch(std::uint32_t queue) const noexcept {
+        for (const std::uint32_t group : groups_of_[queue]) {
+            __builtin_prefetch(&groups_[group]);
+            __builtin_prefetch(reinterpret_cast<const char *>(&groups_[group]) + 64);
+        }
+        for (std::size_t k = 0; k < ends_[queue].all().size(); k += 4)
+            __builtin_prefetch(ends_[queue].all().data() + k);
     }
-    /// @brief Bring into the cache: a queue's next ends; a group; its jobs.
-    void fetch_ends(std::uint32_t queue) const noexcept { __builtin_prefetch(ends_[queue].all().data()); }
-    void fetch(std::uint32_t group) const noexcept {
-        for (std::size_t line = 0; line < sizeof(Group); line += 64)
-            __builtin_prefetch(reinterpret_cast<const char *>(&groups_[group]) + line);
-    }
-    void fetch_jobs(std::uint32_t group) const noexcept {
-        __builtin_prefetch(groups_[group].jobs.data());
-        if (groups_[group].key.processor != any)
-            __builtin_prefetch(&processors_[groups_[group].key.processor]);
+    void fetch_jobs(std::uint32_t queue) const noexcept {
+        for (const std::uint32_t group : groups_of_[queue]) {
+            __builtin_prefetch(groups_[group].jobs.data());
+            if (const std::uint32_t processor = groups_[group].processor; processor != any)
+                __builtin_prefetch(&processors_[processor]);
+        }
     }
 
     /// @brief All that comes and goes at `now` has come and gone: work out rates and next ends.
@@ -128,28 +130,50 @@ class SharedRates {
     struct Job {
         double end; ///< virtual
         std::uint32_t key, processor;
-        std::int64_t bytes_per_s;
-        double shared, interrupted, memory, alone; ///< of the group when it started
     };
-    struct Group {
-        Key key;                  ///< its processor is `any` if its share of that is always 1
-        bool as_recorded = false; ///< not slowed by its domains; what it would have taken alone is summed up
+    /// How much less than at full speed a group's jobs got, in picoseconds since the group was empty, and
+    /// what they would have got alone.
+    struct Sums {
+        double shared = 0, interrupted = 0, memory = 0, alone = 0;
+    };
+    /// What is kept of a job in a group that has sums.
+    struct alignas(64) Start {
+        Sums sums; ///< of the group when it started
+        std::int64_t bytes_per_s = 0;
+    };
+    /// What changes while its jobs come and go, in two cache lines; its key and domains are beside it.
+    struct alignas(64) Group {
+        std::vector<Job> jobs; ///< heap, the first to end first
+        double virtual_time = 0;
+        double rate = 1; ///< of virtual time: its share, less what its domains slow it
+        Picoseconds last = 0;
+        std::uint32_t processor = any; ///< `any` if its share of that is always 1
+        bool has_sums = false;         ///< something but a core that ranks share can slow it
         bool is_changed = false;
-        std::vector<Job> jobs;                ///< heap, the first to end first
-        std::int64_t bytes_per_s = 0;         ///< of all jobs, in parts of `per_byte`
+        bool has_domains = false;
+        bool as_recorded = false;             ///< not slowed by its domains
+        std::uint32_t queue = 0, end = 0;     ///< which queue's, and which of its ends
         double share = 1, share_of_ranks = 1; ///< of a core; and if there were no interrupts
         double stretch = 1;
-        double virtual_time = 0, shared = 0, interrupted = 0, memory = 0,
-               alone = 0; ///< sums since it was empty
-        Picoseconds last = 0;
-        std::uint32_t queue = any, end = any; ///< which queue's, and which of its ends
+        Sums sums;
+        std::int64_t bytes_per_s = 0; ///< of all jobs, in parts of `per_byte`
+
+        double rate_alone() const { return share / stretch; }
+        void set_rate() { rate = as_recorded ? share : rate_alone(); }
+    };
+    static_assert(sizeof(Group) == 128);
+    /// Who wants a part of a processor.
+    struct Users {
+        std::uint32_t jobs = 0, unfinished = 0, interrupts = 0;
+        bool operator==(const Users &) const = default;
     };
     struct alignas(64) Processor {
-        std::uint32_t capacity = 1, jobs = 0, unfinished = 0, interrupts = 0;
+        std::uint32_t capacity = 1;
+        Users users, served{any, any, any}; ///< now, and when shares were worked out
+        std::uint32_t group = any;          ///< the only one, if no memory can slow its jobs
+        bool has_more_groups = false;       ///< see `further_groups_`
         bool is_changed = false;
         IdleCapacity idle;
-        std::uint32_t first_group = any; ///< the only one, if no memory can slow its jobs
-        std::vector<std::uint32_t> further_groups;
     };
     struct Domain {
         std::uint32_t resource = 0, number = 0;
@@ -169,23 +193,28 @@ class SharedRates {
     void set_rates(Picoseconds now);
     void set_next_ends(Picoseconds now);
     std::uint32_t group_for(Key key, std::uint32_t queue);
-    void note(std::uint32_t group);
-    void came_or_went(Picoseconds now, std::uint32_t group, bool came);
+    void note(std::uint32_t number, Group &group);
+    void came_or_went(Picoseconds now, std::uint32_t number, Group &group, bool came);
     void change(std::uint32_t processor);
     void set_shares(Picoseconds now, Processor &processor);
     void set_stretches(Picoseconds now);
-    void touch_domains(const Group &group);
+    void touch_domains(std::uint32_t group);
 
     const machine::Machine &machine_;
-    std::uint32_t kinds_; ///< of jobs of a rank: computing, other, copying by link class
+    const Picoseconds looked_back_; ///< how long after a first byte came it may ask what a core had left then
+    std::uint32_t kinds_;           ///< of jobs of a rank: computing, other, copying by link class
     std::vector<std::uint32_t> of_rank_;
     std::vector<Group> groups_;
+    std::vector<Key> keys_; ///< of each group
     std::map<Key, std::uint32_t> number_of_;
     std::vector<Processor> processors_;
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> further_groups_; ///< of a processor
     std::vector<Domain> domains_;
     std::vector<std::uint32_t> changed_, changed_domains_, changed_processors_;
     bool is_unsettled_ = false;
-    std::vector<NextEnds> ends_;                ///< of each queue
+    std::vector<NextEnds> ends_;                        ///< of each queue
+    std::vector<Start> starts_;                         ///< of the job that each processor of the engine has
+    std::vector<std::vector<std::uint32_t>> groups_of_; ///< of each queue, in the order of its ends
     std::vector<std::uint32_t> shared_core_of_; ///< of each rank the processor that it shares with others
     bool any_core_is_shared_ = false;
 };
