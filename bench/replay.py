@@ -328,9 +328,9 @@ def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
     """One row."""
     schedule = PATTERNS[pattern](Generator(ranks, args.scatter), int(args.messages))
     on = bench_machine(), placed(np.arange(ranks, dtype=np.uint32))
-    beyond = peak_beyond(lambda: schedule.replay(*on))  # first, while no freed memory is kept
+    beyond = peak_beyond(lambda: schedule.replay(*on, threads=1))  # first, while no freed memory is kept
     plain_s, plain = best(args.repeat, lambda: schedule.replay_loggops(**LOGGOPS))
-    machine_s, machine = best(args.repeat, lambda: schedule.replay(*on))
+    machine_s, machine = best(args.repeat, lambda: schedule.replay(*on, threads=1))
     row = {
         "pattern": pattern,
         "ranks": ranks,
@@ -351,11 +351,11 @@ def measure(pattern: str, ranks: int, args: argparse.Namespace) -> dict:
         row["loggopsim_ranks_that_differ"] = sum(int(ours[r]) != t for r, t in printed.items())
     for what in args.sharing:
         sharing = (bench_machine(what), placed(np.arange(ranks, dtype=np.uint32), what))
-        seconds, _ = best(args.repeat, lambda sharing=sharing: schedule.replay(*sharing))
+        seconds, _ = best(args.repeat, lambda sharing=sharing: schedule.replay(*sharing, threads=1))
         row[f"{what}_messages_per_s"] = schedule.messages / seconds
     if args.threads > 1:
         begin = time.perf_counter()
-        schedule.replay(*on)
+        schedule.replay(*on, threads=1)
         one, begin = time.perf_counter() - begin, time.perf_counter()
         schedule.replay(*on, threads=args.threads)
         row["speedup_of_threads"] = one / (time.perf_counter() - begin)
@@ -405,7 +405,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--scatter", type=float, default=0.0)
     parser.add_argument("--sharing", nargs="*", choices=SHARING, default=list(SHARING))
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--loggopsim", type=Path)
     parser.add_argument("--placements", type=int, default=0)
     parser.add_argument("--json", action="store_true")

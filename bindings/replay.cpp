@@ -98,7 +98,7 @@ void bind_replay(nb::module_ &module) {
                 return replay_on_machine(s.schedule, s.matching, machine, placement,
                                          {.threads = threads, .in_one_order = in_one_order});
             },
-            "machine"_a, "placement"_a, "threads"_a = 1, "in_one_order"_a = false)
+            "machine"_a, "placement"_a, "threads"_a = 0, "in_one_order"_a = false)
         .def(
             "makespans_s",
             [](const MatchedSchedule &s, const Machine &machine, const Placements &placements,

@@ -15,6 +15,15 @@ Prediction replay(const Case &of_case) {
     return of_case.ahead.by_rank ? replay_by_rank(of_case) : replay_by_time(of_case);
 }
 
+/// Threads meet after each window: each needs some nodes to serve in one, and work for longer than it takes
+/// to start it.
+unsigned useful_threads(const Schedule &schedule, const Lookahead &ahead) {
+    constexpr std::size_t least_queues = 16, least_operations = 250'000;
+    const std::size_t most =
+        std::min<std::size_t>(ahead.queues / least_queues, schedule.operations.size() / least_operations);
+    return static_cast<unsigned>(std::clamp<std::size_t>(most, 1, usable_cores()));
+}
+
 } // namespace
 
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
@@ -32,7 +41,7 @@ Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                    .placement = placement,
                    .ahead = ahead,
                    .observer = how.observer,
-                   .threads = how.threads == 0 ? usable_cores() : how.threads});
+                   .threads = how.threads == 0 ? useful_threads(schedule, ahead) : how.threads});
 }
 
 Prediction replay_on_machine(TraceWindow &window, const MessageRange &messages,

@@ -17,7 +17,7 @@ namespace rankwise::replay {
 
 /// How a replay is done; the outcome is the same.
 struct HowToReplay {
-    unsigned threads = 1;         ///< that share the nodes; 0: as many as the process may use cores
+    unsigned threads = 1;         ///< that share the nodes; 0: as many as are worth it, see `useful_threads`
     Observer *observer = nullptr; ///< is told about everything, in one order over all nodes, by one thread
     bool in_one_order = false;    ///< as if somebody listened
 };
