@@ -2,6 +2,7 @@
 """Placements under a real Slurm: a controller and two nodes on this machine, each with a host name of its own."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -334,3 +335,38 @@ def test_programs_are_recorded_under_srun(slurm, tmp_path, compiled, name, inter
     assert [host["host"] for host in recording.context["hosts"]] == nodes
     assert recording.context["partial_ranks"] == recording.context["missing_ranks"] == []
     assert (recording.context["trace"]["bytes"] > 0) == bool(options)
+
+
+def doctor(directory, environment, *words):
+    command = [sys.executable, "-m", "rankwise", "doctor", "--json", "--", *map(str, words)]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, cwd=directory, check=False
+    )
+    document = json.loads(done.stdout)
+    ranks = [
+        (rank["rank"], node["host"], rank["pus"]) for node in document["nodes"] for rank in node["ranks"]
+    ]
+    return done, document, sorted(ranks)
+
+
+def test_the_doctor_sees_where_srun_puts_ranks(slurm, tmp_path):
+    # GIVEN four ranks, bound by a list, over two nodes in turn WHEN the doctor starts them
+    words = ["srun", "--mpi=pmi2", "-n", "4", "-m", "cyclic", "--cpu-bind=map_cpu:1,0"]
+    done, document, ranks = doctor(tmp_path, slurm, *words)
+    # THEN each says its node and PU, and nothing is surprising
+    assert ranks == [(0, "nodeA", [1]), (1, "nodeB", [1]), (2, "nodeA", [0]), (3, "nodeB", [0])], done.stderr
+    assert (done.returncode, document["dealt"], document["surprises"]) == (0, "in turn", [])
+    assert document["launcher"] == {"kind": "srun", "vendor": "Slurm", "version": "22.05.8"}
+
+
+def test_the_doctor_says_what_srun_takes_from_its_environment_and_that_no_mpi_would_start(slurm, tmp_path):
+    # GIVEN a job with two CPUs a task, and a binding in the environment
+    environment = slurm | {"SLURM_CPU_BIND": "map_cpu:1,0", "SLURM_CPUS_PER_TASK": "2"}
+    # WHEN srun is given neither
+    done, document, ranks = doctor(tmp_path, environment, "srun", "--mpi=none", "-n", "2", "-w", "nodeB")
+    # THEN it followed the one and not the other, as is said, and gave ranks no PMI
+    assert ranks == [(0, "nodeB", [1]), (1, "nodeB", [0])], done.stderr
+    known = " ".join(fact["what"] for fact in document["known"])
+    assert "srun takes `--cpu-bind=map_cpu:1,0` from SLURM_CPU_BIND" in known
+    assert "does not take `--cpus-per-task=2` from the job" in known
+    assert [each["name"] for each in document["surprises"]] == ["no-pmi"]

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise doctor`: what works on this machine."""
+"""`rankwise doctor`: what works on this machine; behind `--`, where a launcher puts its ranks."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
 
-HELP = "find out what works on this machine"
+HELP = "find out what works on this machine, or where a launcher puts its ranks"
+COMMAND = "srun -n 64"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json
 
+    parser.usage = f"%(prog)s [OPTIONS] [-- {COMMAND}]"
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the checks; 1 if programs cannot be recorded here."""
+    if args.command is not None:
+        from rankwise.cli.doctor_launch import run_launch
+
+        return run_launch(args)
     import rankwise
     from rankwise.cli.terminal import Terminal
     from rankwise.doctor import examine

@@ -103,10 +103,19 @@ def _hwloc() -> Iterator[Check]:
     yield _tried("hwloc", "topologies: report, place", attempt)
 
 
-def _counters() -> Iterator[Check]:
-    from rankwise.doctor.counters import hardware_counters
+def _kernel() -> Iterator[Check]:
+    from rankwise.doctor import kernel
+    from rankwise.doctor.counters import hardware_counters, software_events
 
     yield _tried("counters", "hardware counters in recordings", hardware_counters)
+    yield _tried("events", "faults, switches and migrations counted by the kernel", software_events)
+    yield _tried("irqs", "interrupts by core: which core serves the network", kernel.interrupts)
+    yield _tried("runqueue", "time that ranks wait for a core, which is no computation", kernel.run_queue)
+    yield _tried("numa", "on which memory a rank's pages are", kernel.memory_nodes)
+    yield _tried(
+        "copies", "messages of one node copied once: without, twice, and slower", kernel.single_copies
+    )
+    yield _tried("seccomp", "nothing itself: it may be why others fail", kernel.no_filter)
 
 
 def _lab() -> Iterator[Check]:
@@ -118,4 +127,4 @@ def _lab() -> Iterator[Check]:
     yield _tried("lab", "lab", attempt)
 
 
-_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _counters, _lab)
+_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _kernel, _lab)
