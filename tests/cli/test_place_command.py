@@ -85,11 +85,12 @@ def test_a_machine_with_too_few_cores_is_refused_with_the_line(place, capsys):
 def test_how_far_the_estimates_of_the_search_are_from_the_replays_is_said(place, capsys, monkeypatch):
     # GIVEN estimates that are a quarter above the replays
     monkeypatch.setattr(Predictor, "estimates_s", lambda self, *given: 1.25 * self.makespans_s(*given))
-    assert place("--json") == 0
+    # WHEN ranks may be on one node or on several, so that some placements take longer than others
+    assert place("--nodes", "4", "--json") == 0
     estimate_error = json.loads(capsys.readouterr().out)["estimate_error"]
     assert estimate_error["placements"] >= 2
     assert estimate_error["gap"] == pytest.approx(0.25)
-    assert estimate_error["tau"] in (None, pytest.approx(1))
+    assert estimate_error["tau"] == pytest.approx(1)
     assert place("-f") == 0
     assert "searched by estimated times, decided by replayed ones: 25.0% apart" in " ".join(
         capsys.readouterr().out.split()

@@ -363,10 +363,10 @@ def _predictor(
 
 def _with_intervals(candidates: list[Candidate], predictor: Predictor, terminal: Terminal) -> list[Candidate]:
     """Only what is shown gets an interval: it takes many replays, which Ctrl-C leaves out."""
-    from rankwise.placement.place import with_intervals
+    from rankwise.placement.place import predicted, with_intervals
     from rankwise.schedule.omitted import ended_sends_text
 
-    if most := max((each.prediction.ended_sends for each in candidates), default=0):
+    if most := max((predicted(each).ended_sends for each in candidates), default=0):
         terminal.warning(ended_sends_text(most), "ended-sends")
     try:
         return with_intervals(candidates, predictor)

@@ -20,6 +20,7 @@ from rankwise.cli.predict_document import (
 from rankwise.explain.unexplained import unexplained
 from rankwise.machine.topology import Topology
 from rankwise.placement.file import PlacementFile, to_dict
+from rankwise.placement.place import predicted
 from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
 from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
@@ -136,17 +137,17 @@ def document(
             {
                 "name": each.name,
                 "makespan_s": each.makespan_s,
-                "interval": asdict(each.prediction.interval) if each.prediction.interval else None,
-                "network_bytes": network_bytes(each.prediction),
-                "network_share": network_share(each.prediction),
-                "busiest_interface_s": busiest_interface_s(each.prediction),
+                "interval": asdict(prediction.interval) if prediction.interval else None,
+                "network_bytes": network_bytes(prediction),
+                "network_share": network_share(prediction),
+                "busiest_interface_s": busiest_interface_s(prediction),
                 "sharing": asdict(sharing(each.placement, topology, predictor.machine)),
                 "search_objective_s": each.objective_s,
                 "placement": to_dict(each.placement),
-                "ended_sends": each.prediction.ended_sends,
-                "plain_replay": msgspec.to_builtins(plain_replay_entry(each.prediction.plain)),
+                "ended_sends": prediction.ended_sends,
+                "plain_replay": msgspec.to_builtins(plain_replay_entry(prediction.plain)),
             }
-            for each in candidates
+            for each, prediction in ((each, predicted(each)) for each in candidates)
         ],
         "compared_with": reference,
         "reasons": sentences,

@@ -58,6 +58,7 @@ def show(
 ) -> None:
     """The best placement beside the others, and why it is best."""
     from rankwise.cli.predict_show import show_run
+    from rankwise.placement.place import predicted
     from rankwise.placement.reasons import busiest_interface_s, network_bytes
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
@@ -69,10 +70,10 @@ def show(
             [
                 candidate.name,
                 seconds_text(candidate.makespan_s),
-                interval_text(candidate.prediction.interval),
+                interval_text(predicted(candidate).interval),
                 "best" if candidate is best else "equal" if over <= 0 else f"{over:+.1%}",
-                bytes_text(network_bytes(candidate.prediction)),
-                seconds_text(busiest_interface_s(candidate.prediction)),
+                bytes_text(network_bytes(predicted(candidate))),
+                seconds_text(busiest_interface_s(predicted(candidate))),
             ]
         )
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)
@@ -90,13 +91,14 @@ def compare(
     candidates: list[Candidate], topology: Topology, machine: Machine, doubtful: bool = False
 ) -> tuple[str, list[str]]:
     """What the best is compared with, and sentences on what it saves and costs."""
+    from rankwise.placement.place import predicted
     from rankwise.placement.reasons import compared_with, in_doubt, reasons, why_it_stays
 
-    known = {each.name: each.prediction for each in candidates[:-1]}
+    known = {each.name: predicted(each) for each in candidates[:-1]}
     if candidates[-1].name != BEST and FOUND not in known:
         name = candidates[-1].name
         return name, [f"nothing that was tried is worth a change: {name} is what was written"]
-    best = candidates[-1].prediction
+    best = predicted(candidates[-1])
     if FOUND not in known:
         reference = compared_with(known, best)
         sentences = reasons(best, known[reference], reference, topology, machine)
@@ -122,6 +124,7 @@ def _show_sharing(
     terminal: Terminal, candidates: list[Candidate], topology: Topology, machine: Machine
 ) -> None:
     """Bytes on the network beside even distribution, and how many ranks share things at most."""
+    from rankwise.placement.place import predicted
     from rankwise.placement.reasons import network_share
     from rankwise.placement.sharing import sharing
 
@@ -131,7 +134,7 @@ def _show_sharing(
     head += ["interrupt\ncore"] if found[0].interrupted is not None else []
     rows = []
     for candidate, shared in zip(candidates, found, strict=True):
-        shares = (network_share(candidate.prediction), shared.even_share)
+        shares = (network_share(predicted(candidate)), shared.even_share)
         counts = (shared.node, shared.memory, *(shared.caches.get(name) for name in caches))
         rows.append(
             [

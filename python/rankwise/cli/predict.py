@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.terminal import Terminal
     from rankwise.quantities import rounded
     from rankwise.schedule.source import MEMORY_BYTES, load, name_calls, write_goal
+    from rankwise.schedule.untraced import UntracedRun
 
     terminal = Terminal(args)
     check(args)
@@ -105,18 +106,20 @@ def run(args: argparse.Namespace) -> int:
     for what, count in source.omitted.items():
         terminal.warning(f"not replayed: {what} ({count})", "omitted")
     say_unused(args, terminal, source.kind)
-    if source.kind == "counts":
-        counts_only(args, terminal, source.schedule.computation_factor)
+    schedule = source.schedule
+    if isinstance(schedule, UntracedRun):
+        counts_only(args, terminal, schedule.computation_factor)
     if source.in_windows:
         in_windows(args, terminal, source)
     if args.goal:
-        if synchronous := source.schedule.synchronous:
+        whole = source.whole(args.input, "`--goal`")
+        if synchronous := whole.synchronous:
             terminal.warning(
                 f"GOAL has no synchronous sends: {rounded(synchronous, 'send')} of MPI_Ssend or MPI_Issend "
                 "will wait for their receive above the eager limit only",
                 "goal-synchronous",
             )
-        write_goal(source.schedule, args.goal)
+        write_goal(whole, args.goal)
         terminal.wrote(args.goal)
     with name_calls(args.input):
         if args.loggops:
@@ -132,8 +135,9 @@ def _plain(args: argparse.Namespace, terminal: Terminal, source: Source) -> None
     from rankwise.replay.plain import LogGOPS, gains, predict_plain
     from rankwise.replay.switches import Switches
 
-    prediction = predict_plain(source.schedule, LogGOPS.parse(args.loggops))
-    found = {} if args.no_losses else gains(source.schedule, prediction)
+    schedule = source.whole(args.input, "`--loggops`")
+    prediction = predict_plain(schedule, LogGOPS.parse(args.loggops))
+    found = {} if args.no_losses else gains(schedule, prediction)
     _warn_of_ended_sends(terminal, [prediction.ended_sends])
     if terminal.as_json:
         terminal.json(document(args.input, source, [], Switches(), [], plain=(prediction, found)))

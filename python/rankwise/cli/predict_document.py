@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from rankwise.explain.critical_path import CriticalPath
-from rankwise.explain.losses import Loss
+from rankwise.explain.losses import Loss, LossKind, LossPart
 from rankwise.explain.ties import TieSpread
 from rankwise.explain.unexplained import Unexplained
 from rankwise.replay.plain import PlainPrediction
@@ -20,9 +20,9 @@ from rankwise.replay.predictor import Predictor
 from rankwise.replay.sweep import Sweep
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import Interval
-from rankwise.schedule.source import Source
+from rankwise.schedule.source import Kind, Source
 
-SCHEMA = "rankwise.prediction/2"
+SCHEMA: Literal["rankwise.prediction/2"] = "rankwise.prediction/2"
 _PARTS = 20  # of a run that its replay does not explain
 
 
@@ -50,7 +50,7 @@ class Input(msgspec.Struct):
     """
 
     path: str
-    kind: Literal["recording", "goal", "goal-binary", "simgrid", "otf2", "counts"]
+    kind: Kind
     ranks: int
     operations: int
     messages: int
@@ -167,9 +167,9 @@ class ChannelLoad(msgspec.Struct):
 class LossEntry(msgspec.Struct):
     """The gain if one thing were free, all others as they are; `losses.Loss` says what kinds and parts there are."""
 
-    kind: Literal["resource", "channel", "communication"]
+    kind: LossKind
     name: str
-    part: Literal["latency", "bytes", "overhead", "all"]
+    part: LossPart
     lost_s: float
 
 
@@ -320,7 +320,7 @@ def document(
     if sweep:
         over, times = sweep
         swept = SweepOutcome(over.parameter, over.unit, over.log, list(over.values), times)
-    return msgspec.to_builtins(
+    written: dict[str, Any] = msgspec.to_builtins(
         PredictResult(
             SCHEMA,
             read,
@@ -331,6 +331,7 @@ def document(
             _plain(*plain) if plain else None,
         )
     )
+    return written
 
 
 def json_schema() -> dict[str, Any]:
@@ -352,8 +353,8 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
         ranks={part: OverRanks.of(values) for part, values in parts.items()},
         rank={f"{part}_s": values.tolist() for part, values in parts.items()},
         interfaces={
-            direction: _interfaces(prediction.placement.node_names, loads)
-            for direction, loads in prediction.interfaces.items()
+            "tx": _interfaces(names, prediction.interfaces["tx"]),
+            "rx": _interfaces(names, prediction.interfaces["rx"]),
         },
         switch_ports=[
             SwitchPort(port.name, port.messages, port.bytes, port.busy_s, port.queued_s)

@@ -289,8 +289,8 @@ def _extremes(prediction: Prediction | PlainPrediction) -> list[int]:
     ranks = len(prediction.finish_s)
     if ranks <= 2 * _RANKS_SHOWN:
         return list(range(ranks))
-    idle = np.argsort(-prediction.waiting_s, kind="stable")[:_RANKS_SHOWN].tolist()
-    busy = np.argsort(prediction.waiting_s - prediction.finish_s, kind="stable").tolist()
+    idle: list[int] = np.argsort(-prediction.waiting_s, kind="stable")[:_RANKS_SHOWN].tolist()
+    busy: list[int] = np.argsort(prediction.waiting_s - prediction.finish_s, kind="stable").tolist()
     return [rank for rank in busy if rank not in idle][:_RANKS_SHOWN] + idle
 
 
@@ -390,8 +390,8 @@ def _compare(terminal: Terminal, outcomes: Sequence[Outcome], several_machines: 
         parts_s = prediction.parts_s
         # On 80 columns there is room for the interval or for what is left besides these two.
         parts = {"compute": parts_s["computation"], "wait": prediction.waiting_s}
-        rest = {"overhead": sum(parts_s.values()) - sum(parts.values())}
-        parts = parts if with_interval else parts | rest
+        if not with_interval:
+            parts["overhead"] = np.sum([*parts_s.values()], axis=0) - sum(parts.values())
         rows.append(
             [_label(outcome, several_machines)]
             + [seconds_text(prediction.makespan_s)]

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import msgspec
 
@@ -20,7 +21,10 @@ from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 
 _FREE = Estimate(0.0, "assumed", source="what if it were free")
-_PARTS: dict[str, tuple[str, ...]] = {
+LossKind = Literal["resource", "channel", "communication"]
+LossPart = Literal["latency", "bytes", "overhead", "all"]
+
+_PARTS: dict[LossPart, tuple[str, ...]] = {
     "latency": ("L_s",),
     "bytes": ("G_s_per_byte", "O_s_per_byte"),
     "overhead": ("o_s", "o_receive_s", "g_s"),
@@ -41,17 +45,17 @@ class Loss:
             whole slower (interfaces that serve messages in another order).
     """
 
-    kind: str
+    kind: LossKind
     name: str
-    part: str
+    part: LossPart
     lost_s: float
 
 
 @dataclass(frozen=True)
 class _WhatIf:
-    kind: str
+    kind: LossKind
     name: str
-    part: str
+    part: LossPart
     machine: Machine
     switches: Switches
 
@@ -149,7 +153,7 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         without = replace(switches, core_sharing=False)
         yield _WhatIf("resource", cores[0] if cores else "core", "all", machine, without)
     for link in linked:
-        for part, fields in [*_PARTS.items(), ("all", sum(_PARTS.values(), ()))]:
+        for part, fields in (_PARTS | {"all": sum(_PARTS.values(), ())}).items():
             freed = _with_link(machine, _free(link, fields))
             if link.channel == NETWORK and "L_s" in fields:
                 freed = _without_hops(freed)

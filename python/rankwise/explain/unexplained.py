@@ -73,7 +73,9 @@ def compare(predictor: Predictor, placement: Placement, calls: Sequence[CallTime
         calls: The recorded calls of each rank.
     """
     timeline = Timeline.of(explain(predictor, placement))
-    origin = predictor.program.on(placement).origin.astype(np.int64)
+    schedule = predictor.schedules.on(placement)
+    assert isinstance(schedule, _core.schedule.Schedule)  # those in windows have no timeline
+    origin = schedule.origin.astype(np.int64)
     channel = _channels(predictor, placement, timeline)
     names = [link.channel for link in predictor.machine.link_classes] + [""]
     functions = [call[0] for call in _core.trace.calls()]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +199,6 @@ def misfit(recorded: Placement | None, topology: Topology) -> str | None:
     return "its ranks ran on nodes with another topology than the machine's"
 
 
-def fits(recorded: Placement | None, topology: Topology) -> bool:
+def fits(recorded: Placement | None, topology: Topology) -> TypeGuard[Placement]:
     """Whether the ranks ran on nodes like these."""
     return misfit(recorded, topology) is None

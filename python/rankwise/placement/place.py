@@ -14,6 +14,7 @@ from rankwise.placement.constraints import Constraints
 from rankwise.placement.loads import RankTimes
 from rankwise.placement.search import Candidate, PlacementSearch, Progress, say_nothing
 from rankwise.replay.gain import is_better
+from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 
 
@@ -75,6 +76,12 @@ def run_search(
         if least_gain
         else None,
     )
+
+
+def predicted(candidate: Candidate) -> Prediction:
+    """What the predictor said of a candidate that `run_search` gave."""
+    assert isinstance(candidate.prediction, Prediction)
+    return candidate.prediction
 
 
 def with_intervals(candidates: Sequence[Candidate], predictor: Predictor) -> list[Candidate]:

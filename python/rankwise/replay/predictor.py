@@ -106,15 +106,16 @@ class Predictor:
         """
         topology = topology or topology_of(machine, Path("."))
         switches = switches or Switches()
-        if isinstance(source.schedule, UntracedRun):
-            return cls(source.schedule, Model(machine, topology, switches))
+        schedule = source.schedule
+        if isinstance(schedule, UntracedRun):
+            return cls(schedule, Model(machine, topology, switches))
         if memory_bound is not None:
             check_memory(measured or machine)
 
         def on(this: Machine, modelled: Switches) -> Predictor:
             timed_on = Model(measured or machine, topology, modelled, memory_bound)
             model = Model(this, topology, modelled, memory_bound)
-            found = cls(_computing_alone(source, timed_on), model, draws=draws)
+            found = cls(_computing_alone(source, schedule, timed_on), model, draws=draws)
             return replace(found, drawn=tuple(model.drawn(draws, seed)))
 
         predictor = on(machine, switches)
@@ -125,7 +126,7 @@ class Predictor:
         run = known._replay_run(source)
         if run is None:
             return predictor
-        if not plain:
+        if not plain and source.recorded is not None:
             scales = tuple(run.scale(time) for time in known.drawn_s(source.recorded))
             anchor = Anchor(source.recorded, run.scale(run.predicted_s), scales, known is predictor)
             return replace(predictor, run=run, anchor=anchor, measured=None if known is predictor else known)
@@ -140,6 +141,12 @@ class Predictor:
     def schedule(self) -> Schedule | UntracedRun:
         """What is replayed where ranks share no node, or one."""
         return self.program if isinstance(self.program, UntracedRun) else self.program.flat
+
+    @property
+    def schedules(self) -> Schedules:
+        """The program's schedules, which it has unless `is_coarse`."""
+        assert isinstance(self.program, Schedules)
+        return self.program
 
     @property
     def machine(self) -> Machine:
@@ -164,7 +171,7 @@ class Predictor:
     @property
     def position(self) -> np.ndarray | None:
         """Place of each rank in the order in which events of one time are served; `None`: by number."""
-        return None if self.is_coarse else self.program.position
+        return None if self.is_coarse else self.schedules.position
 
     @property
     def is_coarse(self) -> bool:
@@ -204,7 +211,7 @@ class Predictor:
         Args:
             position: Place of each rank in the order.
         """
-        return replace(self, program=self.program.in_order(position))
+        return replace(self, program=self.schedules.in_order(position))
 
     def in_canonical_order(self, placement: Placement) -> Predictor:
         """The same, with ties served in an order that names of ranks do not change; in windows by number all the same.
@@ -215,10 +222,11 @@ class Predictor:
         Raises:
             RankwiseError: The placement does not fit the program or the machine.
         """
-        if self.is_coarse or self.in_windows:
+        schedule = self.schedule
+        if not isinstance(schedule, _core.schedule.Schedule):
             return self
         self.check(placement)
-        return self.in_order(canonical_position(self.schedule, placement))
+        return self.in_order(canonical_position(schedule, placement))
 
     def predict(self, placement: Placement) -> Prediction:
         """What is predicted with the ranks placed.
@@ -226,7 +234,7 @@ class Predictor:
         Raises:
             RankwiseError: The placement does not fit the program or the machine; deadlock.
         """
-        if self.is_coarse:
+        if isinstance(self.program, UntracedRun):
             self.check(placement)
             return coarse.estimate(self.program, self.model, placement)
         result = self.replay(placement)
@@ -263,7 +271,7 @@ class Predictor:
             if ordered.position is not None:
                 return ordered.predict_with_interval(placement)
         prediction = self.predict(placement)
-        if self.is_coarse:
+        if isinstance(self.program, UntracedRun):
             return replace(prediction, interval=coarse.interval(self.program, self.model, placement))
         if not self.draws or not (self.drawn or self.run):
             return prediction
@@ -288,7 +296,7 @@ class Predictor:
             predicted: What is predicted.
             as_recorded: Whether it is the time of the recorded placement.
         """
-        if self.anchor:
+        if self.anchor and self.run:
             return anchored_interval(drawn, predicted, self.machine.confidence, self.run, as_recorded)
         return interval_of(drawn, predicted, self.machine.confidence, self.run)
 
@@ -316,7 +324,7 @@ class Predictor:
         of = [partition(each.node).tobytes() for each in placements]
         for key in dict.fromkeys(of):
             alike = [k for k, each in enumerate(of) if each == key]
-            same.setdefault(self.program.on(placements[alike[0]]), []).extend(alike)
+            same.setdefault(self.schedules.on(placements[alike[0]]), []).extend(alike)
         for schedule, alike in same.items():
             out[alike] = schedule.makespans_s(self.model.core_machine, [converted[k] for k in alike], threads)
         return self.scale * out
@@ -328,7 +336,7 @@ class Predictor:
         to be the same under all. Arguments and errors are those of `makespans_s`.
         """
         converted = [self._convert(each) for each in placements]
-        return self.scale * self.schedule.estimates_s(self.model.core_machine, converted, threads)
+        return self.scale * self.schedules.flat.estimates_s(self.model.core_machine, converted, threads)
 
     def check(self, placement: Placement) -> None:
         """Check that a placement is one of this program on this machine.
@@ -354,7 +362,7 @@ class Predictor:
         Raises:
             RankwiseError: As `predict`.
         """
-        return self._in_order(type(self.schedule).replay, placement, model or self.model)
+        return self._in_order(type(self.schedules.flat).replay, placement, model or self.model)
 
     def explain(self, placement: Placement) -> _core.explain.Explanation:
         """The same, and what happened when.
@@ -362,18 +370,18 @@ class Predictor:
         Raises:
             RankwiseError: As `predict`.
         """
-        return self._in_order(type(self.schedule).explain, placement, self.model)
+        return self._in_order(_core.schedule.Schedule.explain, placement, self.model)
 
     def _in_order(self, replay: Callable[..., _Outcome], placement: Placement, model: Model) -> _Outcome:
         self.check(placement)
-        converted, schedule = model.convert(placement), self.program.in_order_on(placement)
+        converted, schedule = model.convert(placement), self.schedules.in_order_on(placement)
         if self.position is None:
             return replay(schedule, model.core_machine, converted)
         try:
             return replay(schedule, model.core_machine, converted.in_order(self.position.astype(np.uint32)))
         except RankwiseError:
             # Says it in the program's numbers.
-            self.program.on(placement).replay(model.core_machine, converted)
+            self.schedules.on(placement).replay(model.core_machine, converted)
             raise
 
     @property
@@ -410,14 +418,14 @@ class Predictor:
         return {key: self.scale * each if key.endswith("_s") else each for key, each in loads.items()}
 
 
-def _computing_alone(source: Source, timed_on: Model) -> Schedules:
+def _computing_alone(source: Source, whole: Schedule, timed_on: Model) -> Schedules:
     """A program's schedules with computation as long as it would have been alone where it was timed."""
     where = source.recorded if fits(source.recorded, timed_on.topology) else None
 
     def alone(schedule: Schedule) -> Schedule:
         if where is None or not timed_on.sharing.slows_computation:
             return schedule
-        if source.in_windows:
+        if isinstance(schedule, _core.schedule.StreamedTrace):
             raise RankwiseError(
                 f"how long ranks would have computed alone on `{timed_on.machine.name}`, where they were recorded, "
                 "takes the schedule as a whole, and this trace is replayed in windows",
@@ -426,4 +434,4 @@ def _computing_alone(source: Source, timed_on: Model) -> Schedules:
         return schedule.computing_alone(timed_on.core_machine, timed_on.convert(where))
 
     expand = source.expand
-    return Schedules(alone(source.schedule), expand and (lambda node: alone(expand(node))))
+    return Schedules(alone(whole), expand and (lambda node: alone(expand(node))))

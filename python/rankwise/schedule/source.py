@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -38,6 +39,9 @@ MEMORY_BYTES = 2 << 30
 """Schedules of recordings may take that unless something else is said."""
 
 
+Kind = Literal["recording", "goal", "goal-binary", "simgrid", "otf2", "counts"]
+
+
 @dataclass(frozen=True)
 class Source:
     """A schedule and what is known of the run it comes from.
@@ -45,7 +49,7 @@ class Source:
     Attributes:
         schedule: `_core.schedule.Schedule`, its messages matched; any number of replays share it. Of a recording
             without trace its `UntracedRun`, of one whose schedule would be too large a `_core.schedule.StreamedTrace`.
-        kind: As in `rankwise.cli.predict_document.Input`; `counts` is a recording without trace.
+        kind: What was read; `counts` is a recording without trace.
         omitted: What the input holds that the schedule does not: sentence -> how often.
         library: Whose collective algorithms are followed, `mpich` or `openmpi`; `None` for GOAL.
         recorded: Where the ranks ran when they were recorded, if that is known.
@@ -60,7 +64,7 @@ class Source:
     """
 
     schedule: Schedule | UntracedRun
-    kind: str = "goal"
+    kind: Kind = "goal"
     omitted: dict[str, int] = field(default_factory=dict)
     library: str | None = None
     recorded: Placement | None = None
