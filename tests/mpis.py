@@ -187,6 +187,7 @@ def mpi4py_takes(mpi: Mpi) -> bool:
     return mpi.flavour != "standard_abi" and not mpi.name.startswith("debian")
 
 
+@cache
 def debian_version(family: str) -> tuple[int, ...]:
     """Version of the distribution's package, from dpkg."""
     package = {"mpich": "mpich", "openmpi": "openmpi-bin"}[family]

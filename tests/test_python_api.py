@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mpis
 import pytest
 from lab import keep_runs
 
@@ -60,7 +61,9 @@ def test_where_it_ran_is_needed_or_a_placement(kept):
 
 
 @pytest.mark.mpi
-def test_a_program_is_recorded_and_a_machine_measured(mpi, compiled, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["mpich-5.0.2", pytest.param("openmpi-5.0.11", marks=pytest.mark.slow)])
+def test_a_program_is_recorded_and_a_machine_measured(name, compiled, tmp_path, monkeypatch):
+    mpi = mpis.named(name)
     for name, value in mpi.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ import raw_reader
 
 from rankwise.record.library import library_directory
 
-# Of tests with the marker `matrix`, these libraries and the marker's numbers of ranks are not slow.
+# Of tests with the marker `matrix`, these libraries, or the marker's, and its numbers of ranks are not slow.
 QUICK = ("mpich-5.0.2", "openmpi-5.0.11")
 QUICK_FORTRAN = ("debian-mpich", "debian-openmpi")
 
@@ -20,16 +20,15 @@ QUICK_FORTRAN = ("debian-mpich", "debian-openmpi")
 def pytest_collection_modifyitems(items):
     """Mark as slow what `make test` leaves to `make test-all`: a part of the matrix is a faithful sample of it."""
     for item in items:
-        marker = item.get_closest_marker("matrix")
-        if marker is None:
+        said = {key: value for each in item.iter_markers("matrix") for key, value in each.kwargs.items()}
+        if not said:
             if _is_the_same_again(item):
                 item.add_marker(pytest.mark.slow)
             continue
         chosen = item.callspec.params
         quick = QUICK_FORTRAN if chosen.get("name") in ("f08", "use mpi", "mpif.h") else QUICK
-        if chosen["ranks"] not in marker.kwargs["ranks"] or (
-            chosen["mpi"] and chosen["mpi"].name not in quick
-        ):
+        quick = said.get("libraries", quick)
+        if chosen["ranks"] not in said["ranks"] or (chosen["mpi"] and chosen["mpi"].name not in quick):
             item.add_marker(pytest.mark.slow)
 
 

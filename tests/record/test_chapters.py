@@ -18,7 +18,7 @@ CHAPTERS = {
 }
 
 FORTRAN = [*CHAPTERS, "intercommunicators", "requests", "persistent_collectives", "active_target", "threads"]
-# Of these `make test` takes one binding.
+# Of these `make test` takes one binding; of the others, `f08` with both libraries and each other binding with one.
 SAMPLED = FORTRAN[len(CHAPTERS) :]
 # As in CHAPTERS.
 NEEDED_BY_FORTRAN = {"persistent_collectives": "MPI_Allreduce_init", "large_counts": "MPI_Send_c"}
@@ -42,11 +42,23 @@ def test_every_call_of_the_chapter_has_exactly_the_known_counts(
     check(mpi, ranks, compiled(mpi, f"calls/{chapter}.c", *flags), record, tmp_path_factory)
 
 
+OF_ONE_LIBRARY = {"mpif.h": "debian-openmpi", "use mpi": "debian-mpich"}
+
+
+def quick_marks(chapter: str, name: str) -> list:
+    """What leaves a program to `make test-all`, or its libraries but one."""
+    if name == "f08":
+        return []
+    if chapter in SAMPLED:
+        return [pytest.mark.slow]
+    return [pytest.mark.matrix(libraries=(OF_ONE_LIBRARY[name],))]
+
+
 FORTRAN_PROGRAMS = [
     pytest.param(
         chapter,
         name,
-        marks=[pytest.mark.slow] if chapter in SAMPLED and name != "f08" else [],
+        marks=quick_marks(chapter, name),
         id=f"{chapter}-{name}",
     )
     for chapter in FORTRAN

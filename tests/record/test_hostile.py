@@ -52,6 +52,14 @@ CASES = {
 }
 
 
+def marks_of(name: str, case: Case) -> list:
+    """For which libraries a program is, and with which `make test` runs it if not with both."""
+    if case.source.endswith(".py"):
+        return [mpis.only(mpis.mpi4py_takes)]
+    # MPICH takes half a minute to hand it on.
+    return [pytest.mark.matrix(libraries=("openmpi-5.0.11",))] if name == "2.5 GiB" else []
+
+
 def command_of(mpi: mpis.Mpi, case: Case, compiled) -> tuple[list, dict[str, str]]:
     """What to run, and what its ranks need in the environment; skips where the MPI cannot."""
     if case.source.endswith(".py"):
@@ -70,10 +78,7 @@ def command_of(mpi: mpis.Mpi, case: Case, compiled) -> tuple[list, dict[str, str
 @pytest.mark.parametrize("ranks", [1, 2, 5, 16])
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[mpis.only(mpis.mpi4py_takes)] if case.source.endswith(".py") else [])
-        for name, case in CASES.items()
-    ],
+    [pytest.param(name, marks=marks_of(name, case)) for name, case in CASES.items()],
 )
 def test_a_hostile_program_runs_as_ever_and_is_counted_exactly(
     mpi, compiled, record, tmp_path_factory, name, ranks

@@ -14,15 +14,26 @@ from rankwise.recording import Recording
 from rankwise.recording.collection import TABLES
 
 
-@pytest.fixture
-def recorded(tmp_path):
+def seeds(few, many):
+    """Of which `make test` takes a few."""
+    return [pytest.param(seed, marks=() if seed < few else pytest.mark.slow) for seed in range(many)]
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """A recording with all that it keeps beside its raw files."""
     ranks = [Rank(me, 2) for me in range(2)]
     for rank in ranks:
         rank.send(1 - rank.world_rank, 100, times=7)
-    path = write_recording(tmp_path / "app.rw", ranks)
+    path = write_recording(tmp_path_factory.mktemp("collected") / "app.rw", ranks)
     (path / "recording.json").write_text(json.dumps(MANIFEST))
     Recording.open(path)
     return path
+
+
+@pytest.fixture
+def recorded(collected, tmp_path):
+    return shutil.copytree(collected, tmp_path / "app.rw")
 
 
 def damage(content: bytes, dice: random.Random) -> bytes:
@@ -34,7 +45,7 @@ def damage(content: bytes, dice: random.Random) -> bytes:
     return bytes(dice.choice([changed, changed[: dice.randrange(len(changed) + 1)], dice.randbytes(50)]))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(30, 60))
 def test_damaged_tables_and_context_are_made_again(recorded, seed):
     # GIVEN one of the files that are made of the raw ones, damaged
     dice = random.Random(seed)
@@ -50,7 +61,7 @@ def test_damaged_tables_and_context_are_made_again(recorded, seed):
         assert recording.table(name).width > 0
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(60, 200))
 def test_a_damaged_manifest_is_none_or_one_sentence(recorded, seed):
     dice = random.Random(seed)
     path = recorded / "recording.json"

@@ -81,11 +81,11 @@ def test_the_rank_that_crashed_is_named_and_who_waited(ended):
 
 
 def test_a_hang_that_a_wrapper_ended_says_who_was_where_for_how_long_and_has_the_programs_name(ended):
-    recording, said = ended("hang", "timeout", "10")
+    recording, said = ended("hang", "timeout", "6")
     found = recording.context["ending"]
     assert (found["kind"], found["ranks"]) == ("stopped", [1])
     assert [(call["call"], call["ranks"]) for call in found["waiting"]] == [("MPI_Barrier", [0, 2])]
-    assert 1 < found["hung_s"] < 11
+    assert 1 < found["hung_s"] < 7
     assert said.startswith(
         "the run was ended from outside (exit status 124); waiting were ranks 0, 2 in MPI_Barrier"
     )

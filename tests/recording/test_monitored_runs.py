@@ -95,7 +95,7 @@ def test_point_to_point_messages_of_both_open_mpis_are_what_they_count(compiled,
 
 
 @pytest.mark.parametrize("name", ["openmpi-5.0.11", "debian-openmpi"])
-@pytest.mark.parametrize("ranks", [5, 8])
+@pytest.mark.parametrize("ranks", [5, pytest.param(8, marks=pytest.mark.slow)])
 def test_blocks_of_unequal_lengths_are_sent_as_long_as_they_are(compiled, tmp_path, name, ranks):
     # GIVEN allgatherv and reduce_scatter with a block of another length for each rank, some empty
     library = monitoring(name)

@@ -18,6 +18,7 @@ from test_against_reference import links, small
 from rankwise.errors import RankwiseError
 
 NODES = 40
+SLOW_SEEDS = [pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3)]
 
 
 def everything(prediction) -> dict:
@@ -108,7 +109,7 @@ def many_nodes(seed: int, overlap: bool, ranks: int = 160, nodes: int = NODES) -
     return Place(node, inside, inside, network, tx_message=100, tx_byte=1, rx_message=70, rx_byte=1)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *SLOW_SEEDS])
 @pytest.mark.parametrize(
     "sizes", [[4000], [1, 100, 9000], [9000, 20_000]], ids=["one", "several", "rendezvous"]
 )
@@ -139,7 +140,7 @@ def shared_within_nodes(seed: int, place: Place, waiting: str, interrupts: bool)
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), *SLOW_SEEDS])
 @pytest.mark.parametrize("waiting", ["none", "yield", "spin"])
 @pytest.mark.parametrize("interrupts", [False, True])
 def test_nodes_that_share_cores_and_memories_within(seed, waiting, interrupts):
