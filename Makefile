@@ -75,7 +75,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
 	$(BIN)/mypy
-	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DRANKWISE_UNITY=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DRANKWISE_UNITY=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DPython_EXECUTABLE=$(BIN)/python \
 	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	@$(BIN)/ninja -C build/lint --quiet rankwise_record_calls

@@ -3,7 +3,8 @@
 
 Usage: clang_tidy.py BUILD
 
-BUILD has the compile_commands.json of CMake, and gets what is needed to pass over a file next time.
+BUILD has the compile_commands.json of CMake, and gets what is needed to pass over a file next time. Where its files
+include sources (a unity build), these are checked as parts of them: headers are read once for all of them.
 """
 
 import hashlib
@@ -23,12 +24,20 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 CLANG_TIDY = str(Path(sys.executable).with_name("clang-tidy"))
 
 
+def is_of_room(path: Path) -> bool:
+    """Whether a file is to be checked."""
+    return path.is_relative_to(TOP) and path.relative_to(TOP).parts[0] in ROOMS
+
+
 def compile_commands(build: Path) -> dict[Path, list[str]]:
-    """One command for each file: of those of the three MPI ABIs the first, and one like it where the site compiles."""
+    """One command for each file: of those of the three MPI ABIs the first, and one like it where the site compiles.
+
+    Files of the build are among them if they include sources.
+    """
     found: dict[Path, list[str]] = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = Path(entry["file"])
-        if path.is_relative_to(TOP) and path.relative_to(TOP).parts[0] in ROOMS:
+        if is_of_room(path) or sources_in(path):
             found.setdefault(path, shlex.split(entry["command"]))
     # What `rankwise record --link` makes beside record/linked.c.
     (build / "record/generated/linked_calls.h").write_text("#define RW_LINKED_CALLS(X) X(Init)\n")
@@ -40,6 +49,20 @@ def compile_commands(build: Path) -> dict[Path, list[str]]:
     return found
 
 
+def included(path: Path) -> list[Path]:
+    """What of the repository a file includes."""
+    folders = (path.parent, *(TOP / room for room in (*ROOMS, "formats")))
+    found = []
+    for name in INCLUDE.findall(path.read_bytes()):
+        found += [at for folder in folders if (at := (folder / name.decode()).resolve()).is_file()][:1]
+    return found
+
+
+def sources_in(path: Path) -> list[Path]:
+    """The sources that a file includes, as the files of a unity build do."""
+    return [each for each in included(path) if each.suffix == ".cpp" and is_of_room(each)]
+
+
 @cache
 def closure(path: Path) -> frozenset[Path]:
     """The file and all of the repository that it includes."""
@@ -49,9 +72,7 @@ def closure(path: Path) -> frozenset[Path]:
         if each in found:
             continue
         found.add(each)
-        for name in INCLUDE.findall(each.read_bytes()):
-            folders = (each.parent, *(TOP / room for room in (*ROOMS, "formats")))
-            left += [at for folder in folders if (at := (folder / name.decode()).resolve()).is_file()][:1]
+        left += included(each)
     return frozenset(found)
 
 
@@ -59,6 +80,10 @@ def main() -> int:
     """Check what has changed; 1 if something was found."""
     build = Path(sys.argv[1]).resolve()
     commands = compile_commands(build)
+    checked = set(commands).union(*map(sources_in, commands))
+    if left := {path for room in ROOMS for path in (TOP / room).rglob("*.cpp")} - checked:
+        print("no command compiles", *sorted(left))
+        return 1
     known = build / "tidy"
     known.mkdir(exist_ok=True)
     (known / "compile_commands.json").write_text(
@@ -74,9 +99,9 @@ def main() -> int:
         stamp = known / hashlib.sha256(str(path).encode()).hexdigest()
         if stamp.exists() and stamp.read_text() == content.hexdigest():
             return ""
-        done = subprocess.run(
-            [CLANG_TIDY, "-p", str(known), "--quiet", str(path)], capture_output=True, text=True
-        )
+        options = ["--checks=-bugprone-suspicious-include"] if sources_in(path) else []
+        words = [CLANG_TIDY, "-p", str(known), "--quiet", *options, str(path)]
+        done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode:
             return done.stdout or done.stderr
         stamp.write_text(content.hexdigest())

@@ -109,6 +109,7 @@ template <Order order> Prediction run_engines(const Case &of_case) {
     OperationStates states(of_case, order == Order::by_time);
     std::vector<std::unique_ptr<Engine<order>>> engines;
     const unsigned threads = std::clamp(of_case.threads, 1u, of_case.ahead.queues);
+    engines.reserve(threads);
     for (unsigned k = 0; k < threads; ++k)
         engines.push_back(std::make_unique<Engine<order>>(of_case, states, k, threads));
     const std::span<const std::unique_ptr<Engine<order>>> all = engines;
