@@ -79,6 +79,17 @@ def test_a_lab_changes_nothing_on_the_host_and_leaves_nothing_behind(line):
     assert list((line.directory / "rankwise" / "labs").glob("*/")) == []
 
 
+def test_a_lab_comes_up_on_a_host_that_has_mounted_more_in_sys(line):
+    # GIVEN a host with a file system in /sys, as most have for tracing and debugging
+    own_mounts = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    script = 'mount -t tmpfs none /sys/kernel && "$@" up --nodes 2 --cores 1 && "$@" down'
+    words = [*own_mounts, "sh", "-c", script, "sh", sys.executable, "-m", "rankwise", "lab"]
+    # WHEN a lab comes up there and goes down
+    done = subprocess.run(words, env=line.environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    # THEN nothing is in its way
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["lab `lab` is down"]), done.stderr
+
+
 def test_a_lab_that_was_killed_takes_its_processes_along_and_the_next_command_removes_its_files(line):
     # GIVEN a lab with a process on a node
     assert line("up", "--nodes", 2, "--cores", 1).returncode == 0
@@ -120,7 +131,9 @@ def processes_of(directory):
     return found
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.03, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize(
+    "after_s", [0.0, 0.1, 0.3, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.03, 0.2))]
+)
 def test_a_lab_killed_while_it_comes_up_is_cleaned_by_the_next_command(line, after_s):
     # GIVEN a lab that is coming up, its keeper killed somewhere on the way
     words = [sys.executable, "-m", "rankwise", "lab", "up", "--nodes", "3", "--cores", "1"]

@@ -106,9 +106,13 @@ def make_read_only(path: str) -> None:
     """Mount a file or directory on itself, with all that is mounted below, so that nobody writes there."""
     mount(path, path, None, MS_BIND | MS_REC)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        mounts = [line.split(" ")[4:6] for line in file]
-    for point, options in mounts:
-        if point == path or point.startswith(path + "/"):
+        mounts = [line.split(" ")[:6] for line in file]
+    # The last one there is on top, with what is mounted in it; what older ones have below is out of reach.
+    reached = {[number for number, _, _, _, point, _ in mounts if point == path][-1]}
+    for number, parent, _, _, point, options in mounts:
+        if parent in reached:
+            reached.add(number)
+        if number in reached:
             flags = sum(_KEPT.get(option, 0) for option in options.split(","))
             mount("none", point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
 
