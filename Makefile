@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
 
 PEERS ?=
+# How many tests run at once.
+WORKERS ?= 2
 
 .PHONY: accuracy bench-measure bench-place bench-record bench-replay demo demo-short test test-all transcripts lint clean dev
 
@@ -33,13 +35,12 @@ demo-short: $(VENV)/.installed $(VENV)/.demo
 
 test: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)
-	$(BIN)/python -m pytest --hypothesis-profile=repeatable -m "not slow and not alone" -n 2 --dist worksteal
-	$(BIN)/python -m pytest --hypothesis-profile=repeatable -m "not slow and alone"
+	$(BIN)/python -m pytest --hypothesis-profile=repeatable -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-all: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN) intel
 	@status=0; \
-	$(BIN)/python -m pytest -m "not alone" -n 2 --dist worksteal || status=$$?; \
+	$(BIN)/python -m pytest -m "not alone" -n $(WORKERS) --dist worksteal || status=$$?; \
 	$(BIN)/python -m pytest -m alone || status=$$?; \
 	exit $$status
 

@@ -28,8 +28,9 @@ STARTING_PROCESSES = (
     "trace",
     "workloads",
 )
-# Rooms whose tests measure, or bring up nodes: what runs beside them would change what they see.
-ALONE = ("lab", "measure")
+# Rooms whose tests measure, or bring up nodes. Those of `make test` assert nothing that others on the machine change;
+# the slow ones measure for longer, and nothing runs beside them.
+MEASURING = ("lab", "measure")
 # Libraries with which `make test` runs every test; one test of three has one of the others, not the same for all.
 ALWAYS = ("mpich-5.0.2", "openmpi-5.0.11")
 
@@ -53,10 +54,16 @@ def takes_its_mpi(item) -> bool:
 
 
 def leave_libraries_to_test_all(items) -> None:
-    """Mark as slow all but two libraries and, for one test of three, one of the others."""
+    """Mark as slow all but two libraries and, for one test of three, one of the others.
+
+    Tests for some libraries name those of them that are not slow, or all are not.
+    """
     others: dict[tuple, list] = {}
     for item in items:
         mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None
+        quick = next((marker.kwargs["quick"] for marker in item.iter_markers("only_mpis")), ())
+        if quick and isinstance(mpi, mpis.Mpi) and mpi.name not in quick:
+            item.add_marker(pytest.mark.slow)
         if isinstance(mpi, mpis.Mpi) and mpi.name not in ALWAYS and not item.get_closest_marker("slow"):
             other = {name: value for name, value in item.callspec.indices.items() if name != "mpi"}
             others.setdefault((item.path, item.originalname, *sorted(other.items())), []).append(item)
@@ -68,7 +75,7 @@ def leave_libraries_to_test_all(items) -> None:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark what must run alone, and try tests that start processes once more when they fail.
+    """Mark what runs alone, and try tests that start processes once more when they fail.
 
     On a starved machine any of these meets a time limit. What fails twice fails; the summary tells both.
     """
@@ -78,10 +85,10 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if takes_its_mpi(item)]
     here = Path(__file__).parent
     starting = {here / room for room in STARTING_PROCESSES}
-    alone = {here / room for room in ALONE}
+    measuring = {here / room for room in MEASURING}
     leave_libraries_to_test_all(items)
     for item in items:
-        if alone.intersection(item.path.parents):
+        if measuring.intersection(item.path.parents) and item.get_closest_marker("slow"):
             item.add_marker("alone")
         if starting.intersection(item.path.parents) or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))

@@ -172,9 +172,9 @@ def named(name: str) -> Mpi:
     return found
 
 
-def only(which: Callable[[Mpi], bool]) -> pytest.MarkDecorator:
-    """A marker: of the MPIs at hand, a test takes those for which this holds."""
-    return pytest.mark.only_mpis(which=which)
+def only(which: Callable[[Mpi], bool], quick: tuple[str, ...] = ()) -> pytest.MarkDecorator:
+    """A marker: of the MPIs at hand, a test takes those for which this holds, and in `make test` those named."""
+    return pytest.mark.only_mpis(which=which, quick=quick)
 
 
 def has_its_own_launcher(mpi: Mpi) -> bool:

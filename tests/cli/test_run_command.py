@@ -97,7 +97,7 @@ def test_an_mpi_program_is_placed_recorded_and_verified(mpi, rankwise, compiled,
 
 
 @pytest.mark.mpi
-@own_launcher
+@mpis.only(mpis.has_its_own_launcher, quick=("mpich-5.0.2", "openmpi-5.0.11"))
 def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(rankwise, tmp_path):
     # GIVEN a program that undoes its binding before it becomes another
     astray = "import os; os.sched_setaffinity(0, [0, 1]); os.execv('/bin/sh', ['sh', '-c', 'exit 3'])"

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A short validation that measures for itself, where the interfaces and not the processors set the time.
 
+It is the one test that asserts times, which is what predictions are of, so that no other assertion can stand for them;
+therefore it is slow, and nothing runs beside it. What does not depend on times is tested in `make test`: predictions
+against runs that were kept (test_kept_runs.py), bytes of interfaces (test_frame_bytes.py), and that a validation
+measures, predicts and tells (test_validate_command.py).
+
 Four fifths of the time of MG's ranks pass while an interface of 50 Mbit/s sends, so that others on this machine change
 little. Nothing is skipped for their sake: a test that fails is tried once more, as all of this room are
 (tests/conftest.py), in a lab and a state of its own, because a machine may stand still for seconds. What fails
@@ -48,7 +53,8 @@ def ended_after(line, words, directory):
 
 @pytest.mark.root
 @pytest.mark.mpi
-@pytest.mark.parametrize("name", ["mpich-5.0.2", pytest.param("openmpi-5.0.11", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mpich-5.0.2", "openmpi-5.0.11"])
 def test_predictions_agree_with_runs_of_a_program_that_the_interfaces_hold_up(line, tmp_path, name):
     # WHEN a program is recorded, predicted and run on a lab that was measured just before
     words = ["accuracy", "--quick", "--nodes", 2, "--cores", 2, "--rates", "50mbit", "--cases", "mg"]

@@ -4,7 +4,10 @@
 import json
 import os
 import shutil
+import sys
 
+import accuracy.__main__ as accuracy
+import command
 import mpis
 import msgspec
 import pytest
@@ -68,11 +71,15 @@ def machine_file(path, nodes=2):
         (["--resume"], "holds no validation to go on with\n"),
     ],
 )
-def test_bad_input_is_answered_before_anything_is_made(line, tmp_path, launcher, words, sentence):
-    answer = line.python("accuracy", "--state", tmp_path / "v", *words, "--", launcher)
-    assert answer.returncode == 1
-    assert sentence in answer.stderr
-    assert "\nhint: " in answer.stderr
+def test_bad_input_is_answered_before_anything_is_made(
+    tmp_path, launcher, words, sentence, monkeypatch, capsys
+):
+    words = ["accuracy", "--state", tmp_path / "v", *words, "--", launcher]
+    monkeypatch.setattr(sys, "argv", list(map(str, words)))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert command.main("accuracy", "", accuracy.add_arguments, accuracy.run) == 1
+    said = capsys.readouterr().err
+    assert sentence in said and "\nhint: " in said
     assert not (tmp_path / "v").exists()
 
 
