@@ -67,7 +67,7 @@ accuracy: $(VENV)/.test $(VENV)/.demo
 	@bash bench/accuracy/write_page.sh $(BIN) $(COMMIT)
 
 $(VENV)/.lint: $(VENV)/.installed constraints.txt
-	$(PIP) install --quiet -c constraints.txt clang-format clang-tidy mypy nanobind ninja ruff
+	$(PIP) install --quiet -c constraints.txt "rankwise[figures]" clang-format clang-tidy mypy nanobind ninja ruff
 	@touch $@
 
 # tests/programs/fortran/*.h are Fortran.
