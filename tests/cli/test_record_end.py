@@ -160,3 +160,13 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
         manifest = SimpleNamespace(locked=locked)
         said = tell(SimpleNamespace(path=tmp_path, claim=None, manifest=manifest), None, quiet=0)
         assert ("its file system has no locks" in said[0]) != locked
+
+
+def test_a_signal_that_never_came_is_passed_on_to_nobody(monkeypatch):
+    # GIVEN a wait that is interrupted as its time is over, of which CPython tells what was never filled in
+    waits = [SimpleNamespace(si_signo=32_000, si_code=0)]
+    wait = signal.sigtimedwait
+    monkeypatch.setattr(signal, "sigtimedwait", lambda *given: waits.pop() if waits else wait(*given))
+    # WHEN a launch runs on for longer than signals are held back THEN it ends as it would have
+    ended = execute(Launch(["sleep", "0.6"]))
+    assert (ended.status, ended.signal, ended.asked_to_end) == (0, None, None)

@@ -101,7 +101,8 @@ def _wait(pid: int, watched: set[signal.Signals]) -> tuple[int, int | None, set[
                 _send(pid, number)
             pending = [each for each in pending if each[0] > now]
             info = signal.sigtimedwait(watched, min([1.0, *(at - now for at, _ in pending)]))
-            if info is None or info.si_signo == signal.SIGCHLD:
+            # CPython tells of a signal that never came where the wait is interrupted just as its time is over.
+            if info is None or info.si_signo == signal.SIGCHLD or info.si_signo not in watched:
                 continue
             if info.si_signo in _ENDING:
                 signals.add(int(info.si_signo))
