@@ -28,6 +28,10 @@ template <class T> nb::bytes to_bytes(const T &value) {
     return nb::bytes(&value, sizeof value);
 }
 
+nb::bytes to_bytes(std::span<const std::byte> bytes) {
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
 nb::str decoded(const std::string &bytes) {
     return nb::steal<nb::str>(
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
@@ -127,6 +131,12 @@ void bind_trace(nb::module_ &module) {
                          return list;
                      })
         .def_prop_ro("communicators", &communicators)
+        .def_prop_ro(
+            "samples", [](const trace::ThreadRecord &thread) { return to_bytes(thread.samples.rows); },
+            "An rw_samples with its rows.")
+        .def_prop_ro(
+            "notes", [](const trace::ThreadRecord &thread) { return to_bytes(thread.samples.notes); },
+            "A log of rw_note.")
         .def_prop_ro("trace_bytes",
                      [](const trace::ThreadRecord &thread) {
                          std::size_t total = 0;
@@ -158,6 +168,13 @@ void bind_trace(nb::module_ &module) {
                 return digits.attr("format")(first, last);
             },
             "RANKWISE_RUN as the ranks had it, 32 hexadecimal digits; all 0 if they had none.")
+        .def_prop_ro(
+            "samples", [](const trace::NodeFile &file) { return to_bytes(file.node_samples().rows); },
+            "Of the node: an rw_samples with its rows.")
+        .def_prop_ro(
+            "notes_of_samples",
+            [](const trace::NodeFile &file) { return to_bytes(file.node_samples().notes); },
+            "Of the node: a log of rw_note.")
         .def_prop_ro("problems", [](const trace::NodeFile &file) { return file.problems(); })
         .def_prop_ro("notes", [](const trace::NodeFile &file) { return file.notes(); })
         .def_prop_ro("version", &trace::NodeFile::version)

@@ -23,14 +23,16 @@
  * happens to a rank that is killed in between or finds no space; else every chunk below `next_chunk` is of a run, and
  * behind the last of them the file ends.
  *
- * Version policy: a writer writes RW_FORMAT_VERSION, and readers take that one.
+ * Version policy: a writer writes RW_FORMAT_VERSION; readers take that one and RW_FORMAT_OLDEST, in which there are no
+ * samples and no notes, and zeros behind the header's `reserved`.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
 
 #include <stdint.h>
 
-#define RW_FORMAT_VERSION 3u
+#define RW_FORMAT_VERSION 4u
+#define RW_FORMAT_OLDEST 3u
 #define RW_FILE_MAGIC 0x314e574eu  /* "NWN1" */
 #define RW_CHUNK_MAGIC 0x4b484352u /* "RCHK" */
 #define RW_FILE_HEADER_BYTES 4096u
@@ -46,6 +48,11 @@ struct rw_file_header {
     uint64_t run[2];     /* RANKWISE_RUN, 32 hexadecimal digits; 0 where it was not set */
     uint32_t crc; /* CRC-32C of all before it, `next_chunk` taken as 0 */
     uint32_t reserved;
+    /* What the ranks of the node agree on while they run: who takes the node's samples. All atomic. */
+    uint64_t node_samples;  /* 0: nobody has begun; 1: somebody prepares them; else 2 + first chunk of their run */
+    uint64_t node_due;      /* ticks: the next sample of the node */
+    uint64_t node_sampler;  /* pid of the rank that took the last one */
+    uint64_t ranks_running; /* have started and not come to MPI_Finalize */
 };
 
 enum rw_chunk_kind {
@@ -58,7 +65,11 @@ enum rw_chunk_kind {
     RW_CHUNK_HISTOGRAMS = 7,  /* log of rw_call_histogram, whole ones */
     RW_CHUNK_SITES = 8,       /* open-addressing table of rw_site_entry */
     RW_CHUNK_MODULES = 9,     /* log of rw_module */
-    RW_CHUNK_KINDS = 10
+    RW_CHUNK_SAMPLES = 10,      /* rw_samples, then rows: of a process; its owner is the first thread */
+    RW_CHUNK_NOTES = 11,        /* log of rw_note: of the same */
+    RW_CHUNK_NODE_SAMPLES = 12, /* as RW_CHUNK_SAMPLES, of the node; `rank_chunk` says who made it */
+    RW_CHUNK_NODE_NOTES = 13,   /* as RW_CHUNK_NOTES, of the node */
+    RW_CHUNK_KINDS = 14
 };
 
 struct rw_chunk_header {
@@ -88,7 +99,9 @@ struct rw_chunk_header {
  *   kind                                      checked bytes                           of an open run whose CRC differs
  *   rank, peers, collectives, sites,          all that is used (tables: all slots)    it was written to since: it is not
  *   histograms, dead (none)                                                           covered, and not known to be damaged
- *   comms, modules, trace                     those that do not change any more       it is damaged
+ *   samples                                   all that is used                        likewise
+ *   comms, modules, trace, notes              those that do not change any more       it is damaged
+ *   node's samples                            none, or when the last rank ended all   it is not covered
  *
  * A closed run whose CRC differs, or that has not all that is used in it, is damaged. What an open log has behind the
  * checked bytes is not covered. The file header's CRC covers what does not change in it; for `next_chunk` there is the
@@ -202,6 +215,41 @@ struct rw_progress {
     uint64_t begin_ticks;
     uint32_t call; /* index into the call table + 1; 0: in no such call */
     uint32_t reserved;
+};
+
+/*
+ * Samples over time: rows of a tick count and then `columns` numbers, which count from some beginning (the process's, the
+ * node's start): what happened between two samples is the difference. What the columns are say notes. A row is there when
+ * its ticks are not 0. When all `room` rows are filled, every second one goes and the interval doubles. A process that is
+ * killed while that is done leaves rows twice: by their ticks they are the same.
+ */
+struct rw_samples {
+    uint32_t columns;
+    uint32_t room;
+    uint64_t rows;
+    uint64_t interval_ticks; /* at least, between two rows; UINT64_MAX: only at the start and the end */
+    uint64_t asked_ns;       /* the interval asked for; 0: only at the start and the end */
+    uint64_t taken;          /* samples, those that went included */
+    uint64_t cost_ticks;     /* spent on them, and on opening their sources */
+    uint64_t columns_crc;    /* CRC-32C of the texts and counts of the notes of columns; it tells ranks that see others */
+};
+#define RW_NOT_KNOWN 0x7fffffffffffffffu /* in a row: this time there was no such number */
+
+/* What the samples are, what is not in them, and what is known only once. Followed by a text, padded to 8 bytes with zeros. */
+struct rw_note {
+    uint64_t ticks;
+    uint32_t kind;  /* enum rw_note_kind */
+    uint32_t count; /* of columns; for RW_NOTE_ABSENT an errno, 0 where it is none */
+    uint32_t bytes; /* of the text */
+    uint32_t reserved;
+};
+
+enum rw_note_kind {
+    RW_NOTE_COLUMNS = 1, /* the next `count` columns: `what`, or `what:of which` */
+    RW_NOTE_ABSENT = 2,  /* there is no `source`, tab, why */
+    RW_NOTE_ALLOWED = 3, /* OS PUs that the first thread may use from here on, as `0-3,8` */
+    RW_NOTE_RAN_ON = 4,  /* OS PUs on which it was seen until here */
+    RW_NOTE_FACT = 5     /* `name`, tab, value */
 };
 
 #define RW_PEER_UNKNOWN 0xfffffffeu

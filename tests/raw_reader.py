@@ -138,7 +138,8 @@ def check_seal(data: bytes, offset: int, run: dict, file: dict) -> None:
     checked, closed = run["seal"] & layouts.SEAL_BYTES, run["seal"] & layouts.SEAL_CLOSED
     is_table = run["kind"] in TABLES
     entry = TABLES[run["kind"]][0].itemsize if is_table else 1
-    if not closed and run["kind"] not in (layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_MODULES):
+    logs = ("COMMS", "TRACE", "MODULES", "NOTES", "NODE_NOTES")
+    if not closed and run["kind"] not in [getattr(layouts, f"CHUNK_{name}") for name in logs]:
         return
     assert not closed or run["kind"] == layouts.CHUNK_DEAD or checked == run["used"] * entry
     sealed = np.zeros((), layouts.SEALED)

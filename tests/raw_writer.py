@@ -18,6 +18,8 @@ FILE_MAGIC, CHUNK_MAGIC = layouts.FILE_MAGIC, layouts.CHUNK_MAGIC
 CHUNK_BYTES, HEADER_BYTES = layouts.CHUNK_BYTES, layouts.FILE_HEADER_BYTES
 RANK, PEERS, COLLECTIVES = layouts.CHUNK_RANK, layouts.CHUNK_PEERS, layouts.CHUNK_COLLECTIVES
 COMMS, TRACE, DEAD = layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_DEAD
+SAMPLES, NOTES = layouts.CHUNK_SAMPLES, layouts.CHUNK_NOTES
+NODE_SAMPLES, NODE_NOTES = layouts.CHUNK_NODE_SAMPLES, layouts.CHUNK_NODE_NOTES
 HISTOGRAMS, SITES, MODULES = layouts.CHUNK_HISTOGRAMS, layouts.CHUNK_SITES, layouts.CHUNK_MODULES
 FINALIZED, ABORTED, STORAGE_FULL = layouts.FINALIZED, layouts.ABORTED, layouts.STORAGE_FULL
 TRACED, UNCLASSIFIED, UNTIMED = layouts.TRACED, layouts.UNCLASSIFIED, layouts.UNTIMED
@@ -53,6 +55,24 @@ def pack(layout: np.dtype, **fields) -> bytes:
     for name, value in fields.items():
         struct[name] = value
     return struct.tobytes()
+
+
+def notes_bytes(notes: list[tuple[int, int, int, str]]) -> bytes:
+    """A log of rw_note: ticks, kind, count and text of each."""
+    log = b""
+    for ticks, kind, count, text in notes:
+        content = text.encode()
+        log += pack(layouts.NOTE, ticks=ticks, kind=kind, count=count, bytes=len(content))
+        log += content.ljust((len(content) + 7) // 8 * 8, b"\0")
+    return log
+
+
+def samples_bytes(rows: list[list[int]], asked_ns: int = 100_000_000, **more: int) -> bytes:
+    """An rw_samples with its rows: ticks first."""
+    columns = len(rows[0]) - 1 if rows else 0
+    head = {"columns": columns, "room": len(rows), "rows": len(rows), "interval_ticks": asked_ns}
+    head |= {"asked_ns": asked_ns, "taken": len(rows)} | more
+    return pack(layouts.SAMPLES, **head) + np.array(rows, "<u8").tobytes()
 
 
 def fnv1a(members: list[int]) -> int:
@@ -168,6 +188,8 @@ class Rank:
     collectives: list[bytes] = field(default_factory=list)
     comms: list[bytes] = field(default_factory=list)
     trace: list[bytes] = field(default_factory=list)
+    notes: list[tuple[int, int, int, str]] = field(default_factory=list)  # ticks, kind, count, text
+    rows: list[list[int]] = field(default_factory=list)  # samples: ticks and values
 
     def __post_init__(self):
         self.pid = self.pid or 1000 + self.world_rank
@@ -387,6 +409,11 @@ class RawFile:
             self.add_run(SITES, *rank.sites_bytes(), owner=owner)
             log = rank.modules_bytes()
             self.add_run(MODULES, log, len(log), owner=owner)
+        if rank.notes:
+            log = notes_bytes(rank.notes)
+            self.add_run(NOTES, log, len(log), owner=owner)
+            rows = samples_bytes(rank.rows)
+            self.add_run(SAMPLES, rows, len(rows), owner=owner)
         for sequence, start in enumerate(range(0, len(rank.trace), events_a_run)):
             log = b"".join(rank.trace[start : start + events_a_run])
             self.add_run(TRACE, log, len(log), owner=owner, sequence=sequence)

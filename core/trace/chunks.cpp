@@ -17,7 +17,7 @@ static_assert(sizeof(rw_chunk_header) == 64 && sizeof(rw_sealed) == 56 && sizeof
               sizeof(rw_collective_entry) == 48);
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
 static_assert(sizeof(rw_rank) == 2600 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
-              sizeof(rw_file_header) == 56);
+              sizeof(rw_file_header) == 88 && sizeof(rw_samples) == 56 && sizeof(rw_note) == 24);
 
 namespace {
 
@@ -61,8 +61,9 @@ Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
                            header.first_chunk, {header.run[0], header.run[1]}};
     const std::uint32_t crc = rw_crc32c(rw_crc32c(0, run.payload.data(), checked), &sealed, sizeof sealed);
     const bool matches = crc == header.seal >> 32;
-    const bool log =
-        header.kind == RW_CHUNK_COMMS || header.kind == RW_CHUNK_MODULES || header.kind == RW_CHUNK_TRACE;
+    const bool log = header.kind == RW_CHUNK_COMMS || header.kind == RW_CHUNK_MODULES ||
+                     header.kind == RW_CHUNK_TRACE || header.kind == RW_CHUNK_NOTES ||
+                     header.kind == RW_CHUNK_NODE_NOTES;
     if (header.kind == RW_CHUNK_DEAD) {
         return matches ? Cover::whole : closed ? Cover::damaged : Cover::uncovered;
     }
@@ -79,11 +80,20 @@ Cover cover_of(const ChunkRun &run, const rw_file_header &file) {
 } // namespace
 
 const char *kind_name(std::uint32_t kind) {
-    static constexpr const char *names[] = {"a run of an unknown kind", "the rank record",
-                                            "the table of messages",    "the table of collectives",
-                                            "the log of communicators", "the trace",
-                                            "an outgrown table",        "the histograms of call times",
-                                            "the table of call sites",  "the log of modules"};
+    static constexpr const char *names[] = {"a run of an unknown kind",
+                                            "the rank record",
+                                            "the table of messages",
+                                            "the table of collectives",
+                                            "the log of communicators",
+                                            "the trace",
+                                            "an outgrown table",
+                                            "the histograms of call times",
+                                            "the table of call sites",
+                                            "the log of modules",
+                                            "the samples",
+                                            "the notes",
+                                            "the node's samples",
+                                            "the node's notes"};
     static_assert(std::size(names) == RW_CHUNK_KINDS);
     return names[kind < RW_CHUNK_KINDS ? kind : 0];
 }
@@ -109,9 +119,10 @@ std::uint32_t check_file_header(const std::string &path, std::span<const std::by
         throw Error(where + " is not a raw recording: byte 0 should hold `NWN1`",
                     "name the directory that `rankwise record` wrote");
     }
-    if (header.version != RW_FORMAT_VERSION) {
+    if (header.version != RW_FORMAT_VERSION && header.version != RW_FORMAT_OLDEST) {
         throw Error(where + " has format version " + std::to_string(header.version) +
-                        " at byte 4; this Rankwise reads version " + std::to_string(RW_FORMAT_VERSION),
+                        " at byte 4; this Rankwise reads versions " + std::to_string(RW_FORMAT_OLDEST) +
+                        " and " + std::to_string(RW_FORMAT_VERSION),
                     header.version > RW_FORMAT_VERSION
                         ? "update Rankwise: `python -m pip install --upgrade rankwise`"
                         : "record again");

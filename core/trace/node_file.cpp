@@ -107,6 +107,10 @@ std::span<const std::byte> log_bytes(const ChunkRun &run, ThreadRecord &record) 
     return run.payload.first(used);
 }
 
+std::span<const std::byte> used_bytes(const ChunkRun &run) {
+    return run.payload.first(std::min<std::uint64_t>(run.header.used, run.payload.size()));
+}
+
 bool covers(const std::vector<rw_rank_run> &runs, std::uint32_t size) {
     std::uint64_t members = 0;
     for (const auto &run : runs) {
@@ -263,7 +267,11 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
     // By owner: the runs of each kind.
     std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;
     for (const auto &run : runs_) {
-        if (run.header.kind != RW_CHUNK_RANK) {
+        if (run.header.kind == RW_CHUNK_NODE_SAMPLES) {
+            node_samples_.rows = used_bytes(run);
+        } else if (run.header.kind == RW_CHUNK_NODE_NOTES) {
+            node_samples_.notes = used_bytes(run);
+        } else if (run.header.kind != RW_CHUNK_RANK) {
             owned[run.header.rank_chunk][run.header.kind].push_back(&run);
         }
     }
@@ -298,6 +306,12 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
             record.sites = used_slots<rw_site_entry>(kinds[RW_CHUNK_SITES], record);
             for (const ChunkRun *log : kinds[RW_CHUNK_MODULES]) {
                 read_modules(log_bytes(*log, record), record);
+            }
+            for (const ChunkRun *rows : kinds[RW_CHUNK_SAMPLES]) {
+                record.samples.rows = used_bytes(*rows);
+            }
+            for (const ChunkRun *log : kinds[RW_CHUNK_NOTES]) {
+                record.samples.notes = used_bytes(*log);
             }
             read_trace(kinds[RW_CHUNK_TRACE], record);
         }

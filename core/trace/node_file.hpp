@@ -22,6 +22,12 @@ struct CommunicatorDefinition {
     std::vector<rw_rank_run> remote_runs; // intercommunicators only
 };
 
+/// @brief Samples over time as they are in the file: an rw_samples with its rows, and a log of rw_note.
+struct Samples {
+    std::span<const std::byte> rows;
+    std::span<const std::byte> notes;
+};
+
 /// @brief What one thread of one MPI process left behind: its rw_rank record and all tables and logs of that
 /// record.
 struct ThreadRecord {
@@ -35,6 +41,7 @@ struct ThreadRecord {
     std::vector<rw_site_entry> sites;          // used slots only
     std::vector<std::string> modules;          // paths of the files that `sites` are in
     PackedTrace trace;                         // packed events, in order
+    Samples samples;                           // of its process; the first thread has them
     std::vector<std::string> problems;         // what could not be read of this record, one sentence each
     bool uncovered;                            // some of it was written after its last checksum
 
@@ -74,6 +81,9 @@ class NodeFile {
     /// @return what is unusual, but comes of ranks that were killed or had no space
     const std::vector<std::string> &notes() const noexcept { return notes_; }
 
+    /// @return what one rank at a time sampled of the node
+    const Samples &node_samples() const noexcept { return node_samples_; }
+
     /// @return version of the file's format; 0 if it is empty
     std::uint32_t version() const noexcept { return version_; }
 
@@ -89,6 +99,7 @@ class NodeFile {
     std::uint32_t version_ = 0;
     std::vector<ChunkRun> runs_;
     std::vector<ThreadRecord> threads_;
+    Samples node_samples_;
     std::vector<std::string> problems_;
     std::vector<std::string> notes_;
 

@@ -2,6 +2,7 @@
 /* What is done every 10 ms or so, between two calls: clocks, what the scheduler did, checksums. */
 #include "lifetime/sample.h"
 
+#include "counters/counters.h"
 #include "lifetime/seals.h"
 #include "process/process.h"
 #include "process/schedstat.h"
@@ -59,6 +60,7 @@ void rw_sample(struct rw_thread *thread, uint64_t now) {
     if (now >= thread->sample_due || !by_time) {
         uint64_t begin = rw_ticks();
         sample(thread, now);
+        rw_counters_sample(thread);
         rw_seal_when_due(thread);
         thread->rank->recorder_ticks += rw_ticks() - begin;
     }

@@ -5,6 +5,7 @@
  */
 #include "lifetime/seals.h"
 
+#include "counters/counters.h"
 #include "handles/communicators.h"
 #include "process/process.h"
 #include "store/storage.h"
@@ -33,6 +34,7 @@ void rw_seal(struct rw_thread *thread, int closed) {
     if (thread->trace_run)
         rw_trace_seal(thread, closed);
     rw_seal_communicators(thread, closed);
+    rw_counters_seal(thread, closed);
     thread->rank->sealed_ticks = rw_ticks();
     seal_table(thread->rank_run, 1, closed);
 }

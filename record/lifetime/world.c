@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "counters/counters.h"
 #include "handles/communicators.h"
 #include "handles/requests.h"
 #include "lifetime/calibrate.h"
@@ -62,6 +63,7 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     rw_try_status();
 #endif
     rw_calibrate(thread);
+    rw_counters_start(thread);
     /* What the recorder itself took belongs to no one. */
     thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
     thread->rank->recorder_ticks += rw_process.init_ticks - begin;
@@ -113,6 +115,9 @@ void rw_world_finish(struct rw_thread *thread, uint64_t now) {
         now = rw_ticks();
     thread->sample_due = 0;
     rw_sample(thread, now);
+    const uint64_t begin = rw_ticks();
+    rw_counters_end(thread);
+    thread->rank->recorder_ticks += rw_ticks() - begin;
     if (thread->traced)
         rw_trace_flush(thread);
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {

@@ -419,3 +419,26 @@ def test_ways_to_cut_a_trace_that_exclude_each_other_are_refused(record, options
 def test_the_ranks_are_told_the_phase_to_trace():
     told = variables(Path("/tmp/x.rw"), What(trace=True, phase="solve"), None)
     assert told["RANKWISE_TRACE"] == "1" and told["RANKWISE_PHASE"] == "solve"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--samples", "5ms"], "`5ms` is no time between samples"),
+        (["--samples", "often"], "`often` is no time between samples"),
+        (["--counters", "cycles,,r10d1"], "`cycles,,r10d1` is no list of counters"),
+        (["--counters", ",".join(["cycles"] * 17)], "`--counters` names 17 counters"),
+    ],
+)
+def test_samples_and_counters_that_cannot_be_are_refused(record, options, said):
+    status, out, err = record(*options, "--", "mpiexec", "-n", "1", "true")
+    assert (status, out) == (125, "") and said in err and "hint: " in err
+
+
+def test_the_ranks_are_told_counters_and_the_time_between_samples():
+    told = variables(Path("/tmp/x.rw"), What(counters=("cycles", "r10d1"), samples_ms=10), None)
+    assert (told["RANKWISE_COUNTERS"], told["RANKWISE_SAMPLES"]) == ("cycles,r10d1", "10")
+    told = variables(Path("/tmp/x.rw"), What(counters=(), samples_ms=0), None)
+    assert (told["RANKWISE_COUNTERS"], told["RANKWISE_SAMPLES"]) == ("none", "off")
+    told = variables(Path("/tmp/x.rw"), What(), None)
+    assert "RANKWISE_COUNTERS" not in told and "RANKWISE_SAMPLES" not in told

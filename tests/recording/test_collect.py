@@ -185,8 +185,8 @@ def test_a_newer_format_is_refused(recorded):
     (recorded / "raw").mkdir()
     from raw_writer import RawFile
 
-    RawFile(version=4).write(recorded / "raw" / "n0.rwn")
-    with pytest.raises(RankwiseError, match="format version 4"):
+    RawFile(version=5).write(recorded / "raw" / "n0.rwn")
+    with pytest.raises(RankwiseError, match="format version 5"):
         Recording.open(recorded)
 
 

@@ -160,8 +160,8 @@ def test_an_empty_file_and_a_file_of_zeros_hold_no_rank(tmp_path):
     ("change", "words"),
     [
         (lambda b: b"#!/bin/sh\n" + b, ["not a raw recording", "byte 0"]),
-        (lambda b: b[:4] + struct.pack("<I", 4) + b[8:], ["format version 4", "byte 4", "reads version 3"]),
-        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["format version 2", "byte 4", "reads version 3"]),
+        (lambda b: b[:4] + struct.pack("<I", 5) + b[8:], ["format version 5", "byte 4", "versions 3 and 4"]),
+        (lambda b: b[:4] + struct.pack("<I", 2) + b[8:], ["format version 2", "byte 4", "versions 3 and 4"]),
         (lambda b: b[:8] + struct.pack("<I", 4096) + b[12:], ["chunks of 4096 bytes"]),
         (lambda b: b[:16] + struct.pack("<Q", 1) + b[24:], ["another list of MPI functions"]),
         (lambda b: b[:20], ["stops at byte 20"]),

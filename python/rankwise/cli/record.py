@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HELP = "record an unmodified MPI program"
 COMMAND = "mpiexec -n 16 ./app args"
 FAILURE_STATUS = 125
+_MOST_COUNTERS = 16
 _EXAMPLE = "`rankwise record -- mpiexec -n 16 ./app`"
 
 
@@ -54,6 +55,16 @@ def add_what(parser: argparse.ArgumentParser) -> None:
         help="trace only between MPI_Pcontrol(1, NAME) and (-1, NAME); a number: from this level to another one",
     )
     parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
+    parser.add_argument(
+        "--counters",
+        metavar="LIST",
+        help="perf_event counters of each rank: perf's names, rNNN or libpfm4's, with commas between; `none` for none",
+    )
+    parser.add_argument(
+        "--samples",
+        metavar="TIME",
+        help="time between samples of what ranks use: `10ms`, `1s`, `off` for start and end only; default 100ms",
+    )
     add_keep_arguments(parser)
 
 
@@ -129,7 +140,30 @@ def what_of(args: argparse.Namespace) -> What:
         counts=args.counts,
         call_sites=args.callsites,
         arguments=args.keep_arguments,
+        counters=None if args.counters is None else _counters(args.counters),
+        samples_ms=None if args.samples is None else _milliseconds(args.samples),
     )
+
+
+def _counters(text: str) -> tuple[str, ...]:
+    names = () if text == "none" else tuple(text.split(","))
+    wrong = [name for name in names if not name or not name.isprintable() or " " in name or len(name) > 100]
+    if wrong or len(names) > _MOST_COUNTERS:
+        what = f"`{text}` is no list of counters" if wrong else f"`--counters` names {len(names)} counters"
+        hint = f"up to {_MOST_COUNTERS} names with commas between, for example `--counters cycles,instructions,r10d1`"
+        raise RankwiseError(what, hint=hint, status=FAILURE_STATUS)
+    return names
+
+
+def _milliseconds(text: str) -> int:
+    if text == "off":
+        return 0
+    for unit, factor in (("ms", 1), ("s", 1000)):
+        number = text.removesuffix(unit)
+        if number != text and number.isdecimal() and 10 <= int(number) * factor <= 3_600_000:
+            return int(number) * factor
+    hint = "from `10ms` to `3600s`, or `off`, for example `--samples 50ms`"
+    raise RankwiseError(f"`{text}` is no time between samples", hint=hint, status=FAILURE_STATUS)
 
 
 def _range(text: str) -> tuple[int, int]:

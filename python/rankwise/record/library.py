@@ -44,6 +44,8 @@ class What:
         counts: Count calls without timing them.
         call_sites: Keep the places in the program that calls came from.
         arguments: Keep what looks like a secret in the program's command.
+        counters: Names of counters of perf_event; `None` for the default ones, empty for none.
+        samples_ms: Time between two samples; `None` for the default, 0 for samples at the start and the end only.
     """
 
     trace: bool = False
@@ -53,6 +55,8 @@ class What:
     counts: bool = False
     call_sites: bool = False
     arguments: bool = False
+    counters: tuple[str, ...] | None = None
+    samples_ms: int | None = None
 
     def command(self, words: Sequence[str]) -> list[str]:
         """What is kept of the words of a command."""
@@ -81,6 +85,10 @@ def variables(
         chosen["RANKWISE_PHASE"] = what.phase
     asked = {"COUNTS": what.counts, "SITES": what.call_sites}
     chosen |= {f"RANKWISE_{name}": "1" for name, wanted in asked.items() if wanted}
+    if what.counters is not None:
+        chosen["RANKWISE_COUNTERS"] = ",".join(what.counters) or "none"
+    if what.samples_ms is not None:
+        chosen["RANKWISE_SAMPLES"] = str(what.samples_ms or "off")
     if mpi_library:
         chosen["RANKWISE_MPI"] = mpi_library
     if flavour:

@@ -17,10 +17,13 @@ from rankwise.whole_files import replacing
 if TYPE_CHECKING:
     import polars as pl
 
-TABLES = ("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites")
+TABLES = (
+    *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
+    *("rank_use", "rank_masks", "rank_counters", "rank_samples"),
+)
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 7
+TABLES_VERSION = 8
 
 
 @dataclass
@@ -112,7 +115,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         directory: The recording directory.
         job_wanted: Number or name of one MPI job of several; `None` for the largest.
     """
-    from rankwise.recording import context, tables
+    from rankwise.recording import context, rank_use, tables
     from rankwise.recording.communicators import unify
     from rankwise.recording.expansion import expand
     from rankwise.recording.job import choose_job
@@ -131,6 +134,10 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "ranks": tables.ranks(job),
         "collectives": tables.collectives(job, expansion),
         "communicators": tables.communicators(communicators),
+        "rank_use": rank_use.rank_use(job),
+        "rank_masks": rank_use.rank_masks(job),
+        "rank_counters": rank_use.rank_counters(job),
+        "rank_samples": rank_use.rank_samples(job),
     }
     about = context.describe(directory, job, expansion, raw)
     return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})

@@ -14,6 +14,7 @@ import rankwise
 from rankwise.errors import RankwiseError
 from rankwise.quantities import seconds_text
 from rankwise.record import manifest
+from rankwise.recording import rank_use
 from rankwise.recording.completeness import NO_SPACE, ranks_text
 from rankwise.recording.emulated import emulated_bindings, emulated_hosts, placement_problems
 from rankwise.recording.ending import ending
@@ -80,6 +81,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         ],
         "damage": raw.problems,
         "recorder": _recorder(job),
+        "samples": rank_use.describe(job),
         "stood_still": _stood_still(job),
         "trace": {
             "empty_ranks": _without_trace(job),

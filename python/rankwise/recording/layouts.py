@@ -3,7 +3,8 @@
 
 import numpy as np
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
+FORMAT_OLDEST = 3
 FILE_MAGIC = 0x314E574E
 CHUNK_MAGIC = 0x4B484352
 FILE_HEADER_BYTES = 4096
@@ -19,6 +20,10 @@ FILE_HEADER = np.dtype(
         ("run", "<u8", (2,)),
         ("crc", "<u4"),
         ("reserved", "<u4"),
+        ("node_samples", "<u8"),
+        ("node_due", "<u8"),
+        ("node_sampler", "<u8"),
+        ("ranks_running", "<u8"),
     ]
 )
 
@@ -32,7 +37,11 @@ CHUNK_DEAD = 6
 CHUNK_HISTOGRAMS = 7
 CHUNK_SITES = 8
 CHUNK_MODULES = 9
-CHUNK_KINDS = 10
+CHUNK_SAMPLES = 10
+CHUNK_NOTES = 11
+CHUNK_NODE_SAMPLES = 12
+CHUNK_NODE_NOTES = 13
+CHUNK_KINDS = 14
 CHUNK_HEADER = np.dtype(
     [
         ("magic", "<u4"),
@@ -160,6 +169,35 @@ PROGRESS = np.dtype(
         ("reserved", "<u4"),
     ]
 )
+SAMPLES = np.dtype(
+    [
+        ("columns", "<u4"),
+        ("room", "<u4"),
+        ("rows", "<u8"),
+        ("interval_ticks", "<u8"),
+        ("asked_ns", "<u8"),
+        ("taken", "<u8"),
+        ("cost_ticks", "<u8"),
+        ("columns_crc", "<u8"),
+    ]
+)
+NOT_KNOWN = 0x7FFFFFFFFFFFFFFF
+NOTE = np.dtype(
+    [
+        ("ticks", "<u8"),
+        ("kind", "<u4"),
+        ("count", "<u4"),
+        ("bytes", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
+
+# rw_note_kind
+NOTE_COLUMNS = 1
+NOTE_ABSENT = 2
+NOTE_ALLOWED = 3
+NOTE_RAN_ON = 4
+NOTE_FACT = 5
 PEER_UNKNOWN = 0xFFFFFFFE
 PEER_EMPTY = 0xFFFFFFFF
 DIRECTION_RECEIVE = 0x8000

@@ -29,6 +29,7 @@ from rankwise.recording.layouts import (
     SITE_ENTRY,
     UNTIMED,
 )
+from rankwise.recording.samples import Sampled, decode
 
 FLAVOURS = {MPI_MPICH: "mpich", MPI_OPENMPI: "openmpi", MPI_STANDARD_ABI: "standard_abi"}
 
@@ -82,6 +83,11 @@ class Thread:
     def sites(self) -> np.ndarray:
         """Calls by the place they came from; `module` is an index of `record.modules`."""
         return np.frombuffer(self.record.sites, SITE_ENTRY)
+
+    @cached_property
+    def sampled(self) -> Sampled | None:
+        """What was sampled of its process over time; the first thread has it."""
+        return decode(self.record.samples, self.record.notes)
 
     @cached_property
     def pus(self) -> list[int]:

@@ -22,6 +22,7 @@ from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.matrix import comm_matrix
 from rankwise.report.placements import Placed, recorded_placement
+from rankwise.report.use import use
 from rankwise.report.waiting import waiting
 
 # A rank's time is from the end of the first to the start of the last.
@@ -55,6 +56,7 @@ def build(
         call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
         waiting=waiting(recording),
+        use=use(recording),
         matrix=comm_matrix(columns, recording.world_size),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)),

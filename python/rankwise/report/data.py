@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rankwise.placement.distribution import MessageDistribution
+from rankwise.report.use_data import Use
 
 SCHEMA: Final = "rankwise.report/1"
 
@@ -394,6 +395,7 @@ class ReportData(msgspec.Struct, frozen=True):
         call_sites: Calls by the place they came from, the longest first; empty without `--callsites`.
         collectives: Collective operations by algorithm, the longest first.
         waiting: Waiting and transferring; `null` without a trace.
+        use: What the ranks used of their nodes; `null` for recordings of older formats.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
@@ -410,6 +412,7 @@ class ReportData(msgspec.Struct, frozen=True):
     call_sites: list[CallSite]
     collectives: list[Collective]
     waiting: Waiting | None
+    use: Use | None
     matrix: CommMatrix
     distributions: list[PlacedDistribution]
     notes: list[str]

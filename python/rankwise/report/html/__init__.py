@@ -14,9 +14,9 @@ from bokeh.resources import Resources
 from markupsafe import Markup
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report import words
+from rankwise.report import use_words, words
 from rankwise.report.data import ReportData, to_dict
-from rankwise.report.html import distribution, matrix, ranks
+from rankwise.report.html import distribution, matrix, ranks, use
 
 # Above this many ranks the columns of the table by rank stay out of the embedded JSON (they are in the recording).
 _MOST_RANKS_EMBEDDED = 4096
@@ -24,14 +24,23 @@ _MOST_RANKS_EMBEDDED = 4096
 
 def render(report: ReportData) -> str:
     """The whole page."""
-    charts: dict[str, figure | None] = {"ranks": ranks.chart(report), "matrix": matrix.chart(report)}
+    charts: dict[str, figure | None] = {
+        "ranks": ranks.chart(report),
+        "matrix": matrix.chart(report),
+        "over_time": use.chart(report),
+    }
     for at, placed in enumerate(report.distributions):
         charts |= {f"{what}{at}": made for what, made in distribution.charts(placed).items()}
     drawn: dict[str, Model] = {name: chart for name, chart in charts.items() if chart is not None}
     script, divisions = components(drawn) if drawn else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals.update(
-        words=words, counted=counted, count_text=count_text, bytes_text=bytes_text, seconds_text=seconds_text
+        words=words,
+        use_words=use_words,
+        counted=counted,
+        count_text=count_text,
+        bytes_text=bytes_text,
+        seconds_text=seconds_text,
     )
     return environment.from_string(_file("page.html.jinja")).render(
         report=report,
@@ -42,6 +51,7 @@ def render(report: ReportData) -> str:
         charts={name: Markup(division) for name, division in divisions.items()},
         raw=Markup(_raw_json(report)),
         rank_legend=ranks.legend(report),
+        over_time_legend=use.legend(report),
         channel_legend=distribution.legend,
         groups=report.matrix.ranks_per_group,
     )
@@ -50,7 +60,7 @@ def render(report: ReportData) -> str:
 def _raw_json(report: ReportData) -> str:
     content = to_dict(report)
     if len(report.ranks.rank) > _MOST_RANKS_EMBEDDED:
-        content["ranks"] = None
+        content["ranks"] = content["use"] = None
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     # Inside a script element only these could end it or start a comment.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

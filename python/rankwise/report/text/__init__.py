@@ -16,6 +16,7 @@ from rankwise.report.text import (
     headline,
     matrix,
     ranks,
+    use,
     waiting,
 )
 
@@ -26,6 +27,7 @@ VIEWS = (
     call_sites.view,
     waiting.view,
     collectives.view,
+    use.view,
     matrix.view,
     distribution.view,
 )

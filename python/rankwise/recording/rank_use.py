@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of what each rank used of its node: cores, processor time, switches, faults, memory, counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankwise.recording.job import Job
+from rankwise.recording.raw import Thread
+from rankwise.recording.samples import Sampled
+
+# Column of the recording -> column of the tables and what it is multiplied with.
+_TIMES = {
+    "user_ns": "user_s",
+    "system_ns": "system_s",
+    "on_core_ns": "on_core_s",
+    "runqueue_wait_ns": "runqueue_wait_s",
+}
+_COUNTS = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+_SCHEMA: dict[str, Any] = {
+    "rank": pl.Int64,
+    "samples": pl.Int64,
+    "user_s": pl.Float64,
+    "system_s": pl.Float64,
+    **dict.fromkeys(_COUNTS, pl.Int64),
+    "peak_memory_bytes": pl.Int64,
+    "memory_bytes": pl.List(pl.Int64),
+    "ran_on": pl.List(pl.Int64),
+    "mask_changes": pl.Int64,
+}
+
+
+def sampled_ranks(job: Job) -> list[tuple[Thread, Sampled]]:
+    """First threads that have samples."""
+    return [(thread, thread.sampled) for thread in job.first_threads if thread.sampled is not None]
+
+
+def rank_use(job: Job) -> pl.DataFrame:
+    """What each rank used between MPI_Init and MPI_Finalize, or the last sample of one that was killed.
+
+    Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end; `ran_on` are OS PUs.
+    """
+    return pl.DataFrame(
+        [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
+    )
+
+
+def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
+    user, system = (sampled.total(name) for name in ("user_ns", "system_ns"))
+    peak = sampled.facts.get("peak_memory_kib")
+    if peak is None and len(sampled.ticks) and not np.isnan(last := sampled.column("peak_memory_kib")[-1]):
+        peak = int(last)
+    seen = sampled.column("cpu")
+    counts = {name: sampled.total(name) for name in _COUNTS}
+    return {
+        "rank": thread.rank["world_rank"],
+        "samples": len(sampled.ticks),
+        "user_s": None if user is None else user * 1e-9,
+        "system_s": None if system is None else system * 1e-9,
+        **{name: None if count is None else int(count) for name, count in counts.items()},
+        "peak_memory_bytes": None if peak is None else peak * 1024,
+        "memory_bytes": _by_numa_node(sampled),
+        "ran_on": sampled.ran_on or sorted({int(pu) for pu in seen[~np.isnan(seen)]}),
+        "mask_changes": max(len(sampled.allowed) - 1, 0),
+    }
+
+
+def _by_numa_node(sampled: Sampled) -> list[int] | None:
+    found = {}
+    for name, kib in sampled.facts.items():
+        what, _, node = name.partition(":")
+        if what == "memory_kib" and node.isdecimal() and int(node) < 1024:
+            found[int(node)] = kib * 1024
+    return [found.get(node, 0) for node in range(max(found) + 1)] if found else None
+
+
+def rank_masks(job: Job) -> pl.DataFrame:
+    """The OS PUs that a rank's first thread was allowed, at MPI_Init and from each change that a sample saw."""
+    rows = [
+        (thread.rank["world_rank"], _seconds(thread, ticks), pus)
+        for thread, sampled in sampled_ranks(job)
+        for ticks, pus in sampled.allowed
+    ]
+    schema: dict[str, Any] = {"rank": pl.Int64, "time_s": pl.Float64, "pus": pl.List(pl.Int64)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def rank_counters(job: Job) -> pl.DataFrame:
+    """Counters of perf_event from the first to the last sample, all threads of a rank.
+
+    `count` is scaled by enabled over running time where counters took turns, and null where one never ran.
+    """
+    rows = []
+    for thread, sampled in sampled_ranks(job):
+        for name in sampled.counters:
+            counted = sampled.counted(name)
+            known = counted[~np.isnan(counted)]
+            enabled, running = (sampled.total(f"counter:{name}", part) for part in (1, 2))
+            rows.append(
+                {
+                    "rank": thread.rank["world_rank"],
+                    "counter": name,
+                    "count": float(known[-1]) if len(known) > 1 else None,
+                    "enabled_s": None if enabled is None else enabled * 1e-9,
+                    "running_s": None if running is None else running * 1e-9,
+                    "user_only": f"user_only:counter:{name}" in sampled.facts,
+                }
+            )
+    schema: dict[str, Any] = {
+        "rank": pl.Int64,
+        "counter": pl.String,
+        "count": pl.Float64,
+        "enabled_s": pl.Float64,
+        "running_s": pl.Float64,
+        "user_only": pl.Boolean,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def rank_samples(job: Job) -> pl.DataFrame:
+    """Samples of each rank over time: what was counted since its first, the PU it was on, a column for each counter."""
+    schema: dict[str, Any] = {"rank": pl.Int64, "time_s": pl.Float64, "pu": pl.Int64}
+    schema |= {name: pl.Float64 for name in _TIMES.values()} | {name: pl.Float64 for name in _COUNTS}
+    schema["peak_memory_bytes"] = pl.Float64
+    frames = [pl.DataFrame(schema=schema)]
+    for thread, sampled in sampled_ranks(job):
+        columns: dict[str, Any] = {
+            "rank": np.full(len(sampled.ticks), thread.rank["world_rank"], np.int64),
+            "time_s": [_seconds(thread, int(ticks)) for ticks in sampled.ticks],
+            "pu": sampled.column("cpu"),
+        }
+        columns |= {to: sampled.since_start(name) * 1e-9 for name, to in _TIMES.items()}
+        columns |= {name: sampled.since_start(name) for name in _COUNTS}
+        columns["peak_memory_bytes"] = sampled.column("peak_memory_kib") * 1024
+        columns |= {name: sampled.counted(name) for name in sampled.counters if name not in columns}
+        frames.append(without_nan(columns))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def without_nan(columns: dict[str, Any], integers: Iterable[str] = ("pu",)) -> pl.DataFrame:
+    """A frame with null for NaN."""
+    frame = pl.DataFrame(columns).fill_nan(None)
+    return frame.with_columns(pl.col(name).cast(pl.Int64) for name in integers if name in frame.columns)
+
+
+def _seconds(thread: Thread, ticks: int) -> float:
+    """Since the return of MPI_Init."""
+    return thread.seconds(max(ticks - thread.rank["init_ticks"], 0))
+
+
+def describe(job: Job) -> dict[str, Any] | None:
+    """How ranks were sampled, for context.json; `None` where none was (recordings of older formats).
+
+    Returns:
+        `interval_s` (between two samples that were kept, at least; null: only start and end), `asked_s`, `cost_share`
+        (of the rank where sampling cost most), and `absent`: source, why, remedy, ranks (how many).
+    """
+    sampled = sampled_ranks(job)
+    if not sampled:
+        return None
+    intervals = [
+        thread.seconds(each.head["interval_ticks"])
+        for thread, each in sampled
+        if each.head["asked_ns"] and each.head["interval_ticks"] < 1 << 62
+    ]
+    costs = [
+        thread.seconds(each.head["cost_ticks"]) / thread.run_s for thread, each in sampled if thread.run_s > 0
+    ]
+    absent = Counter(absent for _, each in sampled for absent in each.absent)
+    asked = max(each.head["asked_ns"] for _, each in sampled) * 1e-9
+    return {
+        "asked_s": asked or None,
+        "interval_s": (max(intervals) if intervals else asked) or None,
+        "cost_share": max(costs, default=None),
+        "absent": [
+            {"source": each.source, "why": each.why, "remedy": each.remedy, "ranks": ranks}
+            for each, ranks in absent.items()
+        ],
+    }

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Samples over time of a rank or a node, and what is noted about them (formats/recording.h, rw_samples and rw_note)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise.recording.layouts import (
+    NOT_KNOWN,
+    NOTE,
+    NOTE_ABSENT,
+    NOTE_ALLOWED,
+    NOTE_COLUMNS,
+    NOTE_FACT,
+    NOTE_RAN_ON,
+    SAMPLES,
+)
+
+# As many PUs as rw_rank.affinity has bits.
+_MOST_PUS = 8192
+_MOST_COLUMNS = 1 << 20
+_COUNTER = "counter:"
+_HARDWARE = (
+    "run where the processor's counters can be read: on the machine, or in a virtual machine that has them"
+)
+_ALLOW = "`sysctl kernel.perf_event_paranoid=1` or CAP_PERFMON; in a container a seccomp profile with perf_event_open"
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A source that gave nothing.
+
+    Attributes:
+        source: Its name.
+        why: The reason.
+        remedy: What would give it; `None` where nothing would.
+    """
+
+    source: str
+    why: str
+    remedy: str | None
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Rows of numbers that count from some beginning.
+
+    Attributes:
+        columns: What a column is -> its first index; `what:of which` has several columns where its count says so.
+        counts: How many columns each has.
+        ticks: Of each row, ascending.
+        values: Rows x columns, NaN where a row has no such number.
+        absent: Sources that gave nothing.
+        allowed: (ticks, OS PUs): what the first thread might use from then on.
+        ran_on: OS PUs on which it was seen; `None` if it did not come to the end.
+        facts: What is known only once.
+        head: The fields of rw_samples.
+    """
+
+    columns: dict[str, int]
+    counts: dict[str, int]
+    ticks: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    absent: list[Absent]
+    allowed: list[tuple[int, list[int]]]
+    ran_on: list[int] | None
+    facts: dict[str, int]
+    head: dict[str, int] = field(default_factory=dict)
+
+    def column(self, name: str, index: int = 0) -> npt.NDArray[np.float64]:
+        """One column by the name of its group; NaN where there is none."""
+        if name not in self.columns or index >= self.counts[name]:
+            return np.full(len(self.ticks), np.nan)
+        return self.values[:, self.columns[name] + index]
+
+    def since_start(self, name: str, index: int = 0) -> npt.NDArray[np.float64]:
+        """What it counted since the first sample."""
+        column = self.column(name, index)
+        return column - column[0] if len(column) else column
+
+    def total(self, name: str, index: int = 0) -> float | None:
+        """What it counted from the first to the last sample that has it; `None` if that is not known."""
+        column = self.column(name, index)
+        known = column[~np.isnan(column)]
+        return float(known[-1] - known[0]) if len(known) > 1 else None
+
+    @property
+    def counters(self) -> list[str]:
+        """Names of the counters of perf_event."""
+        return [name[len(_COUNTER) :] for name in self.columns if name.startswith(_COUNTER)]
+
+    def counted(self, counter: str) -> npt.NDArray[np.float64]:
+        """A counter since the first sample, scaled where it took turns with others; NaN before it ran at all."""
+        value, enabled, running = (self.column(_COUNTER + counter, part) for part in range(3))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(running > 0, value * enabled / running, np.where(enabled > 0, np.nan, value))
+        first = scaled[~np.isnan(scaled)]
+        return scaled - first[0] if len(first) else scaled
+
+
+def decode(rows: bytes, notes: bytes) -> Sampled | None:
+    """What is in the two runs of a rank or of a node, as far as it is whole; `None` if there are none."""
+    if len(rows) < SAMPLES.itemsize:
+        return None
+    head = dict(zip(SAMPLES.names or (), np.frombuffer(rows, SAMPLES, 1)[0].item(), strict=True))
+    width = head["columns"] + 1
+    columns: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    absent, allowed, facts = [], [], {}
+    ran_on: list[int] | None = None
+    used = 0
+    for ticks, kind, count, text in _notes(notes):
+        name, _, rest = text.partition("\t")
+        if kind == NOTE_COLUMNS and used + count <= min(head["columns"], _MOST_COLUMNS):
+            columns.setdefault(name, used)
+            counts.setdefault(name, count)
+            used += count
+        elif kind == NOTE_ABSENT:
+            absent.append(_absent(name, count, rest))
+        elif kind == NOTE_ALLOWED:
+            allowed.append((ticks, pus_of(text)))
+        elif kind == NOTE_RAN_ON:
+            ran_on = pus_of(text)
+        elif kind == NOTE_FACT and rest.isdecimal() and len(rest) < 20:
+            facts[name] = int(rest)
+    there = (len(rows) - SAMPLES.itemsize) // (8 * width)
+    table = np.frombuffer(rows, "<u8", there * width, SAMPLES.itemsize).reshape(there, width)
+    # Rows that were half written have no ticks; while rows were taken out, some were there twice.
+    ticks_of, order = np.unique(table[:, 0], return_index=True)
+    sound = (ticks_of > 0) & (ticks_of < 1 << 63)
+    kept = table[order[sound], 1:]
+    values = np.where(kept == NOT_KNOWN, np.nan, kept.astype(np.float64))
+    return Sampled(
+        columns, counts, ticks_of[sound].astype(np.int64), values, absent, allowed, ran_on, facts, head
+    )
+
+
+def _notes(log: bytes) -> Iterator[tuple[int, int, int, str]]:
+    """Ticks, kind, count and text of each."""
+    at = 0
+    while at + NOTE.itemsize <= len(log):
+        note: Any = np.frombuffer(log, NOTE, 1, at)[0]
+        at += NOTE.itemsize
+        length = int(note["bytes"])
+        if length > len(log) - at:
+            return
+        text = log[at : at + length].decode(errors="replace")
+        yield int(note["ticks"]), int(note["kind"]), int(note["count"]), text
+        at += (length + 7) // 8 * 8
+
+
+def pus_of(text: str) -> list[int]:
+    """Numbers of a list as the kernel writes it: `0-3,8`; what is none is left out."""
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        last = last or first
+        if first.isdecimal() and last.isdecimal() and len(last) < 6:
+            found.update(range(int(first), min(int(last), _MOST_PUS - 1) + 1))
+    return sorted(found)
+
+
+def _absent(source: str, number: int, why: str) -> Absent:
+    """A reason for people: what errno says, and what would change it."""
+    error = f"{errno.errorcode.get(number, number)}: {os.strerror(number)}" if number else ""
+    said = "; ".join(part for part in (error, why) if part)
+    counter = source.startswith(_COUNTER)
+    remedy = None
+    if counter and number in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
+        said = f"the kernel offers no such counter here ({said})"
+        remedy = _HARDWARE
+    elif counter and number in (errno.EACCES, errno.EPERM, errno.ENOSYS):
+        said = f"the kernel does not allow it ({said})"
+        remedy = _ALLOW
+    elif number == errno.EMFILE:
+        remedy = "allow more open files: `ulimit -n 4096`"
+    elif number in (errno.EACCES, errno.EPERM):
+        remedy = "root, or a container that shows these files"
+    elif "libpfm" in why:
+        remedy = "install libpfm4 on the nodes, or give perf's name or rNNN"
+    return Absent(source, said, remedy)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks used of their nodes, as the report's data has it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class RankUse(msgspec.Struct, frozen=True):
+    """By rank, from MPI_Init to MPI_Finalize, as columns of equal length; `null` for what is not known.
+
+    Attributes:
+        rank: World rank.
+        user_s: Processor time of all its threads in the program.
+        system_s: Processor time of all its threads in the kernel.
+        minor_faults: Page faults without reading from a disk.
+        major_faults: Page faults with reading from a disk.
+        voluntary_switches: Context switches because it waited.
+        involuntary_switches: Context switches because something else got its core.
+        migrations: How often a thread came to another core.
+        peak_memory_bytes: Most memory that it had at once, since its process began.
+        memory_bytes: Its memory at the end by NUMA node.
+        allowed: OS PUs that its first thread might use at MPI_Init, as `0-3 8`.
+        ran_on: OS PUs on which that was seen.
+        mask_changes: How often it was seen that what it might use had changed.
+    """
+
+    rank: list[int]
+    user_s: list[float | None]
+    system_s: list[float | None]
+    minor_faults: list[int | None]
+    major_faults: list[int | None]
+    voluntary_switches: list[int | None]
+    involuntary_switches: list[int | None]
+    migrations: list[int | None]
+    peak_memory_bytes: list[int | None]
+    memory_bytes: list[list[int] | None]
+    allowed: list[str]
+    ran_on: list[str]
+    mask_changes: list[int]
+
+
+class MaskChange(msgspec.Struct, frozen=True):
+    """From a time on, ranks were allowed other cores.
+
+    Attributes:
+        rank: World rank.
+        time_s: When a sample saw it, after MPI_Init.
+        pus: OS PUs from then on, as `0-3 8`.
+    """
+
+    rank: int
+    time_s: float
+    pus: str
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """A counter of perf_event.
+
+    Attributes:
+        counter: Its name.
+        count: By rank as `ranks.rank` has them; scaled where counters took turns, `null` where it never ran.
+        running_share: Of the time that it was to count, the part that it did, where that was least.
+        user_only: Whether it counts only outside of the kernel.
+    """
+
+    counter: str
+    count: list[float | None]
+    running_share: float | None
+    user_only: bool
+
+
+class AbsentSources(msgspec.Struct, frozen=True):
+    """Sources that gave nothing, for one reason.
+
+    Attributes:
+        sources: Their names.
+        why: The reason.
+        remedy: What would give them; `null` where nothing would.
+        ranks: On how many ranks; 0: of nodes.
+    """
+
+    sources: list[str]
+    why: str
+    remedy: str | None
+    ranks: int
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """Rates between two times, all ranks together.
+
+    Attributes:
+        begin_s: After MPI_Init.
+        end_s: Likewise.
+        system_share: Of the ranks' processor time, that in the kernel; `null` without processor time.
+        involuntary_switches_per_s: Of all ranks; `null` if it is not known.
+        faults_per_s: Of all ranks, minor and major; `null` likewise.
+        runqueue_wait_share: Of the ranks' time, waiting for a core; `null` if it was not sampled.
+    """
+
+    begin_s: float
+    end_s: float
+    system_share: float | None
+    involuntary_switches_per_s: float | None
+    faults_per_s: float | None
+    runqueue_wait_share: float | None
+
+
+class Use(msgspec.Struct, frozen=True):
+    """What the ranks used of their nodes.
+
+    Attributes:
+        interval_s: Between two samples that were kept, at least; `null`: only at the start and the end.
+        cost_share: What sampling cost, of the time of the rank where it cost most.
+        ranks: By rank.
+        mask_changes: Where ranks' cores changed while they ran.
+        counters: Counters of perf_event.
+        over_time: In up to 20 pieces of equal length; empty with fewer than 3 samples.
+        absent: Sources that gave nothing.
+        notable: What stands out, one sentence each; empty where nothing does.
+    """
+
+    interval_s: float | None
+    cost_share: float | None
+    ranks: RankUse
+    mask_changes: list[MaskChange]
+    counters: list[Counter]
+    over_time: list[Moment]
+    absent: list[AbsentSources]
+    notable: list[str]

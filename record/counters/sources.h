@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is sampled of a process. */
+#ifndef RANKWISE_RECORD_SOURCES_H
+#define RANKWISE_RECORD_SOURCES_H
+
+#include "counters/series.h"
+
+/* Of the process. */
+extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW_HIDDEN;
+
+/** @brief Note peak memory, and on which NUMA nodes it is now. */
+RW_HIDDEN void rw_note_memory(struct rw_series *series);
+
+/** @brief See on which core the calling thread is now, and which it may use. */
+RW_HIDDEN void rw_look_where(void);
+
+/** @brief Note on which cores it was seen. */
+RW_HIDDEN void rw_note_ran_on(struct rw_series *series);
+
+#endif

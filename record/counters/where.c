@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which cores the first thread may use and was seen on. Runtimes and libraries change the mask while the
+ * program runs (OpenMP, OpenBLAS, launchers' own agents), so it is asked for every 10 ms (0.4 us), and every
+ * change is noted.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "counters/sources.h"
+#include "thread/current.h"
+
+#define WORDS 128u /* as rw_rank.affinity */
+
+static uint64_t allowed[WORDS], ran_on[WORDS];
+static struct rw_series *noted_in;
+
+/* A mask that came and went in between is not seen. */
+static void look_at_mask(void) {
+    uint64_t now[WORDS];
+    memset(now, 0, sizeof now);
+    if (sched_getaffinity(0, sizeof now, (cpu_set_t *)now) != 0 || memcmp(now, allowed, sizeof now) == 0)
+        return;
+    memcpy(allowed, now, sizeof now);
+    rw_note_pus(noted_in, RW_NOTE_ALLOWED, allowed, WORDS);
+}
+
+static void open_where(struct rw_series *series) {
+    static const char *const names[] = {"cpu", "on_core_ns", "runqueue_wait_ns", NULL};
+    rw_add_each(series, names);
+    noted_in = series;
+    look_at_mask();
+}
+
+void rw_look_where(void) {
+    const int cpu = sched_getcpu();
+    if (cpu >= 0 && (unsigned)cpu < 64 * WORDS)
+        ran_on[cpu / 64] |= 1ull << (cpu % 64);
+    look_at_mask();
+}
+
+static void read_where(uint64_t *values) {
+    const int cpu = sched_getcpu();
+    const struct rw_thread *thread = rw_self ? rw_self : rw_current();
+    rw_look_where();
+    if (cpu >= 0)
+        values[0] = (uint64_t)cpu;
+    if (!thread->schedstat_missing) {
+        values[1] = thread->rank->cpu_ns;
+        values[2] = thread->rank->runqueue_wait_ns;
+    }
+}
+
+void rw_note_ran_on(struct rw_series *series) {
+    rw_note_pus(series, RW_NOTE_RAN_ON, ran_on, WORDS);
+}
+
+const struct rw_source rw_where = {open_where, read_where};

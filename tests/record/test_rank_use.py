@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each rank used of its node: a program that faults, sleeps and moves a known number of times."""
+
+import ctypes.util
+import os
+import re
+
+import mpis
+import pytest
+
+from rankwise.recording import Recording
+from rankwise.report.build import build
+
+pytestmark = pytest.mark.mpi
+
+PAGES, SLEEPS, MOVES = 1000, 30, 5
+# The recorder's own, and what a second reading of the same number a moment later has more.
+SLACK = 400
+PUS = sorted(os.sched_getaffinity(0))[:2]
+QUICK = [mpi for mpi in mpis.installed() if mpi.name in ("mpich-5.0.2", "openmpi-5.0.11")]
+one_mpi = pytest.mark.parametrize("mpi", QUICK[:1], ids=lambda mpi: mpi.name)
+
+
+@pytest.fixture
+def use(compiled, record, tmp_path):
+    """Function (mpi, ranks, way, environment) -> the program's own counts by rank, and the recording."""
+    if len(PUS) < 2:
+        pytest.skip("needs two cores")
+
+    def run(mpi, ranks=2, *way, expect=0, **environment):
+        program = compiled(mpi, "use.c")
+        command = (program, PAGES, SLEEPS, MOVES, *PUS, *way)
+        done = record(mpi, ranks, *command, environment=environment, expect=expect).run
+        said = {
+            int(words[0]): dict(zip(("faults", "voluntary", "involuntary"), map(int, words[1:]), strict=True))
+            for words in re.findall(r"rank (\d+) faults (\d+) voluntary (\d+) involuntary (\d+)", done.stdout)
+        }
+        return said, Recording.open(tmp_path)
+
+    return run
+
+
+def test_faults_switches_migrations_and_masks_are_those_of_the_program(mpi, use):
+    # WHEN two ranks touch pages, sleep, and move from one core to another and back
+    said, recording = use(mpi)
+    for row in recording.table("rank_use").iter_rows(named=True):
+        own = said[row["rank"]]
+        # THEN there are as many faults and switches as the kernel told the program
+        assert PAGES <= own["faults"] <= row["minor_faults"] <= own["faults"] + SLACK
+        assert SLEEPS <= own["voluntary"] <= row["voluntary_switches"] <= own["voluntary"] + SLACK
+        assert own["involuntary"] <= row["involuntary_switches"] <= own["involuntary"] + SLACK
+        # AND each move was seen: as a mask, as a core it ran on
+        assert row["mask_changes"] == MOVES and row["ran_on"] == PUS
+        assert row["peak_memory_bytes"] > PAGES * 4096
+        assert sum(row["memory_bytes"]) > PAGES * 4096
+    masks = recording.table("rank_masks")
+    for rank in said:
+        own = masks.filter(rank=rank)
+        assert own["pus"].to_list() == [[PUS[move % 2]] for move in range(MOVES + 1)]
+        assert own["time_s"].is_sorted() and own["time_s"][0] == 0
+
+
+def test_counters_of_the_kernel_agree_with_what_the_program_did(mpi, use):
+    said, recording = use(mpi)
+    counters = {
+        (rank, name): count
+        for rank, name, count in recording.table("rank_counters")
+        .select("rank", "counter", "count")
+        .iter_rows()
+    }
+    if (0, "page-faults") not in counters:
+        pytest.skip("perf_event is not allowed here")
+    for rank, own in said.items():
+        assert PAGES <= counters[rank, "page-faults"] <= own["faults"] + SLACK
+        assert counters[rank, "context-switches"] >= SLEEPS
+        # The main thread is bound to one core at a time, and moves when it is told to; the library's own may as well.
+        assert counters[rank, "cpu-migrations"] >= MOVES
+        if mpi.family == "mpich":
+            assert counters[rank, "cpu-migrations"] == MOVES
+        # AND the clock of the task is its processor time
+        row = recording.table("rank_use").filter(rank=rank).row(0, named=True)
+        assert counters[rank, "task-clock"] * 1e-9 == pytest.approx(row["user_s"] + row["system_s"], rel=0.1)
+
+
+def test_what_cannot_be_counted_is_named_with_its_reason(use):
+    # GIVEN counters that exist, and some that cannot
+    asked = "page-faults,no-such-counter,cycles"
+    _, recording = use(QUICK[0], RANKWISE_COUNTERS=asked)
+    absent = {each["source"]: each for each in recording.context["samples"]["absent"]}
+    there = set(recording.table("rank_counters")["counter"])
+    # THEN each is either there or absent for a reason, never 0
+    assert there | {name.removeprefix("counter:") for name in absent} == set(asked.split(","))
+    assert "page-faults" in there or absent["counter:page-faults"]["remedy"]
+    assert "libpfm" in absent["counter:no-such-counter"]["why"]
+    assert "cycles" in there or absent["counter:cycles"]["remedy"]
+
+
+@pytest.mark.skipif(ctypes.util.find_library("pfm") is None, reason="libpfm4 is not installed")
+def test_names_of_libpfm4_are_looked_up(use):
+    name = "perf::PERF_COUNT_SW_PAGE_FAULTS"
+    said, recording = use(QUICK[0], 1, RANKWISE_COUNTERS=name)
+    rows = recording.table("rank_counters")
+    if rows.is_empty():
+        pytest.skip("perf_event is not allowed here")
+    assert rows["counter"].to_list() == [name]
+    assert PAGES <= rows["count"][0] <= said[0]["faults"] + SLACK
+
+
+@one_mpi
+def test_samples_come_as_asked_for_and_never_more_than_there_is_room_for(mpi, use):
+    # GIVEN so many columns that there is room for 173 rows, and a run of more samples
+    names = (
+        "cpu-clock,task-clock,page-faults,faults,minor-faults,major-faults,context-switches,cs,cpu-migrations"
+    )
+    names += ",migrations,alignment-faults,emulation-faults"
+    _, recording = use(mpi, 1, "calls", "1500", RANKWISE_COUNTERS=names, RANKWISE_SAMPLES="10")
+    rows = recording.table("rank_samples")
+    # THEN every second one went when it was full: what is left is even, from the start to the end
+    gaps = rows["time_s"].diff().drop_nulls()
+    interval_s = recording.context["samples"]["interval_s"]
+    assert recording.context["samples"]["asked_s"] == 0.01
+    assert any(interval_s == pytest.approx(0.01 * 2**times, rel=0.05) for times in (1, 2, 3, 4))
+    assert 50 < len(rows) <= 173
+    assert gaps[:-1].min() > 0.9 * interval_s
+    assert rows["time_s"][0] == 0 and rows["time_s"][-1] == pytest.approx(
+        recording.ranks["time_s"][0], rel=0.05
+    )
+    # AND numbers that count never go back
+    assert all(rows[name].is_sorted() for name in ("user_s", "minor_faults", "voluntary_switches"))
+
+
+@one_mpi
+def test_without_samples_over_time_there_are_start_and_end(mpi, use):
+    _, recording = use(mpi, 2, RANKWISE_SAMPLES="off", RANKWISE_COUNTERS="none")
+    assert recording.table("rank_use")["samples"].to_list() == [2, 2]
+    assert recording.table("rank_use")["mask_changes"].to_list() == [MOVES, MOVES]
+    assert recording.table("rank_counters").is_empty()
+    assert recording.context["samples"]["interval_s"] is None
+    assert build(recording).use.over_time == []
+
+
+@one_mpi
+def test_a_rank_that_is_killed_leaves_the_samples_until_then(mpi, use):
+    _, recording = use(mpi, 1, "kill", expect=None)
+    row = recording.table("rank_use").row(0, named=True)
+    assert row["samples"] >= 3 and row["minor_faults"] >= PAGES and row["ran_on"]
+    assert row["mask_changes"] == MOVES
+
+
+def test_descriptors_that_the_program_takes_over_are_never_read(mpi, use):
+    # GIVEN a program that puts a pipe in place of all descriptors that the recorder may have
+    said, recording = use(mpi, 1, "refill")
+    # THEN it finds its text in the pipe, and what could still be read is there
+    assert said[0]["faults"] <= recording.table("rank_use")["minor_faults"][0]
+    counters = recording.table("rank_counters")
+    assert counters["count"].null_count() == len(counters)
