@@ -230,7 +230,8 @@ struct rw_samples {
     uint64_t interval_ticks; /* at least, between two rows; UINT64_MAX: only at the start and the end */
     uint64_t asked_ns;       /* the interval asked for; 0: only at the start and the end */
     uint64_t taken;          /* samples, those that went included */
-    uint64_t cost_ticks;     /* spent on them, and on opening their sources */
+    uint64_t cost_ticks;     /* spent on them between MPI_Init and MPI_Finalize */
+    uint64_t aside_ticks;    /* spent before and after that: on opening their sources, on copies; in recorder_ticks as well */
     uint64_t columns_crc;    /* CRC-32C of the texts and counts of the notes of columns; it tells ranks that see others */
 };
 #define RW_NOT_KNOWN 0x7fffffffffffffffu /* in a row: this time there was no such number */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters/node.h"
 #include "counters/sources.h"
 
 #define DEFAULT_INTERVAL_NS 100000000u
@@ -51,17 +52,20 @@ void rw_counters_start(struct rw_thread *thread) {
     if (rw_series_open(&series, RW_CHUNK_SAMPLES, thread->rank_chunk, LEAST_ROWS, NULL) != 0)
         return;
     series.samples->asked_ns = asked_ns();
-    series.samples->cost_ticks = rw_ticks() - begin;
     series.samples->interval_ticks = UINT64_MAX; /* the rate of the ticks is not known yet */
     sampled = thread;
+    rw_node_start(thread, series.samples->asked_ns);
     take(rw_ticks());
     due = series.samples->asked_ns ? 0 : UINT64_MAX;
+    series.samples->cost_ticks = 0;
+    series.samples->aside_ticks = rw_ticks() - begin;
 }
 
 void rw_counters_sample(struct rw_thread *thread) {
     if (thread != sampled)
         return;
     rw_look_where();
+    rw_node_sample(thread->rank);
     const uint64_t now = thread->rank->last_ticks;
     if (now < due)
         return;
@@ -83,9 +87,13 @@ void rw_counters_sample(struct rw_thread *thread) {
 void rw_counters_end(struct rw_thread *thread) {
     if (thread != sampled)
         return;
-    take(rw_ticks());
+    const uint64_t begin = rw_ticks(), cost = series.samples->cost_ticks;
+    take(begin);
     rw_note_ran_on(&series);
     rw_note_memory(&series);
+    rw_node_end();
+    series.samples->cost_ticks = cost;
+    series.samples->aside_ticks += rw_ticks() - begin;
 }
 
 void rw_counters_seal(struct rw_thread *thread, int closed) {

@@ -82,22 +82,28 @@ int rw_series_values(struct rw_series *series) {
     return series->values ? 0 : -1;
 }
 
+void rw_series_join(struct rw_series *series, struct rw_chunk_header *run) {
+    series->samples_run = run;
+    series->samples = (struct rw_samples *)(run + 1);
+    series->rows = (uint64_t *)(series->samples + 1);
+}
+
 int rw_series_open(struct rw_series *series, uint32_t kind, uint32_t rank_chunk, uint32_t least_rows,
                    uint32_t *first_chunk) {
     const uint64_t head = sizeof(struct rw_chunk_header) + sizeof(struct rw_samples);
     const uint64_t row = (series->columns + 1) * sizeof(uint64_t);
     uint64_t chunks = (head + least_rows * row + RW_CHUNK_BYTES - 1) / RW_CHUNK_BYTES;
     chunks = chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks;
-    const uint64_t room = (chunks * RW_CHUNK_BYTES - head) / row;
+    /* Even, so that what is left when every second one goes is as far from the next as from each other. */
+    const uint64_t room = (chunks * RW_CHUNK_BYTES - head) / row / 2 * 2;
     /* The notes are there even without samples. */
     rw_storage_publish(series->notes_run);
     if (room < 4 || rw_series_values(series) != 0)
         return -1;
-    series->samples_run = rw_storage_take(kind, (uint32_t)chunks, 0, first_chunk);
-    if (!series->samples_run)
+    struct rw_chunk_header *const run = rw_storage_take(kind, (uint32_t)chunks, 0, first_chunk);
+    if (!run)
         return -1;
-    series->samples = (struct rw_samples *)(series->samples_run + 1);
-    series->rows = (uint64_t *)(series->samples + 1);
+    rw_series_join(series, run);
     series->samples->columns = series->columns;
     series->samples->columns_crc = series->columns_crc;
     series->samples->room = (uint32_t)room;

@@ -54,6 +54,9 @@ RW_HIDDEN int rw_series_values(struct rw_series *series);
 RW_HIDDEN int rw_series_open(struct rw_series *series, uint32_t kind, uint32_t rank_chunk,
                              uint32_t least_rows, uint32_t *first_chunk);
 
+/** @brief Use the run of samples that another rank made for the same columns. */
+RW_HIDDEN void rw_series_join(struct rw_series *series, struct rw_chunk_header *run);
+
 /** @brief Make `values` those of a row without any. */
 RW_HIDDEN void rw_series_clear(struct rw_series *series);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is sampled of a process. */
+/* What is sampled: of a process, and of its node. */
 #ifndef RANKWISE_RECORD_SOURCES_H
 #define RANKWISE_RECORD_SOURCES_H
 
@@ -7,6 +7,10 @@
 
 /* Of the process. */
 extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW_HIDDEN;
+
+/* Of the node. */
+extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
+    rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN;
 
 /** @brief Note peak memory, and on which NUMA nodes it is now. */
 RW_HIDDEN void rw_note_memory(struct rw_series *series);
@@ -16,5 +20,8 @@ RW_HIDDEN void rw_look_where(void);
 
 /** @brief Note on which cores it was seen. */
 RW_HIDDEN void rw_note_ran_on(struct rw_series *series);
+
+/** @brief How many OS PUs the node can have: the highest number + 1. */
+RW_HIDDEN unsigned rw_node_cpus(void);
 
 #endif

@@ -106,6 +106,11 @@ static void *map(int file, uint64_t offset, uint64_t bytes) {
     return mapping == MAP_FAILED ? NULL : mapping + before;
 }
 
+static void unmap(void *mapped, uint64_t bytes) {
+    uint64_t before = (uintptr_t)mapped % (uint64_t)sysconf(_SC_PAGESIZE);
+    munmap((char *)mapped - before, before + bytes);
+}
+
 /*
  * What tells nodes of one name apart (containers, images that were cloned) that write to one directory:
  * mapped by two kernels, a file would be damaged. Eight hexadecimal digits made of what the kernel drew when
@@ -206,6 +211,25 @@ struct rw_chunk_header *rw_storage_take(uint32_t kind, uint32_t chunks, uint64_t
     return run;
 }
 
+struct rw_chunk_header *rw_storage_map(uint32_t first_chunk) {
+    const uint64_t offset = RW_FILE_HEADER_BYTES + (uint64_t)first_chunk * RW_CHUNK_BYTES;
+    struct rw_chunk_header *run = NULL;
+    rw_lock(&lock);
+    const int file = same_file();
+    struct rw_chunk_header *const first = file < 0 ? NULL : map(file, offset, RW_CHUNK_BYTES);
+    if (first) {
+        if (first->magic == RW_CHUNK_MAGIC)
+            run = map(file, offset, (uint64_t)first->chunks * RW_CHUNK_BYTES);
+        unmap(first, RW_CHUNK_BYTES);
+    }
+    rw_unlock(&lock);
+    return run;
+}
+
+struct rw_file_header *rw_storage_head(void) {
+    return file_header;
+}
+
 int rw_storage_gone(void) {
     return gone;
 }
@@ -237,12 +261,23 @@ void rw_storage_publish(struct rw_chunk_header *run) {
 }
 
 void rw_storage_release(struct rw_chunk_header *run) {
-    uint64_t before = (uintptr_t)run % (uint64_t)sysconf(_SC_PAGESIZE);
-    munmap((char *)run - before, before + (uint64_t)run->chunks * RW_CHUNK_BYTES);
+    unmap(run, (uint64_t)run->chunks * RW_CHUNK_BYTES);
+}
+
+static int create(const char *suffix, int flag) {
+    char path[sizeof stem + 64];
+    snprintf(path, sizeof path, "%s%s", stem, suffix);
+    return open(path, O_WRONLY | O_CREAT | flag | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
 int rw_storage_create(const char *suffix) {
-    char path[sizeof stem + 64];
-    snprintf(path, sizeof path, "%s%s", stem, suffix);
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return create(suffix, O_EXCL);
+}
+
+/* The directory may have been renamed, and what stands in its place be another run's. */
+int rw_storage_replace(const char *suffix) {
+    const int file = open_file(0), ours = is_ours(file);
+    if (file >= 0)
+        close(file);
+    return ours ? create(suffix, O_TRUNC) : -1;
 }

@@ -36,11 +36,24 @@ RW_STORAGE_HIDDEN void rw_storage_seal(struct rw_chunk_header *run, uint64_t byt
 /** @return whether a run was last refused because the node's file is gone, not for lack of space */
 RW_STORAGE_HIDDEN int rw_storage_gone(void);
 
+/** @brief Map a run that another rank has taken and made visible. @return NULL if there is none, or its file
+ * is gone */
+RW_STORAGE_HIDDEN struct rw_chunk_header *rw_storage_map(uint32_t first_chunk);
+
+/** @return the head of the node's file, NULL where nothing is stored */
+RW_STORAGE_HIDDEN struct rw_file_header *rw_storage_head(void);
+
 /** @brief Make a prepared run visible to readers, with nothing behind its header checked yet. */
 RW_STORAGE_HIDDEN void rw_storage_publish(struct rw_chunk_header *run);
 
 /** @brief Unmap a run that is no longer written; its contents stay in the file. */
 RW_STORAGE_HIDDEN void rw_storage_release(struct rw_chunk_header *run);
+
+/**
+ * @brief Create DIRECTORY/raw/HOST.NODE.RUN + suffix anew, if the node's file is still beside it.
+ * @return a file descriptor, or -1.
+ */
+RW_STORAGE_HIDDEN int rw_storage_replace(const char *suffix);
 
 /**
  * @brief Create DIRECTORY/raw/HOST.NODE.RUN + suffix, unless another rank of this node did.

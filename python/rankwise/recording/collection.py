@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TABLES = (
     *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
     *("rank_use", "rank_masks", "rank_counters", "rank_samples"),
+    *("core_samples", "interface_samples", "interrupts", "port_counters", "interface_queues"),
 )
 
 # Raised when the tables change, so that those of an older version are written again.
@@ -115,7 +116,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         directory: The recording directory.
         job_wanted: Number or name of one MPI job of several; `None` for the largest.
     """
-    from rankwise.recording import context, rank_use, tables
+    from rankwise.recording import context, node_use, rank_use, tables
     from rankwise.recording.communicators import unify
     from rankwise.recording.expansion import expand
     from rankwise.recording.job import choose_job
@@ -139,7 +140,16 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "rank_counters": rank_use.rank_counters(job),
         "rank_samples": rank_use.rank_samples(job),
     }
-    about = context.describe(directory, job, expansion, raw)
+    nodes = node_use.nodes(directory, raw, job)
+    for make_table in (
+        node_use.core_samples,
+        node_use.interface_samples,
+        node_use.interrupts,
+        node_use.port_counters,
+        node_use.interface_queues,
+    ):
+        frames[make_table.__name__] = make_table(nodes)
+    about = context.describe(directory, job, expansion, raw) | {"nodes": node_use.describe(nodes)}
     return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})
 
 
@@ -186,7 +196,7 @@ def _table_bytes(directory: Path) -> dict[str, int]:
 
 def _fingerprint(directory: Path) -> dict[str, list[int]]:
     """Name, size and time of change of everything the tables are made of."""
-    files = [*raw_files(directory), *sorted((directory / "raw").glob("*.topology.tar"))]
+    files = [*raw_files(directory), *sorted((directory / "raw").glob("*.tar"))]
     files.append(directory / "recording.json")
     stats = {file.name: file.stat() for file in files if file.exists()}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}

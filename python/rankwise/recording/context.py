@@ -96,23 +96,28 @@ def _recorder(job: Job) -> dict[str, Any]:
     """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
-    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. Null where the cost was not measured
-    (sessions), and where it is more than all that time: then that is not known well enough.
+    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. What opening and closing counters
+    took is not in that time, nor in the share: `aside_s` is that of the rank where it was most. Null where the cost was
+    not measured (sessions), and where it is more than all that time: then that is not known well enough.
     """
-    costs, shares = [], []
+    costs, shares, asides = [], [], []
     for thread in job.threads:
         rank, per_tick = thread.rank, thread.rank["seconds_per_tick"]
         if not rank["call_cost_ticks_1024"] or not per_tick:
             continue
         cost = rank["call_cost_ticks_1024"] / 1024
         costs.append(cost * per_tick)
-        spent_s = thread.seconds(cost * int(thread.calls["count"].sum()) + rank["recorder_ticks"])
+        aside = thread.sampled.head["aside_ticks"] if thread.sampled else 0
+        asides.append(thread.seconds(aside))
+        spent = cost * int(thread.calls["count"].sum()) + max(rank["recorder_ticks"] - aside, 0)
+        spent_s = thread.seconds(spent)
         if thread.run_s > 0:
             shares.append(spent_s / thread.run_s)
     return {
         "timed": all(thread.timed for thread in job.threads),
         "call_cost_s": float(np.median(costs)) if costs else None,
         "share": max(shares) if shares and max(shares) <= 1 else None,
+        "aside_s": max(asides, default=0.0),
     }
 
 

@@ -178,6 +178,7 @@ SAMPLES = np.dtype(
         ("asked_ns", "<u8"),
         ("taken", "<u8"),
         ("cost_ticks", "<u8"),
+        ("aside_ticks", "<u8"),
         ("columns_crc", "<u8"),
     ]
 )

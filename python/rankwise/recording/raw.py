@@ -147,11 +147,13 @@ class RawRecording:
         threads: Those of the run.
         problems: What is damaged of the files.
         notes: What is unusual of them, and damages nothing.
+        nodes: What was sampled of the nodes, by the name of the node's file without its ending.
     """
 
     threads: list[Thread]
     problems: list[str]
     notes: list[str]
+    nodes: dict[str, Sampled] = field(default_factory=dict)
 
 
 def rank_fields(record: trace.ThreadRecord) -> dict[str, Any]:
@@ -207,6 +209,8 @@ def read(directory: Path) -> RawRecording:
             continue
         raw.problems += [f"{path.name}: {problem}" for problem in node.problems]
         raw.notes += [f"{path.name}: {note}" for note in node.notes]
+        if (sampled := decode(node.samples, node.notes_of_samples)) is not None:
+            raw.nodes[path.stem] = sampled
         by_run.setdefault(str(node.run), []).extend(
             Thread(rank_fields(record) | {"node_file": path.stem, "format": node.version}, record)
             for record in node.threads

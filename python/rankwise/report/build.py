@@ -126,6 +126,7 @@ def _summary(recording: Recording, time_s: float, parts: list[CoreParts]) -> dat
         calls_per_s=float(rates.max().item()) if len(rates) else None,
         call_cost_s=recording.context["recorder"]["call_cost_s"],
         recording_share=recording.context["recorder"]["share"],
+        recording_aside_s=recording.context["recorder"]["aside_s"],
     )
 
 

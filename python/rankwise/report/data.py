@@ -93,6 +93,8 @@ class Summary(msgspec.Struct, frozen=True):
         calls_per_s: MPI calls in a second of the rank that made most.
         call_cost_s: What recording added to a call, measured as the run began; `null` if it was not.
         recording_share: Of the time of the rank where recording cost most; `null` if that is not known.
+        recording_aside_s: What a rank took at most to open and read counters before MPI_Init returned and after
+            MPI_Finalize was entered; in no share.
     """
 
     mpi_share: float | None
@@ -108,6 +110,7 @@ class Summary(msgspec.Struct, frozen=True):
     calls_per_s: float | None
     call_cost_s: float | None
     recording_share: float | None
+    recording_aside_s: float
 
 
 class Gap(msgspec.Struct, frozen=True):

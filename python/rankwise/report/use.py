@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankwise.placement.by_node import numbers_text
 from rankwise.quantities import count_text, seconds_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
+from rankwise.report import nodes
+from rankwise.report.pieces import PIECES, grown, share
 from rankwise.report.use_data import AbsentSources, Counter, MaskChange, Moment, RankUse, Use
 
-_PIECES = 20
 # Of a rank, from here on it stands out.
 _MIGRATIONS_PER_S, _SWITCHES_PER_S, _MAJOR_FAULTS_PER_S, _SYSTEM_SHARE = 1.0, 100.0, 10.0, 0.2
 _TURNS = 0.999
@@ -29,16 +29,33 @@ def use(recording: Recording) -> Use | None:
     ranks = _ranks(recording)
     changes = _mask_changes(recording)
     counters = _counters(recording, ranks.rank)
+    cores, lines = nodes.cores(recording), nodes.interrupt_lines(recording)
+    interfaces, tcp = nodes.interfaces(recording), nodes.tcp(recording)
     return Use(
         interval_s=context["interval_s"],
-        cost_share=context["cost_share"],
+        cost_share=_cost_share(recording),
         ranks=ranks,
         mask_changes=changes,
         counters=counters,
+        cores=cores,
+        interrupts=lines,
+        interfaces=interfaces,
+        tcp=tcp,
         over_time=_over_time(recording),
-        absent=_absent(context["absent"]),
-        notable=_notable(recording, ranks, changes, counters),
+        nodes_over_time=nodes.over_time(recording),
+        absent=_absent(context["absent"]) + _absent_of_nodes(recording.context["nodes"]),
+        notable=_notable(recording, ranks, changes, counters)
+        + nodes.notable(recording, cores, lines, interfaces, tcp),
     )
+
+
+def _cost_share(recording: Recording) -> float | None:
+    """Of the rank where it cost most, as if that had taken all samples of its node."""
+    own, elapsed_s = recording.context["samples"]["cost_share"], recording.ranks["time_s"].max()
+    node_s = max((node["cost_s"] for node in recording.context["nodes"]), default=0.0)
+    if own is None or not elapsed_s:
+        return None
+    return float(own + node_s / elapsed_s)  # type: ignore[operator]
 
 
 def _ranks(recording: Recording) -> RankUse:
@@ -88,40 +105,26 @@ def _over_time(recording: Recording) -> list[Moment]:
     end_s = samples.select(pl.max("time_s")).item()
     if not end_s or samples.group_by("rank").len()["len"].max() < 3:  # type: ignore[operator]
         return []
-    edges = np.linspace(0, end_s, _PIECES + 1)
+    edges = np.linspace(0, end_s, PIECES + 1)
     names = ("user_s", "system_s", "involuntary_switches", "minor_faults", "major_faults", "runqueue_wait_s")
-    sums = {name: np.zeros(_PIECES) for name in (*names, "time_s")}
+    sums = {name: np.zeros(PIECES) for name in (*names, "time_s")}
     for _, rows in samples.group_by("rank"):
         time = rows["time_s"].to_numpy()
         for name in names:
-            sums[name] += _grown(time, rows[name].to_numpy().astype(float), edges)
-        sums["time_s"] += _grown(time, time, edges)
-    length = end_s / _PIECES
+            sums[name] += grown(time, rows[name].to_numpy().astype(float), edges)
+        sums["time_s"] += grown(time, time, edges)
+    length = end_s / PIECES
     return [
         Moment(
             begin_s=float(edges[at]),
             end_s=float(edges[at + 1]),
-            system_share=_share(sums["system_s"][at], sums["user_s"][at] + sums["system_s"][at]),
-            involuntary_switches_per_s=_share(sums["involuntary_switches"][at], length),
-            faults_per_s=_share(sums["minor_faults"][at] + sums["major_faults"][at], length),
-            runqueue_wait_share=_share(sums["runqueue_wait_s"][at], sums["time_s"][at]),
+            system_share=share(sums["system_s"][at], sums["user_s"][at] + sums["system_s"][at]),
+            involuntary_switches_per_s=share(sums["involuntary_switches"][at], length),
+            faults_per_s=share(sums["minor_faults"][at] + sums["major_faults"][at], length),
+            runqueue_wait_share=share(sums["runqueue_wait_s"][at], sums["time_s"][at]),
         )
-        for at in range(_PIECES)
+        for at in range(PIECES)
     ]
-
-
-def _grown(
-    time: npt.NDArray[np.float64], column: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    known = ~np.isnan(column)
-    if known.sum() < 2:
-        return np.full(len(edges) - 1, np.nan)
-    grown: npt.NDArray[np.float64] = np.diff(np.interp(edges, time[known], column[known]))
-    return grown
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole > 0 and not np.isnan(part) else None
 
 
 def _absent(found: list[dict[str, Any]]) -> list[AbsentSources]:
@@ -130,6 +133,12 @@ def _absent(found: list[dict[str, Any]]) -> list[AbsentSources]:
         source = each["source"].removeprefix("counter:")
         grouped.setdefault((each["why"], each["remedy"], each["ranks"]), []).append(source)
     return [AbsentSources(sources, why, remedy, n) for (why, remedy, n), sources in grouped.items()]
+
+
+def _absent_of_nodes(found: list[dict[str, Any]]) -> list[AbsentSources]:
+    """Once for all nodes that say the same."""
+    seen = {(each["why"], each["remedy"]): each["source"] for node in found for each in node["absent"]}
+    return [AbsentSources([source], why, remedy, 0) for (why, remedy), source in seen.items()]
 
 
 def _notable(

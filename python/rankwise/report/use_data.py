@@ -106,6 +106,122 @@ class Moment(msgspec.Struct, frozen=True):
     runqueue_wait_share: float | None
 
 
+class CoreUse(msgspec.Struct, frozen=True):
+    """An OS PU of a node, from the first to the last sample; shares are of its time, `null` for what is not known.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        pu: OS number.
+        ranks: World ranks that might use this PU alone at MPI_Init, as `0-3 8`.
+        program_share: In programs (user and nice).
+        system_share: In the kernel, without interrupts.
+        interrupt_share: In interrupts and softirqs.
+        idle_share: Nothing to do, or waiting for a disk.
+        steal_share: Taken by the host of a virtual machine.
+        interrupts: How many.
+        softirqs: How many by kind: `NET_RX`, `NET_TX`, `TIMER`, ...
+    """
+
+    host: int
+    pu: int
+    ranks: str
+    program_share: float | None
+    system_share: float | None
+    interrupt_share: float | None
+    idle_share: float | None
+    steal_share: float | None
+    interrupts: int | None
+    softirqs: dict[str, int]
+
+
+class InterruptLine(msgspec.Struct, frozen=True):
+    """A line of /proc/interrupts that had some, the one with most first.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        line: Its number or name.
+        what: What it is of.
+        device: The network interface or adapter whose interrupt it is; `null` for others, or if that is not known.
+        count: Of all PUs.
+        pus: OS PUs that had some, the one with most first.
+        counts: Of each of these.
+    """
+
+    host: int
+    line: str
+    what: str
+    device: str | None
+    count: int
+    pus: list[int]
+    counts: list[int]
+
+
+class InterfaceUse(msgspec.Struct, frozen=True):
+    """A network interface, or a port of an InfiniBand, Omni-Path, RoCE or Slingshot adapter; `null`: not known.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        interface: Its name; `adapter/port` for ports.
+        state: `up`, `down`, ... as the kernel says.
+        rx_bytes: Received.
+        tx_bytes: Sent.
+        rx_packets: Received.
+        tx_packets: Sent.
+        lost: Errors and drops, both ways.
+        idle: Whether nothing came and nothing went.
+        interrupt_pus: OS PUs that its interrupts go to, as `0-3 8`; empty if that is not known.
+        counters: Of a port, all counters that had grown.
+    """
+
+    host: int
+    interface: str
+    state: str | None
+    rx_bytes: int | None
+    tx_bytes: int | None
+    rx_packets: int | None
+    tx_packets: int | None
+    lost: int | None
+    idle: bool
+    interrupt_pus: str
+    counters: dict[str, int]
+
+
+class TcpUse(msgspec.Struct, frozen=True):
+    """TCP of a node, all programs.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        sent_segments: As often.
+        retransmitted_segments: Of these, sent again.
+        received_segments: As often.
+        bad_segments: Of these, with errors.
+    """
+
+    host: int
+    sent_segments: int
+    retransmitted_segments: int
+    received_segments: int
+    bad_segments: int
+
+
+class NodeMoment(msgspec.Struct, frozen=True):
+    """Rates between two times, all nodes together.
+
+    Attributes:
+        begin_s: After MPI_Init.
+        end_s: Likewise.
+        interrupts_per_s: Of all PUs.
+        network_softirqs_per_s: NET_RX and NET_TX of all PUs.
+        bytes_per_s: Received and sent by all interfaces but `lo`.
+    """
+
+    begin_s: float
+    end_s: float
+    interrupts_per_s: float | None
+    network_softirqs_per_s: float | None
+    bytes_per_s: float | None
+
+
 class Use(msgspec.Struct, frozen=True):
     """What the ranks used of their nodes.
 
@@ -115,7 +231,12 @@ class Use(msgspec.Struct, frozen=True):
         ranks: By rank.
         mask_changes: Where ranks' cores changed while they ran.
         counters: Counters of perf_event.
-        over_time: In up to 20 pieces of equal length; empty with fewer than 3 samples.
+        cores: By core, of nodes that were sampled.
+        interrupts: By line.
+        interfaces: By interface and port.
+        tcp: By node.
+        over_time: Of ranks, in 20 pieces of equal length; empty with fewer than 3 samples.
+        nodes_over_time: Of nodes, likewise.
         absent: Sources that gave nothing.
         notable: What stands out, one sentence each; empty where nothing does.
     """
@@ -125,6 +246,11 @@ class Use(msgspec.Struct, frozen=True):
     ranks: RankUse
     mask_changes: list[MaskChange]
     counters: list[Counter]
+    cores: list[CoreUse]
+    interrupts: list[InterruptLine]
+    interfaces: list[InterfaceUse]
+    tcp: list[TcpUse]
     over_time: list[Moment]
+    nodes_over_time: list[NodeMoment]
     absent: list[AbsentSources]
     notable: list[str]

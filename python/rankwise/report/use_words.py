@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report.use_data import Counter, RankUse, Use
+from rankwise.report.use_data import CoreUse, Counter, InterfaceUse, InterruptLine, RankUse, Use
+from rankwise.report.words import percent
 
 RANK_USE = ("user", "kernel", "waited", "lost core", "migrated", "faults", "peak", "ran on")
 
@@ -64,6 +65,57 @@ def absent_sources(use: Use) -> list[str]:
     ]
 
 
+CORE_USE = ("programs", "kernel", "interrupts", "idle", "taken", "interrupts", "NET_RX", "ranks")
+
+
+def core_use(core: CoreUse) -> tuple[str, ...]:
+    """The row of a core, for headings `CORE_USE`."""
+    shares = (core.program_share, core.system_share, core.interrupt_share, core.idle_share, core.steal_share)
+    counts = (core.interrupts, core.softirqs.get("NET_RX"))
+    return (
+        *(percent(share) for share in shares),
+        *("-" if count is None else count_text(count) for count in counts),
+        core.ranks or "-",
+    )
+
+
+INTERFACE_USE = ("received", "sent", "packets in", "packets out", "lost", "interrupts on")
+
+
+def interface_use(each: InterfaceUse) -> tuple[str, ...]:
+    """The row of an interface, for headings `INTERFACE_USE`."""
+    sizes, counts = (each.rx_bytes, each.tx_bytes), (each.rx_packets, each.tx_packets, each.lost)
+    return (
+        *("-" if size is None else bytes_text(size) for size in sizes),
+        *("-" if count is None else count_text(count) for count in counts),
+        f"PU {each.interrupt_pus}" if each.interrupt_pus else "-",
+    )
+
+
+def idle_interfaces(use: Use, hosts: Sequence[str]) -> list[str]:
+    """Interfaces that nothing went through, by name: on which hosts."""
+    found: dict[str, list[str]] = {}
+    for each in use.interfaces:
+        if each.idle:
+            state = f" ({each.state})" if each.state and each.state not in ("up", "unknown") else ""
+            found.setdefault(each.interface + state, []).append(hosts[each.host])
+    if not found:
+        return []
+    several = len(hosts) > 1
+    names = [name + (f" on {counted(len(on), 'host')}" if several else "") for name, on in found.items()]
+    return [f"idle: {', '.join(names)}"]
+
+
+def interrupt_line(line: InterruptLine, host: str | None) -> str:
+    """`eth0, 38 (virtio3-input.0): 20.8 k, on PU 1 (100 %)`."""
+    of = f"{line.device}, " if line.device else ""
+    where = f"{host}: " if host else ""
+    most = line.counts[0] / line.count if line.count else 0.0
+    return (
+        f"{where}{of}{line.line} ({line.what}): {count_text(line.count)}, on PU {line.pus[0]} {percent(most)}"
+    )
+
+
 def counter_text(counter: Counter, at: int) -> str:
     """What a counter says of a rank; times as times."""
     count = counter.count[at]
@@ -79,6 +131,9 @@ def over_time(use: Use) -> list[tuple[str, Sequence[float]]]:
     columns = {
         "lost cores": [each.involuntary_switches_per_s for each in use.over_time],
         "page faults": [each.faults_per_s for each in use.over_time],
+        "interrupts": [each.interrupts_per_s for each in use.nodes_over_time],
+        "network softirqs": [each.network_softirqs_per_s for each in use.nodes_over_time],
+        "bytes of interfaces": [each.bytes_per_s for each in use.nodes_over_time],
         "in the kernel": [each.system_share for each in use.over_time],
         "waiting for a core": [each.runqueue_wait_share for each in use.over_time],
     }
@@ -89,9 +144,12 @@ def rate_text(label: str, value: float) -> str:
     """A value of `over_time` with its unit."""
     if label in ("in the kernel", "waiting for a core"):
         return f"{value * 100:.1f} %"
+    if label == "bytes of interfaces":
+        return f"{bytes_text(value)} a second"
     return f"{count_text(round(value))} a second"
 
 
 def piece_text(use: Use) -> str:
     """How long a piece of `over_time` is."""
-    return seconds_text(use.over_time[0].end_s - use.over_time[0].begin_s)
+    first = (use.over_time or use.nodes_over_time)[0]
+    return seconds_text(first.end_s - first.begin_s)

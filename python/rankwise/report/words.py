@@ -130,7 +130,9 @@ def recording_cost(report: ReportData) -> str:
             f"{cost * 1e9:.0f} ns a call, measured as the run began; its part of a rank's time is not known"
         )
     most = f"{share * 100:.2g}" if share < 0.1 else f"{share * 100:.0f}"
-    return f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {most} % of a rank's time"
+    text = f"{cost * 1e9:.0f} ns a call, measured as the run began; at most {most} % of a rank's time"
+    aside_s = report.summary.recording_aside_s
+    return text + (f", and {seconds_text(aside_s)} in MPI_Init and MPI_Finalize" if aside_s >= 1e-3 else "")
 
 
 def clocks_text(waiting: Waiting) -> str:

@@ -14,6 +14,7 @@ EMPTY = "#7b848d1f"
 
 # Of the palette of Okabe & Ito (2008), which colour-blind readers can tell apart.
 BLUE, ORANGE, PINK, SKY, GREEN, GREY = "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"
+YELLOW = "#c7b900"  # darker than theirs, which is not seen on white
 
 
 def plain_figure(title: str = "", **options: Any) -> figure:

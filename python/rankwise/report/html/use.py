@@ -8,11 +8,14 @@ from bokeh.plotting import figure
 
 from rankwise.report import use_words
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, plain_figure
+from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, plain_figure
 
 _COLOURS = {
     "lost cores": BLUE,
     "page faults": ORANGE,
+    "interrupts": SKY,
+    "network softirqs": GREY,
+    "bytes of interfaces": YELLOW,
     "in the kernel": GREEN,
     "waiting for a core": PINK,
 }
@@ -37,7 +40,8 @@ def chart(report: ReportData) -> figure | None:
         y_axis_label="share of the most",
         tools="xpan,reset",
     )
-    middles = [(each.begin_s + each.end_s) / 2 for each in report.use.over_time]
+    pieces = report.use.over_time or report.use.nodes_over_time
+    middles = [(each.begin_s + each.end_s) / 2 for each in pieces]
     for label, values in lines:
         most = max(values)
         source = ColumnDataSource(

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of what happened on the nodes while the ranks ran: cores, interrupts, interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankwise.recording.job import Job
+from rankwise.recording.rank_use import without_nan
+from rankwise.recording.raw import RawRecording
+from rankwise.recording.samples import Sampled
+from rankwise.recording.snapshots import Snapshot
+
+_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
+_INTERFACE = (
+    "rx_bytes",
+    "rx_packets",
+    "rx_errors",
+    "rx_dropped",
+    "tx_bytes",
+    "tx_packets",
+    "tx_errors",
+    "tx_dropped",
+)
+_TCP = {
+    "InSegs": "received_segments",
+    "OutSegs": "sent_segments",
+    "RetransSegs": "retransmitted_segments",
+    "InErrs": "bad_segments",
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """What one rank at a time sampled of a node.
+
+    Attributes:
+        host: Its name, as in the other tables.
+        sampled: Samples over time.
+        start: Ticks at which the first rank of it left MPI_Init.
+        seconds_per_tick: Of its ticks.
+        files: raw/HOST.NODE.RUN of its copies.
+    """
+
+    host: str
+    sampled: Sampled
+    start: int
+    seconds_per_tick: float
+    files: Path
+
+    @cached_property
+    def before(self) -> Snapshot | None:
+        """Its files at the start."""
+        return Snapshot.read(self.files.with_name(f"{self.files.name}.start.tar"))
+
+    @cached_property
+    def after(self) -> Snapshot | None:
+        """Its files at the end; `None` where a rank of it did not come to MPI_Finalize."""
+        return Snapshot.read(self.files.with_name(f"{self.files.name}.end.tar"))
+
+    @property
+    def time_s(self) -> np.ndarray:
+        """Of each row, since MPI_Init of the first rank."""
+        return np.maximum(self.sampled.ticks - self.start, 0) * self.seconds_per_tick
+
+
+def nodes(directory: Path, raw: RawRecording, job: Job) -> list[Node]:
+    """Nodes of the job's ranks that have samples."""
+    found = []
+    of_host: dict[tuple[str, str], list[Any]] = {}
+    for thread in job.threads:
+        of_host.setdefault((thread.rank["host"], thread.rank["node_file"]), []).append(thread)
+    for (host, file), threads in of_host.items():
+        sampled = raw.nodes.get(file)
+        if sampled is not None and len(sampled.ticks):
+            start = min(thread.rank["init_ticks"] for thread in threads)
+            per_tick = threads[0].rank["seconds_per_tick"]
+            found.append(Node(host, sampled, start, per_tick, directory / "raw" / file))
+    return found
+
+
+def core_samples(found: list[Node]) -> pl.DataFrame:
+    """By OS PU and time, since the first sample: time in each state, interrupts, softirqs; null while it is offline."""
+    schema: dict[str, Any] = {"host": pl.String, "pu": pl.Int64, "time_s": pl.Float64}
+    schema |= {f"{state}_s": pl.Float64 for state in _STATES} | {"interrupts": pl.Float64}
+    schema |= {kind.lower(): pl.Float64 for kind in _SOFTIRQS}
+    frames = [pl.DataFrame(schema=schema)]
+    for node in found:
+        sampled = node.sampled
+        per_s = sampled.facts.get("clock_ticks_per_s") or 100
+        cpus = max(
+            (sampled.counts.get(name, 0) for name in ("cpu:user", "interrupts", "softirq:HI")), default=0
+        )
+        for pu in range(cpus):
+            columns: dict[str, Any] = {
+                "host": [node.host] * len(sampled.ticks),
+                "pu": [pu] * len(sampled.ticks),
+            }
+            columns["time_s"] = node.time_s
+            columns |= {f"{state}_s": _grown(sampled, f"cpu:{state}", pu) / per_s for state in _STATES}
+            columns["interrupts"] = _grown(sampled, "interrupts", pu)
+            columns |= {kind.lower(): _grown(sampled, f"softirq:{kind}", pu) for kind in _SOFTIRQS}
+            if not np.isnan(columns["idle_s"]).all() or not np.isnan(columns["interrupts"]).all():
+                frames.append(without_nan(columns, ()))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def interface_samples(found: list[Node]) -> pl.DataFrame:
+    """By network interface and time, since the first sample."""
+    schema: dict[str, Any] = {"host": pl.String, "interface": pl.String, "time_s": pl.Float64}
+    frames = [pl.DataFrame(schema=schema | dict.fromkeys(_INTERFACE, pl.Float64))]
+    for node in found:
+        for group in node.sampled.columns:
+            what, _, name = group.partition(":")
+            if what == "interface":
+                rows = len(node.sampled.ticks)
+                columns: dict[str, Any] = {"host": [node.host] * rows, "interface": [name] * rows}
+                columns["time_s"] = node.time_s
+                columns |= {each: _grown(node.sampled, group, at) for at, each in enumerate(_INTERFACE)}
+                frames.append(without_nan(columns, ()))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _grown(sampled: Sampled, name: str, index: int) -> np.ndarray:
+    """A column since the first row that has it. What falls back (iowait, CPUs that went) counts on from there."""
+    column = sampled.column(name, index)
+    known = ~np.isnan(column)
+    if not known.any():
+        return column
+    grown = np.full(len(column), np.nan)
+    steps = np.diff(column[known], prepend=column[known][0])
+    grown[known] = np.cumsum(np.maximum(steps, 0))
+    return grown
+
+
+def interrupts(found: list[Node]) -> pl.DataFrame:
+    """By line of /proc/interrupts and OS PU: how many between the copies at the start and the end, if any."""
+    rows = []
+    for node in found:
+        if node.before is None or node.after is None:
+            continue
+        for (line, what, pu), count in sorted((node.after.interrupts() - node.before.interrupts()).items()):
+            rows.append((node.host, line, what, pu, count))
+    schema = (
+        ("host", pl.String),
+        ("line", pl.String),
+        ("what", pl.String),
+        ("pu", pl.Int64),
+        ("count", pl.Int64),
+    )
+    return pl.DataFrame(rows, schema=list(schema), orient="row")
+
+
+def port_counters(found: list[Node]) -> pl.DataFrame:
+    """Counters of InfiniBand, Omni-Path, RoCE and Slingshot adapters between the copies at the start and the end."""
+    rows = []
+    for node in found:
+        if node.before is None or node.after is None:
+            continue
+        before = node.before.port_counters()
+        for (device, port, counter), now in sorted(node.after.port_counters().items()):
+            if (device, port, counter) in before:
+                # Counters of 32 bits stay at their most; one that was reset begins anew.
+                grown = now - before[device, port, counter]
+                rows.append((node.host, device, port, counter, grown if grown >= 0 else None))
+    schema = (
+        ("host", pl.String),
+        ("device", pl.String),
+        ("port", pl.String),
+        ("counter", pl.String),
+        ("count", pl.Int64),
+    )
+    return pl.DataFrame(rows, schema=list(schema), orient="row")
+
+
+def interface_queues(found: list[Node]) -> pl.DataFrame:
+    """Which OS PUs serve which interrupts and queues of which interface, at the start."""
+    rows = [
+        (node.host, queue.device, queue.queue, queue.how, queue.pus)
+        for node in found
+        if node.before is not None
+        for queue in node.before.queues()
+    ]
+    schema = ("host", pl.String), ("device", pl.String), ("queue", pl.String), ("how", pl.String)
+    return pl.DataFrame(rows, schema=[*schema, ("pus", pl.List(pl.Int64))], orient="row")
+
+
+def describe(found: list[Node]) -> list[dict[str, Any]]:
+    """By node for context.json: `host`, `tcp` (segments; null without), `interval_s`, `cost_s`, `absent`."""
+    return [
+        {
+            "host": node.host,
+            "tcp": _tcp(node),
+            "interval_s": _interval_s(node),
+            "cost_s": node.sampled.head["cost_ticks"] * node.seconds_per_tick,
+            "states": _states(node),
+            "absent": [
+                {"source": each.source, "why": each.why, "remedy": each.remedy} for each in _absent(node)
+            ],
+        }
+        for node in found
+    ]
+
+
+def _interval_s(node: Node) -> float | None:
+    ticks = node.sampled.head["interval_ticks"]
+    return ticks * node.seconds_per_tick if ticks < 1 << 62 else None
+
+
+def _tcp(node: Node) -> dict[str, int] | None:
+    totals = {to: node.sampled.total(f"tcp:{name}") for name, to in _TCP.items()}
+    known = {name: int(total) for name, total in totals.items() if total is not None}
+    return known if len(known) == len(totals) else None
+
+
+def _states(node: Node) -> dict[str, str]:
+    names = [group.partition(":")[2] for group in node.sampled.columns if group.startswith("interface:")]
+    states = {name: node.before.state(name) for name in names} if node.before else {}
+    return {name: state for name, state in states.items() if state}
+
+
+def _absent(node: Node) -> Iterator[Any]:
+    from rankwise.recording.samples import Absent
+
+    yield from node.sampled.absent
+    if node.before is None:
+        yield Absent("interrupts by line", "there is no copy of the node's files at the start", None)
+    elif node.after is None:
+        why = "not every rank of the node came to MPI_Finalize, so there is no copy at the end"
+        yield Absent(
+            "interrupts by line", why, "a run that ends well; sums by core are there until its last sample"
+        )
+    elif not node.after.interrupts():
+        yield Absent("interrupts by line", "no lines in /proc/interrupts", None)
+    if node.before is not None and not node.before.port_counters():
+        yield Absent("ports of InfiniBand, Omni-Path, RoCE, Slingshot", "none in /sys/class", None)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Copies of a node's files at the start and the end of a run: interrupts, interfaces and their queues, ports."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise import regular_files
+from rankwise.recording.samples import pus_of
+
+_MOST_BYTES = 1 << 28
+_LINE = re.compile(r"([^:\s]+):((?: \d+=\d+)*) \|(.*)")
+_NOT_OF_CPUS = ("ERR", "MIS")
+_PORT = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/(?:counters|hw_counters)/([^/]+)")
+_CXI = re.compile(r"sys/class/cxi/([^/]+)/device/telemetry/([^/]+)")
+_IRQS = re.compile(r"sys/class/(?:net|infiniband)/([^/]+)/irqs\d")
+_QUEUE = re.compile(r"sys/class/net/([^/]+)/queues/([^/]+)/(rps|xps)_cpus")
+# Their units are four bytes (InfiniBand specification, PortCounters).
+_WORDS = ("port_xmit_data", "port_rcv_data")
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Which CPUs serve an interface.
+
+    Attributes:
+        device: The interface or adapter.
+        queue: `irq` with the number of the interrupt, or a queue as `rx-0`.
+        how: `interrupt` (who gets it), `allowed` (who may), `rps`, `xps`.
+        pus: OS PUs; `None` if that is not known.
+    """
+
+    device: str
+    queue: str
+    how: str
+    pus: list[int] | None
+
+
+class Snapshot:
+    """The files of one copy; damaged ones have none."""
+
+    def __init__(self, files: dict[str, str]):
+        self.files = files
+
+    @classmethod
+    def read(cls, path: Path) -> Snapshot | None:
+        """A copy, as far as it can be read; `None` if there is none."""
+        try:
+            content = regular_files.read_bytes(path, _MOST_BYTES)
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                files = {}
+                for member in archive:
+                    file = archive.extractfile(member) if member.isreg() else None
+                    if file is not None:
+                        files[member.name] = file.read().decode(errors="replace")
+        except (OSError, tarfile.TarError, ValueError, EOFError):
+            return None
+        return cls(files) if files else None
+
+    def interrupts(self) -> Counter[tuple[str, str, int]]:
+        """Counts by line, what it is of, and OS PU."""
+        found: Counter[tuple[str, str, int]] = Counter()
+        for text in self.files.get("rankwise/interrupts", "").splitlines():
+            line = _LINE.fullmatch(text)
+            if line is None or line[1] in _NOT_OF_CPUS:
+                continue
+            what = " ".join(line[3].split())
+            for each in line[2].split():
+                pu, _, count = each.partition("=")
+                found[line[1], what, int(pu)] += int(count)
+        return found
+
+    def port_counters(self) -> dict[tuple[str, str, str], int]:
+        """Counts by adapter, port and counter, of InfiniBand, Omni-Path, RoCE and Slingshot; data in bytes."""
+        found = {}
+        for name, text in self.files.items():
+            number = re.match(r"\s*(\d{1,19})", text)
+            if number is None:
+                continue
+            if port := _PORT.fullmatch(name):
+                factor = 4 if port[3] in _WORDS else 1
+                found[port[1], port[2], port[3]] = factor * int(number[1])
+            elif cxi := _CXI.fullmatch(name):
+                found[cxi[1], "", cxi[2]] = int(number[1])
+        return found
+
+    def queues(self) -> Iterator[Queue]:
+        """Which CPUs serve which interrupts and queues of which interface."""
+        for name, text in self.files.items():
+            if irqs := _IRQS.fullmatch(name):
+                for irq in text.split():
+                    for file, how in (("effective_affinity", "interrupt"), ("smp_affinity", "allowed")):
+                        pus = self.files.get(f"proc/irq/{irq}/{file}_list")
+                        yield Queue(irqs[1], f"irq {irq}", how, None if pus is None else pus_of(pus))
+            elif (queue := _QUEUE.fullmatch(name)) and (pus_of_mask := _mask(text)):
+                yield Queue(queue[1], queue[2], queue[3], pus_of_mask)
+
+    def state(self, interface: str) -> str | None:
+        """`up`, `down`, ... of a network interface."""
+        text = self.files.get(f"sys/class/net/{interface}/operstate", "").strip()
+        return text or None
+
+
+def _mask(text: str) -> list[int]:
+    """OS PUs of a mask as the kernel writes it: groups of eight hexadecimal digits, the highest first."""
+    digits = text.strip().replace(",", "")
+    if not re.fullmatch(r"[0-9a-f]{1,2048}", digits):
+        return []
+    mask = int(digits, 16)
+    return [pu for pu in range(mask.bit_length()) if mask >> pu & 1]

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "counters/node.h"
+
+#include <unistd.h>
+
+#include "counters/snapshot.h"
+#include "counters/sources.h"
+#include "store/storage.h"
+
+#define LEAST_ROWS 64u
+/* A rank that began a sample and did not end it within this many intervals has died, or has no core. */
+#define PATIENCE 16u
+/* Others wait so many intervals for the one that took the last sample: it has its files open. */
+#define TURN 2u
+
+static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interrupts, &rw_softirqs, &rw_interfaces,
+                                                  &rw_tcp};
+#define SOURCES (sizeof sources / sizeof *sources)
+
+static struct rw_series series;
+static struct rw_file_header *head; /* NULL: this rank takes no part */
+static unsigned first_column[SOURCES + 1];
+static int ended;
+static uint64_t asked, interval; /* ns, ticks; 0: not known yet */
+
+static void open_sources(void) {
+    for (unsigned i = 0; i < SOURCES; i++) {
+        first_column[i] = series.columns;
+        sources[i]->open(&series);
+    }
+    first_column[SOURCES] = series.columns;
+}
+
+/* Take what another rank has prepared. It sees the same files, or it has other columns: containers, name
+ * spaces. */
+static int join(void) {
+    const uint64_t state = __atomic_load_n(&head->node_samples, __ATOMIC_ACQUIRE);
+    if (state < 2)
+        return 0;
+    if (!series.samples_run) {
+        struct rw_chunk_header *run = rw_storage_map((uint32_t)(state - 2));
+        if (!run || rw_series_values(&series) != 0 ||
+            ((struct rw_samples *)(run + 1))->columns_crc != series.columns_crc) {
+            head = NULL;
+            return 0;
+        }
+        rw_series_join(&series, run);
+    }
+    return 1;
+}
+
+static void take(uint64_t begin) {
+    rw_series_clear(&series);
+    for (unsigned i = 0; i < SOURCES; i++)
+        if (first_column[i] < first_column[i + 1])
+            sources[i]->read(series.values + first_column[i]);
+    rw_series_append(&series, begin);
+    const uint64_t end = rw_ticks();
+    __atomic_store_n(&head->node_sampler, (uint64_t)getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&head->node_due, rw_series_next(&series, begin, end), __ATOMIC_RELEASE);
+    series.samples->cost_ticks += end - begin;
+}
+
+static void prepare(const struct rw_thread *thread) {
+    uint32_t first_chunk = 0;
+    if (rw_series_begin(&series, RW_CHUNK_NODE_NOTES, thread->rank_chunk) != 0)
+        return;
+    open_sources();
+    if (rw_series_open(&series, RW_CHUNK_NODE_SAMPLES, thread->rank_chunk, LEAST_ROWS, &first_chunk) != 0)
+        return;
+    series.samples->asked_ns = asked;
+    series.samples->interval_ticks = UINT64_MAX;
+    take(rw_ticks());
+    series.samples->cost_ticks = 0;
+    __atomic_store_n(&head->node_due, asked ? 0 : UINT64_MAX, __ATOMIC_RELEASE);
+    rw_series_seal(&series, 0);
+    __atomic_store_n(&head->node_samples, 2 + (uint64_t)first_chunk, __ATOMIC_RELEASE);
+}
+
+void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
+    uint64_t nobody = 0;
+    head = rw_storage_head();
+    asked = asked_ns;
+    if (!head)
+        return;
+    const uint64_t running = __atomic_fetch_add(&head->ranks_running, 1, __ATOMIC_ACQ_REL);
+    if (__atomic_compare_exchange_n(&head->node_samples, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        rw_snapshot(".start.tar");
+        prepare(thread);
+        return;
+    }
+    /* Names and numbers as they are now, so that they are the same in all ranks. */
+    open_sources();
+    if (running == 0 && asked) /* another job of the same recording has ended */
+        __atomic_store_n(&head->node_due, 0, __ATOMIC_RELEASE);
+}
+
+/* The rate of the ticks is not known before the first samples. */
+static uint64_t known_interval(const struct rw_rank *rank) {
+    const uint64_t elapsed_ns = rank->last_monotonic_ns - rank->first_monotonic_ns;
+    if (!interval && elapsed_ns >= asked / 4)
+        interval =
+            (uint64_t)((double)(rank->last_ticks - rank->first_ticks) / (double)elapsed_ns * (double)asked);
+    return interval;
+}
+
+void rw_node_sample(const struct rw_rank *rank) {
+    if (!head || ended || !asked || !known_interval(rank))
+        return;
+    const uint64_t now = rank->last_ticks;
+    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
+    const int mine = __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) == (uint64_t)getpid();
+    if (now < due || (!mine && now - due < TURN * interval) || !join())
+        return;
+    if (series.samples->interval_ticks == UINT64_MAX) {
+        series.samples->interval_ticks = interval;
+        if (now < rank->first_ticks + interval)
+            return;
+    }
+    /* One of them: whoever dies now is waited for. */
+    if (__atomic_compare_exchange_n(&head->node_due, &due, now + PATIENCE * interval, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED))
+        take(now);
+}
+
+void rw_node_end(void) {
+    if (!head || ended)
+        return;
+    ended = 1;
+    const int last = __atomic_sub_fetch(&head->ranks_running, 1, __ATOMIC_ACQ_REL) == 0;
+    if (last)
+        rw_snapshot(".end.tar");
+    /* The last rank may see other files than the one that samples. */
+    if ((!last && __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) != (uint64_t)getpid()) || !join())
+        return;
+    const uint64_t now = rw_ticks();
+    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
+    if (!__atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return; /* another one takes a sample */
+    take(now);
+    if (last)
+        __atomic_store_n(&head->node_due, UINT64_MAX, __ATOMIC_RELEASE);
+    rw_series_seal(&series, 0);
+}

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What happens on the node: as this kernel counts it, and as files of other machines would have it."""
+
+import re
+from pathlib import Path
+
+import mpis
+import pytest
+
+from rankwise.recording import Recording
+from rankwise.report.build import build
+from rankwise.report.html import render as render_html
+from rankwise.report.text import render as render_text
+
+pytestmark = pytest.mark.mpi
+
+PACKETS = 3000
+ONE = [mpi for mpi in mpis.installed() if mpi.name == "mpich-5.0.2"]
+one_mpi = pytest.mark.parametrize("mpi", ONE, ids=lambda mpi: mpi.name)
+has_interrupts = pytest.mark.skipif(not Path("/proc/interrupts").exists(), reason="no /proc/interrupts here")
+
+
+def counts(path: str) -> dict[tuple[str, int], int]:
+    """By row and CPU."""
+    head, *lines = Path(path).read_text().splitlines()
+    cpus = [int(word[3:]) for word in head.split()]
+    found = {}
+    for line in lines:
+        name, _, rest = line.partition(":")
+        numbers = rest.split()[: len(cpus)]
+        found |= {
+            (name.strip(), cpu): int(number)
+            for cpu, number in zip(cpus, numbers, strict=False)
+            if number.isdecimal()
+        }
+    return found
+
+
+@has_interrupts
+def test_interrupts_and_softirqs_by_core_lie_between_what_is_read_inside_and_outside(
+    mpi, compiled, record, tmp_path
+):
+    # GIVEN what the kernel says before and after the whole run, and inside of it
+    program = compiled(mpi, "node_use.c")
+    before = counts("/proc/interrupts"), counts("/proc/softirqs")
+    done = record(mpi, 1, program, "udp", PACKETS).run
+    after = counts("/proc/interrupts"), counts("/proc/softirqs")
+    received, timer = map(int, re.findall(r"\d+", done.stdout))
+    recording = Recording.open(tmp_path)
+    # THEN by line and core, no more came than outside, and all of what came inside
+    lines = recording.table("interrupts")
+    assert len(lines) > 0
+    for line, pu, count in lines.select("line", "pu", "count").iter_rows():
+        assert 0 < count <= after[0][line, pu] - before[0].get((line, pu), 0)
+    assert lines.filter(line="LOC")["count"].sum() >= timer
+    # AND so it is by core over time, with softirqs
+    cores = recording.table("core_samples").group_by("pu").last()
+    for pu, net_rx, interrupts in cores.select("pu", "net_rx", "interrupts").iter_rows():
+        assert 0 <= net_rx <= after[1]["NET_RX", pu] - before[1]["NET_RX", pu]
+        assert interrupts >= lines.filter(pu=pu)["count"].sum() * 0.5
+    assert cores["net_rx"].sum() >= received >= PACKETS * 0.5
+    # AND the packets went through `lo`
+    lo = recording.table("interface_samples").filter(interface="lo")
+    assert lo["tx_packets"].max() >= PACKETS and lo["rx_packets"].max() >= PACKETS
+    assert recording.context["nodes"][0]["tcp"]["retransmitted_segments"] >= 0
+
+
+@one_mpi
+def test_another_rank_samples_where_the_one_that_did_makes_no_calls(mpi, compiled, record, tmp_path):
+    record(mpi, 2, compiled(mpi, "node_use.c"), "turns", 1500, environment={"RANKWISE_SAMPLES": "50"})
+    times = Recording.open(tmp_path).table("core_samples").filter(pu=0)["time_s"]
+    # THEN there is no gap as long as one of the turns
+    assert times.max() > 2.5 and times.diff().max() < 1.0
+
+
+def interrupts_text(cpus: list[int], lines: dict[str, tuple[str, dict[int, int]]]) -> str:
+    rows = ["      " + "".join(f"{f'CPU{cpu}':>11}" for cpu in cpus)]
+    for name, (what, counted) in lines.items():
+        rows.append(f"{name:>5}:" + "".join(f"{counted.get(cpu, 0):>11}" for cpu in cpus) + f"  {what}")
+    return "\n".join([*rows, "  ERR:          7", "  MIS:          0"]) + "\n"
+
+
+def stat_text(cpus: list[int], user: int) -> str:
+    rows = [f"cpu{cpu} {user} 0 {user} {user} 0 10 20 {cpu} 0 0" for cpu in cpus]
+    return "\n".join(["cpu  1 2 3 4 5 6 7 8 0 0", *rows, "intr 12 0", "ctxt 1"]) + "\n"
+
+
+class Machine:
+    """Trees in place of /proc and /sys, and what is put into them while the program runs."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self.swaps: list[Path] = []
+        self.environment = {
+            "RANKWISE_PROC": str(directory / "proc"),
+            "RANKWISE_SYS": str(directory / "sys"),
+            "RANKWISE_COUNTERS": "none",
+            "RANKWISE_SAMPLES": "50",
+        }
+
+    def file(self, name: str, before: str, after: str | None = None) -> None:
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(before)
+        if after is not None:
+            later = self.directory / f"later{len(self.swaps)}"
+            later.write_text(after)
+            self.swaps += [path, later]
+
+    def record(self, mpi, compiled, record, ranks=1) -> Recording:
+        program = compiled(mpi, "node_use.c")
+        record(mpi, ranks, program, "swap", *self.swaps, environment=self.environment)
+        return Recording.open(record_directory(record))
+
+
+def record_directory(record) -> Path:
+    """Where the fixture records to."""
+    return record.__closure__[record.__code__.co_freevars.index("tmp_path")].cell_contents
+
+
+@pytest.fixture
+def machine(tmp_path_factory):
+    return Machine(tmp_path_factory.mktemp("machine"))
+
+
+@one_mpi
+def test_a_machine_of_a_thousand_cores_and_4096_interrupts(mpi, compiled, record, machine):
+    # GIVEN 4096 lines of 1000 CPUs, of which one interrupt of eth0 comes to CPU 997
+    cpus = list(range(1000))
+    lines = {str(i): (f"PCI-MSI {i}-edge eth0-TxRx-{i}", {i % 1000: 5}) for i in range(4096)}
+    after = lines | {"77": (lines["77"][0], {77: 5, 997: 4_000_000}), "78": (lines["78"][0], {78: 6})}
+    machine.file("proc/interrupts", interrupts_text(cpus, lines), interrupts_text(cpus, after))
+    machine.file("proc/stat", stat_text(cpus, 100), stat_text(cpus, 150))
+    machine.file("proc/net/dev", "Inter-|\n face |\n  eth0: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n")
+    recording = machine.record(mpi, compiled, record)
+    # THEN both lines that had some are there, with their cores
+    found = recording.table("interrupts").select("line", "pu", "count").rows()
+    assert found == [("77", 997, 4_000_000), ("78", 78, 1)]
+    cores = recording.table("core_samples").group_by("pu").last().sort("pu")
+    assert len(cores) == 1000 and cores["user_s"].to_list() == [0.5] * 1000
+    assert cores["interrupts"][997] == 4_000_000 and cores["interrupts"].sum() == 4_000_001
+    # AND the interrupt core is named
+    report = build(recording)
+    assert any("PU 997 took 100 %" in each and "eth0" in each for each in report.use.notable)
+    assert "PU 997" in render_text(report) and "PU 997" in render_html(report)
+
+
+@one_mpi
+def test_cores_that_go_away_and_come_are_not_known_meanwhile(mpi, compiled, record, machine):
+    # GIVEN four CPUs that are present, of which 3 is off first, and 1 and 2 later
+    machine.file("sys/devices/system/cpu/present", "0-3\n")
+    lines = {"LOC": ("Local timer interrupts", {0: 10, 1: 10, 2: 10, 3: 50})}
+    later = {"LOC": ("Local timer interrupts", {0: 30, 1: 10, 2: 10, 3: 51})}
+    machine.file("proc/interrupts", interrupts_text([0, 1, 2], lines), interrupts_text([0, 3], later))
+    machine.file("proc/stat", stat_text([0, 1, 2], 10), stat_text([0, 3], 20))
+    machine.file("proc/softirqs", "  CPU0 CPU1 CPU2\n  NET_RX: 1 2 3\n", "  CPU0 CPU3\n  NET_RX: 5 9\n")
+    recording = machine.record(mpi, compiled, record)
+    cores = recording.table("core_samples")
+    first, last = cores.filter(time_s=cores["time_s"].min()), cores.filter(time_s=cores["time_s"].max())
+    assert [row for row in first.select("pu", "net_rx").rows()] == [(0, 0), (1, 0), (2, 0), (3, None)]
+    assert last.select("pu", "net_rx", "interrupts").rows() == [
+        (0, 4, 20), (1, None, None), (2, None, None), (3, 0, 0),
+    ]  # fmt: skip
+    report = build(recording)
+    assert {core.pu: core.interrupts for core in report.use.cores} == {0: 20, 1: 0, 2: 0, 3: 0}
+
+
+@one_mpi
+def test_what_a_container_hides_is_said(mpi, compiled, record, machine):
+    # GIVEN a /proc without interrupts, softirqs and networks
+    machine.file("proc/stat", stat_text([0, 1], 10), stat_text([0, 1], 20))
+    recording = machine.record(mpi, compiled, record)
+    absent = {each["source"]: each["why"] for each in recording.context["nodes"][0]["absent"]}
+    assert {"interrupts", "softirqs", "interfaces", "tcp", "interrupts by line"} <= absent.keys()
+    assert all("ENOENT" in absent[name] for name in ("interrupts", "softirqs", "interfaces", "tcp"))
+    cores = recording.table("core_samples").group_by("pu").last().sort("pu")
+    assert cores["user_s"].to_list() == pytest.approx([0.1, 0.1]) and cores["interrupts"].null_count() == 2
+    # AND so is peak memory, which this /proc has not either
+    assert any(each["source"] == "peak memory" for each in recording.context["samples"]["absent"])
+    assert "absent: " in render_text(build(recording))
+
+
+@one_mpi
+def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machine):
+    # GIVEN an Ethernet interface with two queues, an InfiniBand port that is used and one that is not, and Slingshot
+    machine.file("proc/stat", stat_text([0, 1], 10), stat_text([0, 1], 20))
+    lines = {"77": ("PCI-MSI eth7-rx", {1: 1}), "90": ("PCI-MSI mlx5_comp0", {})}
+    later = {"77": ("PCI-MSI eth7-rx", {0: 100, 1: 900_001}), "90": ("PCI-MSI mlx5_comp0", {0: 12})}
+    machine.file("proc/interrupts", interrupts_text([0, 1], lines), interrupts_text([0, 1], later))
+    net = "Inter-|   Receive\n face |bytes packets\n  eth7: {} {} {} 3 0 0 0 0 {} {} 0 0 0 0 0 0\n"
+    net += " idle0: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
+    machine.file("proc/net/dev", net.format(10, 1, 0, 20, 2), net.format(1010, 11, 4, 2020, 22))
+    snmp = (
+        "Ip: A B\nIp: 1 2\nTcp: Algo InSegs OutSegs RetransSegs InErrs\nTcp: 1 {} {} {} 0\nUdp: X\nUdp: 1\n"
+    )
+    machine.file("proc/net/snmp", snmp.format(5, 10, 1), snmp.format(105, 1010, 31))
+    machine.file("sys/class/net/eth7/operstate", "up\n")
+    machine.file("sys/class/net/eth7/queues/rx-0/rps_cpus", "3\n")
+    machine.file("sys/class/net/eth7/queues/tx-0/xps_cpus", "00000001,00000002\n")
+    machine.file("sys/class/net/eth7/device/msi_irqs/77", "msix\n")
+    machine.file("sys/class/net/idle0/operstate", "down\n")
+    machine.file("proc/irq/77/effective_affinity_list", "1\n")
+    machine.file("proc/irq/77/smp_affinity_list", "0-1\n")
+    port = "sys/class/infiniband/mlx5_0/ports/{}/{}"
+    machine.file(port.format(1, "counters/port_xmit_data"), "1000\n", "251000\n")
+    machine.file(port.format(1, "counters/port_xmit_packets"), "7\n", "1007\n")
+    machine.file(port.format(1, "hw_counters/out_of_sequence"), "0\n", "3\n")
+    machine.file(port.format(1, "counters/port_xmit_discards"), "0\n", "2\n")
+    machine.file(port.format(2, "counters/port_xmit_data"), "5\n")
+    machine.file("sys/class/infiniband/mlx5_0/device/msi_irqs/90", "msix\n")
+    machine.file("sys/class/cxi/cxi0/device/telemetry/hni_pkts_sent", "10@1.5\n", "30@2.5\n")
+    recording = machine.record(mpi, compiled, record, ranks=2)
+    report = build(recording)
+    use = {each.interface: each for each in report.use.interfaces}
+    # THEN each has what went through it
+    eth7 = use["eth7"]
+    assert (eth7.rx_bytes, eth7.tx_bytes, eth7.rx_packets, eth7.tx_packets, eth7.lost) == (
+        1000,
+        2000,
+        10,
+        20,
+        4,
+    )
+    assert eth7.state == "up" and eth7.interrupt_pus == "1" and not eth7.idle
+    assert use["idle0"].idle and use["idle0"].state == "down"
+    assert use["mlx5_0/1"].tx_bytes == 1_000_000 and use["mlx5_0/1"].tx_packets == 1000
+    assert use["mlx5_0/1"].counters["out_of_sequence"] == 3 and use["mlx5_0/1"].lost == 2
+    assert use["mlx5_0/2"].idle and use["cxi0"].counters == {"hni_pkts_sent": 20}
+    # AND which cores serve it
+    queues = {
+        (device, queue, how): pus for _, device, queue, how, pus in recording.table("interface_queues").rows()
+    }
+    assert queues["eth7", "rx-0", "rps"] == [0, 1] and queues["eth7", "tx-0", "xps"] == [1, 32]
+    assert queues["eth7", "irq 77", "interrupt"] == [1] and queues["eth7", "irq 77", "allowed"] == [0, 1]
+    devices = {line.line: line.device for line in report.use.interrupts}
+    assert devices == {"77": "eth7", "90": "mlx5_0"}
+    # AND what stands out is said
+    assert any("PU 1 took 100 % of the 900 k interrupts of eth7" in each for each in report.use.notable)
+    assert any("TCP sent 30 of 1 k segments again" in each for each in report.use.notable)
+    assert any("eth7 lost 4 packets" in each for each in report.use.notable)
+    for page in (render_text(report), render_html(report)):
+        assert "idle0 (down)" in page and "eth7" in page
+
+
+@one_mpi
+def test_without_an_end_there_are_no_interrupts_by_line_and_that_is_said(mpi, compiled, record, tmp_path):
+    program = compiled(mpi, "use.c")
+    record(mpi, 1, program, 10, 1, 3, 0, 0, "kill", expect=None)
+    recording = Recording.open(tmp_path)
+    assert recording.table("interrupts").is_empty()
+    (absent,) = [e for e in recording.context["nodes"][0]["absent"] if e["source"] == "interrupts by line"]
+    assert "MPI_Finalize" in absent["why"]
+    assert recording.table("core_samples")["time_s"].max() > 0
