@@ -24,7 +24,7 @@
  * behind the last of them the file ends.
  *
  * Version policy: a writer writes RW_FORMAT_VERSION; readers take that one and RW_FORMAT_OLDEST, in which there are no
- * samples and no notes, and zeros behind the header's `reserved`.
+ * samples, no notes and no network time, and zeros behind the header's `reserved`.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
@@ -69,7 +69,8 @@ enum rw_chunk_kind {
     RW_CHUNK_NOTES = 11,        /* log of rw_note: of the same */
     RW_CHUNK_NODE_SAMPLES = 12, /* as RW_CHUNK_SAMPLES, of the node; `rank_chunk` says who made it */
     RW_CHUNK_NODE_NOTES = 13,   /* as RW_CHUNK_NOTES, of the node */
-    RW_CHUNK_KINDS = 14
+    RW_CHUNK_NETWORK = 14,      /* rw_network_peer, the first of no peer: of a process; its owner is the first thread */
+    RW_CHUNK_KINDS = 15
 };
 
 struct rw_chunk_header {
@@ -98,7 +99,7 @@ struct rw_chunk_header {
  *
  *   kind                                      checked bytes                           of an open run whose CRC differs
  *   rank, peers, collectives, sites,          all that is used (tables: all slots)    it was written to since: it is not
- *   histograms, dead (none)                                                           covered, and not known to be damaged
+ *   histograms, network, dead (none)                                                  covered, and not known to be damaged
  *   samples                                   all that is used                        likewise
  *   comms, modules, trace, notes              those that do not change any more       it is damaged
  *   node's samples                            none, or when the last rank ended all   it is not covered
@@ -251,6 +252,34 @@ enum rw_note_kind {
     RW_NOTE_ALLOWED = 3, /* OS PUs that the first thread may use from here on, as `0-3,8` */
     RW_NOTE_RAN_ON = 4,  /* OS PUs on which it was seen until here */
     RW_NOTE_FACT = 5     /* `name`, tab, value */
+};
+
+/*
+ * Network time: socket calls on connected TCP and UDP sockets between MPI_Init and MPI_Finalize, whoever made them, by the two
+ * addresses of the connection. A call that moved data is a send or a receive; one that moved none (EAGAIN, end of file) is
+ * progress. Calls that look at many descriptors (poll, epoll_wait, select, ... without a timeout) are progress of no peer,
+ * those that may sleep in it are waits. What has no peer (the first entry) has zeros for addresses; there is also what came
+ * when all entries were taken. In each process all threads add up here.
+ */
+enum rw_network_kind {
+    RW_NETWORK_SEND = 0,
+    RW_NETWORK_RECEIVE = 1,
+    RW_NETWORK_PROGRESS = 2,
+    RW_NETWORK_WAIT = 3,
+    RW_NETWORK_KINDS = 4
+};
+
+/*
+ * Totals by enum rw_network_kind, first those of threads outside of MPI (also the library's own, which call no MPI), then
+ * those of threads inside an MPI call.
+ */
+#define RW_NETWORK_TOTALS 8u
+struct rw_network_peer {
+    uint32_t own[4]; /* 16 bytes as they are on the wire: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    uint32_t peer[4];
+    uint64_t calls[RW_NETWORK_TOTALS];
+    uint64_t bytes[RW_NETWORK_TOTALS];
+    uint64_t ticks[RW_NETWORK_TOTALS];
 };
 
 #define RW_PEER_UNKNOWN 0xfffffffeu

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -190,6 +191,7 @@ class Rank:
     trace: list[bytes] = field(default_factory=list)
     notes: list[tuple[int, int, int, str]] = field(default_factory=list)  # ticks, kind, count, text
     rows: list[list[int]] = field(default_factory=list)  # samples: ticks and values
+    network: list[bytes] = field(default_factory=list)
 
     def __post_init__(self):
         self.pid = self.pid or 1000 + self.world_rank
@@ -263,6 +265,19 @@ class Rank:
             remote_runs=len(remote_runs),
         )
         self.comms.append(head + np.array([*runs, *remote_runs], layouts.RANK_RUN).tobytes())
+
+    def sockets(
+        self, own: str | None, peer: str | None, kind: int, calls: int, size: int, ns: int, inside=True
+    ) -> None:
+        """Socket calls between two addresses; of no peer without them."""
+        packed = [ipaddress.IPv6Address(f"::ffff:{each}" if each else "::").packed for each in (own, peer)]
+        addresses = [np.frombuffer(each, "<u4") for each in packed]
+        at = kind + (layouts.NETWORK_KINDS if inside else 0)
+        totals = {"calls": calls, "bytes": size, "ticks": ns}
+        totals = {
+            name: [value * (i == at) for i in range(layouts.NETWORK_TOTALS)] for name, value in totals.items()
+        }
+        self.network.append(pack(layouts.NETWORK_PEER, own=addresses[0], peer=addresses[1], **totals))
 
     def event(self, call: str | int, gap: int, duration: int, payload: bytes = b"") -> None:
         self.trace.append(single(call, gap, duration, payload))
@@ -414,6 +429,9 @@ class RawFile:
             self.add_run(NOTES, log, len(log), owner=owner)
             rows = samples_bytes(rank.rows)
             self.add_run(SAMPLES, rows, len(rows), owner=owner)
+        if rank.network:
+            log = b"".join(rank.network)
+            self.add_run(layouts.CHUNK_NETWORK, log, len(log), owner=owner)
         for sequence, start in enumerate(range(0, len(rank.trace), events_a_run)):
             log = b"".join(rank.trace[start : start + events_a_run])
             self.add_run(TRACE, log, len(log), owner=owner, sequence=sequence)

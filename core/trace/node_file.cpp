@@ -203,6 +203,16 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
     }
 }
 
+void read_network(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
+    for (const ChunkRun *run : runs) {
+        const auto entries = log_bytes(*run, record);
+        for (std::size_t at = 0; at + sizeof(rw_network_peer) <= entries.size();
+             at += sizeof(rw_network_peer)) {
+            record.network.push_back(read_at<rw_network_peer>(entries, at));
+        }
+    }
+}
+
 bool read_rank(const ChunkRun &run, ThreadRecord &record) {
     const std::size_t total_bytes = sizeof(rw_call_total);
     if (run.payload.size() < sizeof(rw_rank)) {
@@ -313,6 +323,7 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
             for (const ChunkRun *log : kinds[RW_CHUNK_NOTES]) {
                 record.samples.notes = used_bytes(*log);
             }
+            read_network(kinds[RW_CHUNK_NETWORK], record);
             read_trace(kinds[RW_CHUNK_TRACE], record);
         }
         threads_.push_back(std::move(record));

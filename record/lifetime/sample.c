@@ -4,6 +4,7 @@
 
 #include "counters/counters.h"
 #include "lifetime/seals.h"
+#include "network/network.h"
 #include "process/process.h"
 #include "process/schedstat.h"
 #include "thread/current.h"
@@ -61,6 +62,7 @@ void rw_sample(struct rw_thread *thread, uint64_t now) {
         uint64_t begin = rw_ticks();
         sample(thread, now);
         rw_counters_sample(thread);
+        rw_network_grow(thread);
         rw_seal_when_due(thread);
         thread->rank->recorder_ticks += rw_ticks() - begin;
     }

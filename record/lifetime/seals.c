@@ -7,6 +7,7 @@
 
 #include "counters/counters.h"
 #include "handles/communicators.h"
+#include "network/network.h"
 #include "process/process.h"
 #include "store/storage.h"
 #include "thread/tables.h"
@@ -35,6 +36,7 @@ void rw_seal(struct rw_thread *thread, int closed) {
         rw_trace_seal(thread, closed);
     rw_seal_communicators(thread, closed);
     rw_counters_seal(thread, closed);
+    rw_network_seal(thread, closed);
     thread->rank->sealed_ticks = rw_ticks();
     seal_table(thread->rank_run, 1, closed);
 }

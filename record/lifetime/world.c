@@ -12,6 +12,7 @@
 #include "lifetime/calibrate.h"
 #include "lifetime/sample.h"
 #include "lifetime/seals.h"
+#include "network/network.h"
 #include "process/complain.h"
 #include "process/process.h"
 #include "store/storage.h"
@@ -64,6 +65,7 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
 #endif
     rw_calibrate(thread);
     rw_counters_start(thread);
+    rw_network_start(thread);
     /* What the recorder itself took belongs to no one. */
     thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
     thread->rank->recorder_ticks += rw_process.init_ticks - begin;
@@ -89,6 +91,7 @@ static void reopen(void *session) {
     rw_process.finished = 0;
     if (!RW_HAS(Group_from_session_pset) || world_of(session) != MPI_SUCCESS)
         rw_process.world_group = MPI_GROUP_NULL;
+    rw_network_switch(1);
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
         __atomic_fetch_and(&each->rank->flags, ~(uint32_t)RW_FINALIZED, __ATOMIC_RELAXED);
         each->rank->finalize_ticks = 0;
@@ -115,6 +118,7 @@ void rw_world_finish(struct rw_thread *thread, uint64_t now) {
         now = rw_ticks();
     thread->sample_due = 0;
     rw_sample(thread, now);
+    rw_network_switch(0);
     const uint64_t begin = rw_ticks();
     rw_counters_end(thread);
     thread->rank->recorder_ticks += rw_ticks() - begin;

@@ -13,8 +13,10 @@
 
 #include "calls_generated.h"
 
-#define RW_ATTACH_VERSION 1
+#define RW_ATTACH_VERSION 2
 #define RW_ATTACH_SYMBOL "rankwise_record_attach"
+
+struct rw_network;
 
 /* Any function: called only after a cast to its own type. */
 typedef void (*rw_function)(void);
@@ -23,11 +25,12 @@ typedef void (*rw_function)(void);
 enum rw_entry { RW_MPI = 0, RW_PMPI = 1, RW_ENTRIES = 2 };
 
 struct rw_library {
-    void *handle;          /* dlopen handle of the MPI library, for data symbols */
-    const char *path;      /* where it was loaded from */
-    const char *version;   /* MPI_Get_library_version */
-    uint32_t flavour;      /* enum rw_mpi_flavour */
-    const char *directory; /* RANKWISE_DIR */
+    void *handle;               /* dlopen handle of the MPI library, for data symbols */
+    const char *path;           /* where it was loaded from */
+    const char *version;        /* MPI_Get_library_version */
+    uint32_t flavour;           /* enum rw_mpi_flavour */
+    const char *directory;      /* RANKWISE_DIR */
+    struct rw_network *network; /* what the shim counts of sockets; NULL where there is none before libc */
     /* The function behind the shim; NULL where the library has none. */
     rw_function next[RW_ENTRIES][RW_CALL_COUNT];
 };

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shim/shim_of.h"
 
-const struct rw_shim rw_shim = {RW_SHIM_OF, RW_SHIM_VARIABLE, RW_SHIM_NOT_DONE};
+#ifdef RW_SHIM_COUNTS_SOCKETS
+#include "shim/sockets.h"
+#define NETWORK &rw_sockets
+#else
+#define NETWORK 0
+#endif
+
+const struct rw_shim rw_shim = {RW_SHIM_OF, RW_SHIM_VARIABLE, RW_SHIM_NOT_DONE, NETWORK};

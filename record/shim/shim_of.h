@@ -3,10 +3,13 @@
 #ifndef RANKWISE_RECORD_SHIM_OF_H
 #define RANKWISE_RECORD_SHIM_OF_H
 
+struct rw_network;
+
 struct rw_shim {
-    const char *of;       /* librankwise_OF_mpich.so and so on are attached */
-    const char *variable; /* of the environment: where nothing is in it, all calls are passed through */
-    const char *not_done; /* what a program that cannot have it is said to be */
+    const char *of;             /* librankwise_OF_mpich.so and so on are attached */
+    const char *variable;       /* of the environment: where nothing is in it, all calls are passed through */
+    const char *not_done;       /* what a program that cannot have it is said to be */
+    struct rw_network *network; /* what sockets.c counts into; NULL without it */
 };
 
 extern const struct rw_shim rw_shim __attribute__((visibility("hidden")));

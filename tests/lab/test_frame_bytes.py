@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the interfaces count of a known stream of messages: the messages, headers of frames, and what libraries add."""
 
+import json
+
 import mpis
+import polars as pl
 import pytest
 from accuracy.state import HEADER_BYTES
+
+from rankwise.recording import Recording
 
 pytestmark = [pytest.mark.root, pytest.mark.mpi]
 
@@ -27,3 +32,36 @@ def test_interfaces_count_messages_headers_and_what_the_library_adds(lab, compil
     # THEN all is accounted for: the messages, a header a frame, and the library's own (of the barrier's message too)
     least = COUNT * BYTES + HEADER_BYTES * frames + ADDED[name] * COUNT
     assert least <= sent <= least + ADDED[name] + AGAIN * COUNT * BYTES
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_network_time_has_the_bytes_that_interfaces_count(lab, compiled, name):
+    # GIVEN two ranks on each of four nodes, and messages from rank 0 to one of another node
+    library, count = mpis.named(name), 2000
+    program = compiled(library, "stream_between_nodes.c")
+    place, said = lab.directory / f"{name}.rw", lab.directory / f"{name}.json"
+    # WHEN it is recorded
+    words = ["-n", 8, "--allocation", "cyclic", "--record", place, "-o", said]
+    done = lab("run", *words, "--", program, BYTES, count)
+    assert done.returncode == 0, done.stderr
+    nodes = [f"rw-lab-node{at}" for at in (0, 3)]
+    recording = Recording.open(place)
+    table = recording.network_time.drop_nulls("node")
+    of_rank = table.join(recording.ranks.select("rank", "host"), on="rank")
+
+    def moved(kind, own, peer):
+        kept = (pl.col("kind") == kind) & (pl.col("host") == own) & (pl.col("node") == peer)
+        return of_rank.filter(kept)["bytes"].sum()
+
+    # THEN what one node sent is what the other received, and the messages with what the library adds to each
+    assert moved("send", *nodes) == moved("receive", *reversed(nodes))
+    assert moved("send", *reversed(nodes)) == moved("receive", *nodes)
+    least = count * (BYTES + ADDED[name])
+    assert least <= moved("send", *nodes) <= least + 20_000
+    # AND the interface counted that much, without the headers of its frames, and what launching took
+    interface = next(each for each in json.loads(said.read_text())["interfaces"] if each["host"] == nodes[0])
+    carried = interface["tx_bytes"] - HEADER_BYTES * interface["tx_packets"]
+    sent = of_rank.filter(
+        (pl.col("kind") == "send") & (pl.col("host") == nodes[0]) & (pl.col("node") != nodes[0])
+    )
+    assert sent["bytes"].sum() <= carried <= (1 + AGAIN) * sent["bytes"].sum()

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 TABLES = (
     *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
     *("rank_use", "rank_masks", "rank_counters", "rank_samples"),
-    *("core_samples", "interface_samples", "interrupts", "port_counters", "interface_queues"),
+    *("core_samples", "interface_samples", "interrupts", "port_counters", "interface_queues", "network_time"),
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 8
+TABLES_VERSION = 9
 
 
 @dataclass
@@ -133,6 +133,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "durations": tables.durations(job),
         "call_sites": tables.call_sites(job),
         "ranks": tables.ranks(job),
+        "network_time": tables.network_time(job),
         "collectives": tables.collectives(job, expansion),
         "communicators": tables.communicators(communicators),
         "rank_use": rank_use.rank_use(job),

@@ -25,6 +25,7 @@ from rankwise.recording.layouts import (
     APPROXIMATE_COLLECTIVES,
     FILE_GONE,
     FINALIZED,
+    FORMAT_VERSION,
     LAZY_COMMS,
     STORAGE_FULL,
     TRACE_CUT,
@@ -82,6 +83,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         "damage": raw.problems,
         "recorder": _recorder(job),
         "samples": rank_use.describe(job),
+        "network": _network(job),
         "stood_still": _stood_still(job),
         "trace": {
             "empty_ranks": _without_trace(job),
@@ -90,6 +92,22 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
             "stopped": next(iter(_stopped(job.threads)), None),
         },
     }
+
+
+def _network(job: Job) -> dict[str, Any]:
+    """How many ranks have network time, and why others have none."""
+    first = [thread for thread in job.threads if thread.rank["thread"] == 0]
+    counted = [thread for thread in first if len(thread.network)]
+    why = None
+    if len(counted) < len(first):
+        lacking = next(thread for thread in first if not len(thread.network))
+        if lacking.rank["format"] < FORMAT_VERSION:
+            why = "it was recorded by an older Rankwise"
+        elif lacking.has(STORAGE_FULL):
+            why = "the file system had no space"
+        else:
+            why = "RANKWISE_NETWORK is 0, or the recorder is linked into the program"
+    return {"ranks": len(counted), "why": why}
 
 
 def _recorder(job: Job) -> dict[str, Any]:

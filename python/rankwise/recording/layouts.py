@@ -41,7 +41,8 @@ CHUNK_SAMPLES = 10
 CHUNK_NOTES = 11
 CHUNK_NODE_SAMPLES = 12
 CHUNK_NODE_NOTES = 13
-CHUNK_KINDS = 14
+CHUNK_NETWORK = 14
+CHUNK_KINDS = 15
 CHUNK_HEADER = np.dtype(
     [
         ("magic", "<u4"),
@@ -199,6 +200,23 @@ NOTE_ABSENT = 2
 NOTE_ALLOWED = 3
 NOTE_RAN_ON = 4
 NOTE_FACT = 5
+
+# rw_network_kind
+NETWORK_SEND = 0
+NETWORK_RECEIVE = 1
+NETWORK_PROGRESS = 2
+NETWORK_WAIT = 3
+NETWORK_KINDS = 4
+NETWORK_TOTALS = 8
+NETWORK_PEER = np.dtype(
+    [
+        ("own", "<u4", (4,)),
+        ("peer", "<u4", (4,)),
+        ("calls", "<u8", (NETWORK_TOTALS,)),
+        ("bytes", "<u8", (NETWORK_TOTALS,)),
+        ("ticks", "<u8", (NETWORK_TOTALS,)),
+    ]
+)
 PEER_UNKNOWN = 0xFFFFFFFE
 PEER_EMPTY = 0xFFFFFFFF
 DIRECTION_RECEIVE = 0x8000

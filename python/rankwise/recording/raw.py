@@ -23,6 +23,7 @@ from rankwise.recording.layouts import (
     MPI_MPICH,
     MPI_OPENMPI,
     MPI_STANDARD_ABI,
+    NETWORK_PEER,
     PEER_ENTRY,
     PROGRESS,
     RANK,
@@ -88,6 +89,11 @@ class Thread:
     def sampled(self) -> Sampled | None:
         """What was sampled of its process over time; the first thread has it."""
         return decode(self.record.samples, self.record.notes)
+
+    @cached_property
+    def network(self) -> np.ndarray:
+        """Socket calls of its process by the addresses they were between, if it is the first thread; else none."""
+        return np.frombuffer(self.record.network, NETWORK_PEER)
 
     @cached_property
     def pus(self) -> list[int]:

@@ -100,6 +100,11 @@ class Recording:
         return self.table("call_sites")
 
     @property
+    def network_time(self) -> pl.DataFrame:
+        """Socket calls by rank and peer node: count, bytes and time."""
+        return self.table("network_time")
+
+    @property
     def ranks(self) -> pl.DataFrame:
         """Time in MPI and outside by rank."""
         return self.table("ranks")

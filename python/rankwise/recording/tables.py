@@ -3,17 +3,37 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 import numpy as np
 import polars as pl
 
 from rankwise.recording.communicators import Communicators
 from rankwise.recording.expansion import Expansion, recorded_directly
 from rankwise.recording.job import Job
-from rankwise.recording.layouts import DIRECTION_RECEIVE, FINALIZED, PEER_UNKNOWN, TICK_BINS
+from rankwise.recording.layouts import (
+    DIRECTION_RECEIVE,
+    FINALIZED,
+    NETWORK_KINDS,
+    NETWORK_TOTALS,
+    PEER_UNKNOWN,
+    TICK_BINS,
+)
 from rankwise.recording.places import resolve
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES, Thread
 
 MESSAGE_KEY = ["source", "destination", "call", "collective", "algorithm", "bytes_over", "bytes_up_to"]
+NETWORK_KIND_NAMES = ("send", "receive", "progress", "wait")
+_NETWORK_SCHEMA = {
+    "rank": pl.Int64,
+    "node": pl.String,
+    "address": pl.String,
+    "kind": pl.String,
+    "inside_mpi": pl.Boolean,
+    "calls": pl.Int64,
+    "bytes": pl.Int64,
+    "time_s": pl.Float64,
+}
 RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
 
 # Their empty blocks are not sent, and a rank's block for itself is copied; neighbourhood collectives do send both.
@@ -296,3 +316,54 @@ def communicators(found: Communicators) -> pl.DataFrame:
             "members": pl.List(pl.Int64),
         },
     )
+
+
+def network_time(job: Job) -> pl.DataFrame:
+    """Time, calls and bytes in the transport's socket calls.
+
+    Columns: rank, node (the host that the peer's address belongs to, known because a rank there uses it as its own;
+    null for others, and for calls that look at many), address (null where there is none), kind (`send`, `receive`:
+    calls that moved data; `progress`: those that looked, or found nothing to move; `wait`: those that may sleep until
+    something comes), inside_mpi (of threads that call no MPI, as a library's own, it is false), calls, bytes, time_s.
+    Empty without network time: nothing was sent through sockets, or the recording is of an older Rankwise.
+    """
+    entries, owner = join_entries(job.threads, "network")
+    hosts = [thread.rank["host"] for thread in job.threads]
+    own = [_address(entry) for entry in entries["own"]]
+    peer = [_address(entry) for entry in entries["peer"]]
+    node_of = {address: hosts[at] for address, at in zip(own, owner, strict=True) if address is not None}
+    nodes = [
+        None if address is None else hosts[at] if _is_loopback(address) else node_of.get(address)
+        for address, at in zip(peer, owner, strict=True)
+    ]
+    row, total = np.nonzero(entries["calls"])
+    seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner[row]]
+    inside, kind = total // NETWORK_KINDS, total % NETWORK_KINDS
+    assert NETWORK_TOTALS == 2 * NETWORK_KINDS
+    frame = pl.DataFrame(
+        {
+            "rank": of_thread(job.threads, "world_rank")[owner[row]],
+            "node": [nodes[at] for at in row],
+            "address": [peer[at] for at in row],
+            "kind": [NETWORK_KIND_NAMES[at] for at in kind],
+            "inside_mpi": inside.astype(bool),
+            "calls": entries["calls"][row, total].astype(np.int64),
+            "bytes": entries["bytes"][row, total].astype(np.int64),
+            "time_s": entries["ticks"][row, total] * seconds,
+        },
+        schema=_NETWORK_SCHEMA,
+    )
+    key = ["rank", "node", "address", "kind", "inside_mpi"]
+    return frame.group_by(key).agg(pl.col("calls", "bytes", "time_s").sum()).sort(key, nulls_last=True)
+
+
+def _address(words: np.ndarray) -> str | None:
+    packed = words.tobytes()
+    if not any(packed):
+        return None
+    address = ipaddress.IPv6Address(packed)
+    return str(address.ipv4_mapped or address)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address).is_loopback

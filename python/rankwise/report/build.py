@@ -21,6 +21,7 @@ from rankwise.report.collectives import collectives
 from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.matrix import comm_matrix
+from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
 from rankwise.report.use import use
 from rankwise.report.waiting import waiting
@@ -57,6 +58,7 @@ def build(
         collectives=collectives(recording, time_s),
         waiting=waiting(recording),
         use=use(recording),
+        network=network(recording),
         matrix=comm_matrix(columns, recording.world_size),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)),

@@ -383,6 +383,70 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
     distribution: MessageDistribution
 
 
+class NetworkOfRank(msgspec.Struct, frozen=True):
+    """One rank's time in socket calls.
+
+    Attributes:
+        rank: The rank.
+        send_s: In calls that sent something.
+        receive_s: In calls that received something.
+        progress_s: In calls that looked whether there is something to do, or found nothing.
+        wait_s: In calls that may sleep until there is, on all threads.
+        sent_bytes: What the calls sent, with the MPI library's own headers.
+        received_bytes: What they received.
+    """
+
+    rank: int
+    send_s: float
+    receive_s: float
+    progress_s: float
+    wait_s: float
+    sent_bytes: int
+    received_bytes: int
+
+
+class NetworkPair(msgspec.Struct, frozen=True):
+    """Socket calls of the ranks of one node to and from another.
+
+    Attributes:
+        host: The node, an index into `program.hosts`.
+        peer_host: The other one; `null` if its address is no rank's.
+        address: That address then; `null` where it was not kept apart.
+        send_calls: Calls that sent something.
+        send_bytes: What they sent.
+        send_time_s: Time in them.
+        receive_calls: Calls that received something.
+        receive_bytes: What they received.
+        receive_time_s: Time in them.
+    """
+
+    host: int
+    peer_host: int | None
+    address: str | None
+    send_calls: int
+    send_bytes: int
+    send_time_s: float
+    receive_calls: int
+    receive_bytes: int
+    receive_time_s: float
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Network time: in the socket calls of ranks, between MPI_Init and MPI_Finalize.
+
+    Attributes:
+        why_not: Why it is not known of all ranks; `null` if it is.
+        ranks: By rank; empty where no rank made such calls.
+        pairs: Between nodes, the most time first.
+        outside_mpi_s: Of it, what threads spent that were not inside an MPI call; those of the library are among them.
+    """
+
+    why_not: str | None
+    ranks: list[NetworkOfRank]
+    pairs: list[NetworkPair]
+    outside_mpi_s: float
+
+
 class ReportData(msgspec.Struct, frozen=True):
     """Everything that a report shows.
 
@@ -399,6 +463,7 @@ class ReportData(msgspec.Struct, frozen=True):
         collectives: Collective operations by algorithm, the longest first.
         waiting: Waiting and transferring; `null` without a trace.
         use: What the ranks used of their nodes; `null` for recordings of older formats.
+        network: Time in the transport's own calls, where it goes through sockets.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
@@ -416,6 +481,7 @@ class ReportData(msgspec.Struct, frozen=True):
     collectives: list[Collective]
     waiting: Waiting | None
     use: Use | None
+    network: Network
     matrix: CommMatrix
     distributions: list[PlacedDistribution]
     notes: list[str]

@@ -12,6 +12,7 @@ from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
     CallSite,
     Collective,
+    NetworkPair,
     PlacedDistribution,
     ReportData,
     UnsplitCall,
@@ -277,3 +278,34 @@ def together(part: SizeRange, key: str) -> list[float] | None:
     """
     pairs = [(getattr(share, key) or 0.0, getattr(share, f"{key}_of_all") or 0.0) for share in part.channels]
     return [total for _, total in pairs] if any(abs(a - b) >= 0.001 for a, b in pairs) else None
+
+
+def node_pair_text(report: ReportData, pair: NetworkPair) -> str:
+    """Two nodes between which there were messages: `n01 - n02`; an address where that is no rank's."""
+    hosts = report.program.hosts
+    peer = hosts[pair.peer_host] if pair.peer_host is not None else pair.address or "others"
+    return f"{hosts[pair.host]} - {peer}"
+
+
+def network_text(report: ReportData) -> list[str]:
+    """What there is to say of network time besides its table, in sentences without a full stop."""
+    network = report.network
+    lines = []
+    if network.ranks:
+        progress, wait = (
+            sum(getattr(rank, name) for rank in network.ranks) for name in ("progress_s", "wait_s")
+        )
+        lines.append(
+            f"{seconds_text(progress)} looking for messages, {seconds_text(wait)} in calls that sleep until one comes"
+        )
+        if network.outside_mpi_s > 0:
+            lines.append(
+                f"{seconds_text(network.outside_mpi_s)} of it by threads that were not inside an MPI call"
+            )
+    elif network.why_not is None:
+        lines.append(
+            "none: no rank used sockets (memory of the node, or a network that is driven without them)"
+        )
+    if network.why_not is not None:
+        lines.append(f"not known of {'all ranks' if network.ranks else 'any rank'}: {network.why_not}")
+    return lines
