@@ -201,13 +201,13 @@ template <Order order> class Engine {
     [[gnu::always_inline]] inline void begin(std::uint32_t op);
     [[gnu::always_inline]] inline void end(std::uint32_t op);
     void release();
-    [[gnu::always_inline]] inline void go_on(std::uint32_t op);
+    [[gnu::always_inline]] inline void go_on(std::uint32_t op, Kind kind);
 
     // Processors, each one job after the other: engine_jobs.hpp
 
     [[gnu::always_inline]] inline void queue_job(std::uint32_t op, Job job);
-    void start_job(std::uint32_t processor, std::uint32_t op);
-    Picoseconds time_of_job(std::uint32_t op, Processor &p);
+    void start_job(std::uint32_t processor, std::uint32_t op, Job job);
+    Picoseconds time_of_job(std::uint32_t op, Job job, Processor &p);
     Picoseconds time_of_receive(std::uint32_t op, Processor &p);
     [[gnu::always_inline]] inline Picoseconds connect(std::uint32_t op, const MessageCost &cost);
     void run_for(std::uint32_t processor, Picoseconds work);

@@ -40,7 +40,7 @@ template <Order order> void Engine<order>::release() {
             read_on();
         releasing_.swap(progress_.freed);
         if (releasing_.size() == 1) {
-            go_on(releasing_.front());
+            go_on(releasing_.front(), steps_[releasing_.front()].kind());
         } else {
             if (!std::is_sorted(releasing_.begin(), releasing_.end()))
                 std::sort(releasing_.begin(), releasing_.end());
@@ -49,7 +49,7 @@ template <Order order> void Engine<order>::release() {
                 std::size_t others = 0;
                 for (const std::uint32_t op : releasing_)
                     if (steps_[op].kind() == kind)
-                        go_on(op);
+                        go_on(op, kind);
                     else
                         releasing_[others++] = op;
                 releasing_.resize(others);
@@ -59,8 +59,7 @@ template <Order order> void Engine<order>::release() {
     }
 }
 
-template <Order order> void Engine<order>::go_on(std::uint32_t op) {
-    const Kind kind = steps_[op].kind();
+template <Order order> void Engine<order>::go_on(std::uint32_t op, Kind kind) {
     if (kind == Kind::receive)
         post(op);
     else
@@ -79,25 +78,25 @@ template <Order order> void Engine<order>::queue_job(std::uint32_t op, Job job) 
     const std::uint32_t processor = processor_of(op);
     Processor &p = processors_[processor];
     if (p.running == any)
-        start_job(processor, op);
+        start_job(processor, op, job);
     else
         p.ready.append(progress_, op);
 }
 
-template <Order order> void Engine<order>::start_job(std::uint32_t processor, std::uint32_t op) {
+template <Order order> void Engine<order>::start_job(std::uint32_t processor, std::uint32_t op, Job job) {
     Processor &p = processors_[processor];
     p.running = op;
     progress_.prefetch_released(op);
     progress_.prefetch_ahead(op);
     tell([&](Observer &o) {
-        o.start_job(processor, op, job(op) != Job::clear && job(op) != Job::data, p.idle_since, now_);
+        o.start_job(processor, op, job != Job::clear && job != Job::data, p.idle_since, now_);
     });
-    run_for(processor, time_of_job(op, p));
+    run_for(processor, time_of_job(op, job, p));
 }
 
 /// @return how long the job that begins would take alone
-template <Order order> Picoseconds Engine<order>::time_of_job(std::uint32_t op, Processor &p) {
-    switch (job(op)) {
+template <Order order> Picoseconds Engine<order>::time_of_job(std::uint32_t op, Job job, Processor &p) {
+    switch (job) {
     case Job::calc:
         begin(op);
         p.computation += steps_[op].time();
@@ -293,8 +292,10 @@ template <Order order> void Engine<order>::next_job(std::uint32_t processor) {
         if (resources_.paths.has_buffers() && read_part(processor))
             return;
     Processor &p = processors_[processor];
-    if (!p.ready.empty())
-        start_job(processor, p.ready.take(progress_));
+    if (p.ready.empty())
+        return;
+    const std::uint32_t next = p.ready.take(progress_);
+    start_job(processor, next, job(next));
 }
 
 /// The processor has done its part of an eager send.
