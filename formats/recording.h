@@ -102,7 +102,7 @@ struct rw_chunk_header {
  *   histograms, network, dead (none)                                                  covered, and not known to be damaged
  *   samples                                   all that is used                        likewise
  *   comms, modules, trace, notes              those that do not change any more       it is damaged
- *   node's samples                            none, or when the last rank ended all   it is not covered
+ *   node's samples                            all, when the last rank has ended       likewise
  *
  * A closed run whose CRC differs, or that has not all that is used in it, is damaged. What an open log has behind the
  * checked bytes is not covered. The file header's CRC covers what does not change in it; for `next_chunk` there is the

@@ -20,7 +20,7 @@ static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interrupts,
 static struct rw_series series;
 static struct rw_file_header *head; /* NULL: this rank takes no part */
 static unsigned first_column[SOURCES + 1];
-static int ended;
+static int counted, ended;       /* in ranks_running; no longer */
 static uint64_t asked, interval; /* ns, ticks; 0: not known yet */
 
 static void open_sources(void) {
@@ -50,6 +50,8 @@ static int join(void) {
 }
 
 static void take(uint64_t begin) {
+    if (series.samples_run->seal & RW_SEAL_CLOSED) /* by a job of the same recording that has ended */
+        rw_storage_seal(series.samples_run, 0, 0);
     rw_series_clear(&series);
     for (unsigned i = 0; i < SOURCES; i++)
         if (first_column[i] < first_column[i + 1])
@@ -83,6 +85,7 @@ void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
     asked = asked_ns;
     if (!head)
         return;
+    counted = 1;
     const uint64_t running = __atomic_fetch_add(&head->ranks_running, 1, __ATOMIC_ACQ_REL);
     if (__atomic_compare_exchange_n(&head->node_samples, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         rw_snapshot(".start.tar");
@@ -123,23 +126,38 @@ void rw_node_sample(const struct rw_rank *rank) {
         take(now);
 }
 
+/* Take one now, unless another rank does. */
+static void take_last(void) {
+    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
+    if (join() &&
+        __atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        take(rw_ticks());
+}
+
+/* Nobody writes to it any more; the last rank may see other files than those that sampled. */
+static void close_run(void) {
+    const uint64_t state = __atomic_load_n(&head->node_samples, __ATOMIC_ACQUIRE);
+    struct rw_chunk_header *run = series.samples_run;
+    __atomic_store_n(&head->node_due, UINT64_MAX, __ATOMIC_RELEASE);
+    if (!run && state >= 2)
+        run = rw_storage_map((uint32_t)(state - 2));
+    if (run)
+        rw_storage_seal(run, run->used, 1);
+}
+
 void rw_node_end(void) {
-    if (!head || ended)
+    struct rw_file_header *const file = rw_storage_head();
+    if (!counted || ended)
         return;
     ended = 1;
-    const int last = __atomic_sub_fetch(&head->ranks_running, 1, __ATOMIC_ACQ_REL) == 0;
-    if (last)
-        rw_snapshot(".end.tar");
-    /* The last rank may see other files than the one that samples. */
-    if ((!last && __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) != (uint64_t)getpid()) || !join())
+    const int mine = head && __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) == (uint64_t)getpid();
+    if (mine)
+        take_last();
+    if (__atomic_sub_fetch(&file->ranks_running, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    const uint64_t now = rw_ticks();
-    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
-    if (!__atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return; /* another one takes a sample */
-    take(now);
-    if (last)
-        __atomic_store_n(&head->node_due, UINT64_MAX, __ATOMIC_RELEASE);
-    rw_series_seal(&series, 0);
+    rw_snapshot(".end.tar");
+    if (head && !mine)
+        take_last();
+    head = file;
+    close_run();
 }

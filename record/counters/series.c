@@ -28,6 +28,7 @@ void rw_note(struct rw_series *series, enum rw_note_kind kind, uint32_t count, c
         .ticks = rw_ticks(), .kind = kind, .count = count, .bytes = (uint32_t)length};
     unsigned char *at = (unsigned char *)(run + 1) + run->used;
     memcpy(at, &note, sizeof note);
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): the note has its length
     memcpy(at + sizeof note, text, length);
     __atomic_store_n(&run->used, run->used + sizeof note + padded, __ATOMIC_RELEASE);
 }
