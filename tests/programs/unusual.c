@@ -5,7 +5,7 @@
  * fork    a child process that calls MPI_Initialized and ends
  * unwind  an error handler that leaves MPI by longjmp
  * vanish  as many, but the recording's directory is removed after MPI_Init
- * limit   as many, but from MPI_Init on no file may grow beyond 900 KB
+ * limit   as many, but from MPI_Init on no file may grow beyond 1.7 MB
  * early   calls before MPI_Init and after MPI_Finalize
  */
 #include <mpi.h>
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (strcmp(argv[1], "limit") == 0)
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1400000, RLIM_INFINITY});
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1700000, RLIM_INFINITY});
     if (strcmp(argv[1], "vanish") == 0) {
         char command[4096];
         snprintf(command, sizeof command, "rm -rf '%s'", getenv("RANKWISE_DIR"));
