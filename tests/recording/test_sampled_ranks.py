@@ -85,6 +85,7 @@ def test_a_number_that_a_row_has_not_is_not_known():
     rows = [[START, 0, 0, 5, 0], [START + MS, NOT_KNOWN, 0, 5, NOT_KNOWN], [START + 2 * MS, 7, 0, 5, 0]]
     sampled = decoded(sampled_rank(rows))
     assert sampled.total("user_ns") == 7 and sampled.total("cpu") == 0
+    assert [value != value for value in sampled.column("user_ns")] == [False, True, False]  # NaN
     assert sampled.total("no such column") is None
 
 
