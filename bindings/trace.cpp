@@ -164,7 +164,7 @@ void bind_trace(nb::module_ &module) {
         .def_prop_ro(
             "run",
             [](const trace::NodeFile &file) {
-                const auto [first, last] = file.run();
+                const auto [first, last] = file.recorded_run();
                 const auto digits = nb::str("{:016x}{:016x}");
                 return digits.attr("format")(first, last);
             },
@@ -184,7 +184,7 @@ void bind_trace(nb::module_ &module) {
             [](const trace::NodeFile &file) {
                 static constexpr const char *covers[] = {"whole", "uncovered", "damaged"};
                 nb::list list;
-                for (const auto &run : file.runs()) {
+                for (const auto &run : file.chunk_runs()) {
                     list.append(nb::make_tuple(trace::kind_name(run.header.kind),
                                                RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES,
                                                covers[static_cast<int>(run.cover)]));

@@ -271,12 +271,12 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
         return;
     }
     const auto header = read_at<rw_file_header>(bytes, 0);
-    run_ = {header.run[0], header.run[1]};
+    recorded_run_ = {header.run[0], header.run[1]};
     FileRuns found = find_runs(bytes, problems_);
-    runs_ = std::move(found.runs);
+    chunk_runs_ = std::move(found.runs);
     // By owner: the runs of each kind.
     std::unordered_map<std::uint64_t, std::vector<const ChunkRun *>[RW_CHUNK_KINDS]> owned;
-    for (const auto &run : runs_) {
+    for (const auto &run : chunk_runs_) {
         if (run.header.kind == RW_CHUNK_NODE_SAMPLES) {
             node_samples_.rows = used_bytes(run);
         } else if (run.header.kind == RW_CHUNK_NODE_NOTES) {
@@ -285,7 +285,7 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
             owned[run.header.rank_chunk][run.header.kind].push_back(&run);
         }
     }
-    for (const auto &run : runs_) {
+    for (const auto &run : chunk_runs_) {
         if (run.header.kind != RW_CHUNK_RANK) {
             continue;
         }
@@ -343,7 +343,7 @@ void NodeFile::check_runs() {
                (" at byte " + std::to_string(RW_FILE_HEADER_BYTES + run.first_chunk * RW_CHUNK_BYTES));
     };
     std::size_t damaged = 0;
-    for (const auto &run : runs_) {
+    for (const auto &run : chunk_runs_) {
         if (run.cover == Cover::damaged && ++damaged <= most_runs_named) {
             problems_.push_back(of(run) + " does not match its checksum");
         }

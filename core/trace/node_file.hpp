@@ -89,16 +89,16 @@ class NodeFile {
     std::uint32_t version() const noexcept { return version_; }
 
     /// @return all runs of the file
-    const std::vector<ChunkRun> &runs() const noexcept { return runs_; }
+    const std::vector<ChunkRun> &chunk_runs() const noexcept { return chunk_runs_; }
 
     /// @return what the ranks were given as RANKWISE_RUN, its first and last 16 digits; 0, 0 if nothing
-    std::pair<std::uint64_t, std::uint64_t> run() const noexcept { return run_; }
+    std::pair<std::uint64_t, std::uint64_t> recorded_run() const noexcept { return recorded_run_; }
 
   private:
     MappedFile file_;
-    std::pair<std::uint64_t, std::uint64_t> run_{};
+    std::pair<std::uint64_t, std::uint64_t> recorded_run_{};
     std::uint32_t version_ = 0;
-    std::vector<ChunkRun> runs_;
+    std::vector<ChunkRun> chunk_runs_;
     std::vector<ThreadRecord> threads_;
     Samples node_samples_;
     std::vector<std::string> problems_;

@@ -39,8 +39,8 @@ static inline int is_world(intptr_t comm) {
     }
 RW_CALLS_on_communicator(FORWARD)
 
-    /* One line in all, from the process that is most likely to be seen. */
-    static void complain(int rank, const char *why) {
+/* One line in all, from the process that is most likely to be seen. */
+static void complain(int rank, const char *why) {
     if (rank == 0)
         dprintf(STDERR_FILENO, "rankwise: ranks are not renumbered: %s\n", why);
 }
@@ -158,10 +158,11 @@ rankwise_record_attach(uint32_t version, const struct rw_library *library,
 #define CHOOSE(name, call, base, large, parameters)                                                          \
     chosen[RW_MPI][call] = (rw_function)mpi_##name;                                                          \
     chosen[RW_PMPI][call] = (rw_function)pmpi_##name;
-    RW_CALLS_on_communicator(CHOOSE) for (unsigned at = 0; at < sizeof special / sizeof *special;
-                                          at++) for (int entry = 0; entry < RW_ENTRIES; entry++)
-        chosen[entry][special[at].call] =
-            special[at].wrapper[entry] ? special[at].wrapper[entry] : rw_next[entry][special[at].call];
+    RW_CALLS_on_communicator(CHOOSE)
+    for (unsigned at = 0; at < sizeof special / sizeof *special; at++)
+        for (int entry = 0; entry < RW_ENTRIES; entry++)
+            chosen[entry][special[at].call] =
+                special[at].wrapper[entry] ? special[at].wrapper[entry] : rw_next[entry][special[at].call];
     for (int entry = 0; entry < RW_ENTRIES; entry++)
         for (unsigned call = 0; call < RW_CALL_COUNT; call++)
             if (rw_next[entry][call])

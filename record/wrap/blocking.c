@@ -25,10 +25,10 @@
 #define SENDS(name, call, base, large, parameters) SEND(mpi, name, call) SEND(pmpi, name, call)
 RW_CALLS_send(SENDS)
 
-    /* ---- blocking receives ---- */
+/* ---- blocking receives ---- */
 
-    static void record_receive(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
-                               const struct rw_envelope *posted, const MPI_Status *status) {
+static void record_receive(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
+                           const struct rw_envelope *posted, const MPI_Status *status) {
     const struct rw_envelope came = rw_arrived(posted->comm->peers, status);
     rw_count_message(thread, call, RW_DIRECTION_RECEIVE, came.peer, came.bytes);
     if (thread->traced) {
@@ -70,9 +70,9 @@ RW_CALLS_recv(RECEIVES)
 #define SENT_Sendrecv rw_envelope(thread, sendcount, sendtype, dest, sendtag, comm)
 #define SENT_Sendrecv_replace rw_envelope(thread, count, datatype, dest, sendtag, comm)
 
-    static void record_sendrecv(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
-                                const struct rw_envelope *sent, const struct rw_envelope *posted,
-                                const MPI_Status *status) {
+static void record_sendrecv(struct rw_thread *thread, unsigned call, uint64_t begin, uint64_t end,
+                            const struct rw_envelope *sent, const struct rw_envelope *posted,
+                            const MPI_Status *status) {
     const struct rw_envelope came = rw_arrived(posted->comm->peers, status);
     rw_count_message(thread, call, 0, sent->peer, sent->bytes);
     if (came.peer != -1) /* the call's total has what it sent */

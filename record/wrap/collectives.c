@@ -325,4 +325,6 @@ static void record_persistent(struct rw_thread *thread, const struct rw_collecti
     COLLECTIVE(mpi, name, number, base, wide, record_persistent(thread, &call, *request, begin, end))        \
     COLLECTIVE(pmpi, name, number, base, wide, record_persistent(thread, &call, *request, begin, end))
 
-RW_CALLS_collective(BLOCKING) RW_CALLS_icollective(NONBLOCKING) RW_CALLS_collective_init(PERSISTENT)
+RW_CALLS_collective(BLOCKING)
+RW_CALLS_icollective(NONBLOCKING)
+RW_CALLS_collective_init(PERSISTENT)

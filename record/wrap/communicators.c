@@ -131,7 +131,7 @@ RW_CALLS_comm(MAKES)
         return result;                                                                                       \
     }
 #define FREE_COMMS(name, call, base, large, parameters) FREE_COMM(mpi, name) FREE_COMM(pmpi, name)
-    RW_CALLS_comm_free(FREE_COMMS)
+RW_CALLS_comm_free(FREE_COMMS)
 
 /* Datatypes freed inside other calls count as well. */
 #define FREE_TYPE(entry, name)                                                                               \
@@ -144,4 +144,4 @@ RW_CALLS_comm(MAKES)
         RW_DONE;                                                                                             \
         return result;                                                                                       \
     }
-        FREE_TYPE(mpi, Type_free) FREE_TYPE(pmpi, Type_free)
+    FREE_TYPE(mpi, Type_free) FREE_TYPE(pmpi, Type_free)

@@ -102,7 +102,8 @@ static void trace_nonblocking(struct rw_thread *thread, unsigned call, uint64_t 
     }
 #define ISENDS(name, call, base, large, parameters) ISEND(mpi, name, call, 0) ISEND(pmpi, name, call, 0)
 #define SEND_INITS(name, call, base, large, parameters) ISEND(mpi, name, call, 1) ISEND(pmpi, name, call, 1)
-RW_CALLS_isend(ISENDS) RW_CALLS_send_init(SEND_INITS)
+RW_CALLS_isend(ISENDS)
+RW_CALLS_send_init(SEND_INITS)
 
 /* Its size is for the trace only. */
 #define POSTED_Recv                                                                                          \
@@ -113,8 +114,8 @@ RW_CALLS_isend(ISENDS) RW_CALLS_send_init(SEND_INITS)
     rw_requests_may_end(thread);                                                                             \
     const MPI_Message given_message = *message
 
-    static struct rw_envelope
-    with_capacity(struct rw_thread *thread, MPI_Message message, int64_t count, MPI_Datatype datatype) {
+static struct rw_envelope with_capacity(struct rw_thread *thread, MPI_Message message, int64_t count,
+                                        MPI_Datatype datatype) {
     struct rw_envelope posted = rw_matched(thread, message);
     posted.bytes = count > 0 && posted.peer != -1 ? (uint64_t)count * rw_datatype_bytes(thread, datatype) : 0;
     return posted;
@@ -139,17 +140,18 @@ RW_CALLS_isend(ISENDS) RW_CALLS_send_init(SEND_INITS)
     IRECEIVE(mpi, name, call, base, 0) IRECEIVE(pmpi, name, call, base, 0)
 #define RECV_INITS(name, call, base, large, parameters)                                                      \
     IRECEIVE(mpi, name, call, base, 1) IRECEIVE(pmpi, name, call, base, 1)
-RW_CALLS_irecv(IRECEIVES) RW_CALLS_recv_init(RECV_INITS)
+RW_CALLS_irecv(IRECEIVES)
+RW_CALLS_recv_init(RECV_INITS)
 
 #define SENT_Sendrecv rw_envelope(thread, sendcount, sendtype, dest, sendtag, comm)
 #define SENT_Sendrecv_replace rw_envelope(thread, count, datatype, dest, sendtag, comm)
 #define POSTED_Sendrecv rw_envelope(thread, recvcount, recvtype, source, recvtag, comm)
 #define POSTED_Sendrecv_replace rw_envelope(thread, count, datatype, source, recvtag, comm)
 
-    /* MPICH, up to 5.0 at least, completes it with a status that is not the receive's: what came is not known
-       there. */
-    static void add_sendrecv_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,
-                                     const struct rw_envelope *posted, MPI_Request made) {
+/* MPICH, up to 5.0 at least, completes it with a status that is not the receive's: what came is not known
+   there. */
+static void add_sendrecv_request(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,
+                                 const struct rw_envelope *posted, MPI_Request made) {
 #if defined(OPEN_MPI)
     (void)sent;
     add_receive_request(thread, call, posted, made, 0);

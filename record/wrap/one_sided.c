@@ -71,4 +71,4 @@ RW_CALLS_transfer(TRANSFERS)
         RW_DONE;                                                                                             \
         return result;                                                                                       \
     }
-    FREE_WINDOW(mpi, Win_free) FREE_WINDOW(pmpi, Win_free)
+FREE_WINDOW(mpi, Win_free) FREE_WINDOW(pmpi, Win_free)

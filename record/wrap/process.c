@@ -28,9 +28,9 @@ static int thread_level(void) {
 #define INITS(name, call, base, large, parameters) INIT(mpi, name) INIT(pmpi, name)
 RW_CALLS_init(INITS)
 
-    /* The world ends with MPI_Finalize, and where MPI_Init was not called, or that has been, with the last
-       session. */
-    static void finish_world(struct rw_thread *thread, uint64_t now) {
+/* The world ends with MPI_Finalize, and where MPI_Init was not called, or that has been, with the last
+   session. */
+static void finish_world(struct rw_thread *thread, uint64_t now) {
     rw_process.world_model = 0;
     rw_world_finish(thread, now);
 }
@@ -70,4 +70,4 @@ RW_CALLS_finalize(FINALIZES)
         thread->busy = 0;                                                                                    \
         return result;                                                                                       \
     }
-    ABORT(mpi, Abort) ABORT(pmpi, Abort)
+ABORT(mpi, Abort) ABORT(pmpi, Abort)
