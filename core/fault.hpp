@@ -44,6 +44,7 @@ struct Fault {
     static constexpr std::array names{"circle",       "deadlock",     "endless_receive", "intercommunicator",
                                       "long_message", "long_program", "missing_peer",    "small_receive",
                                       "unanswered",   "unreceived",   "unsent",          "untraced"};
+    static_assert(names.size() == static_cast<std::size_t>(Kind::untraced) + 1);
     Kind kind;
     std::vector<OperationAt> operations = {}; ///< what it is about
     std::uint32_t rank = 0;

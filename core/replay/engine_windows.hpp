@@ -75,11 +75,11 @@ template <Order order> void Engine<order>::leave_queues() {
 // Events
 
 template <Order order>
-void Engine<order>::at(Picoseconds time, Phase phase, std::uint32_t op, std::uint32_t what) {
+void Engine<order>::at(Picoseconds time, Phase phase, std::uint32_t number, std::uint32_t what) {
     if (in_one_queue())
-        only_queue_.push({time, order_of(phase, op), what});
+        only_queue_.push({time, order_of(phase, number), what});
     else
-        windows_[queue_].events.push({time, order_of(phase, op), what});
+        windows_[queue_].events.push({time, order_of(phase, number), what});
 }
 
 template <Order order>
@@ -508,8 +508,8 @@ template <Order order> OtherEnd Engine<order>::other_end() const {
             return found->second;
         const MatchedOperation &matched = steps_[op];
         if (window_ != nullptr && matched.kind() == Kind::receive && matched.partner == any)
-            return schedule_.first[matched.peer + 1] -
-                   1; // a send that was not read comes with the rest of its rank
+            // A send that was not read comes with the rest of its rank.
+            return schedule_.first[matched.peer + 1] - 1;
         return matched.partner;
     };
 }

@@ -31,6 +31,7 @@ struct Least {
 
 Least least_on(const LinkClass &l, const MessageRange &messages, const Machine &machine) {
     const MessageCosts costs(machine);
+    // No limit is the largest number, which stays so.
     const std::uint64_t beyond_eager = std::max(l.eager_limit, l.eager_limit + 1);
     const std::uint64_t rendezvous = std::min(messages.least_synchronous, beyond_eager);
     Least least;

@@ -57,6 +57,16 @@ Prediction replay_on_machine(TraceWindow &window, const MessageRange &messages,
                    .window = &window});
 }
 
+std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
+                                   const machine::Machine &machine,
+                                   std::span<const machine::Placement> placements, unsigned threads) {
+    std::vector<Picoseconds> out(placements.size());
+    in_threads(placements.size(), threads, [&](std::size_t k) {
+        out[k] = replay_on_machine(schedule, matching, machine, placements[k]).makespan();
+    });
+    return out;
+}
+
 Schedule computing_alone(const Schedule &schedule, const Matching &matching, machine::Machine machine,
                          const machine::Placement &placement) {
     machine.computation_is_as_recorded = true;

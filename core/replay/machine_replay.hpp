@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "large_array.hpp"
@@ -18,8 +19,8 @@ namespace rankwise::replay {
 /// How a replay is done; the outcome is the same.
 struct HowToReplay {
     unsigned threads = 1;         ///< that share the nodes; 0: as many as are worth it, see `useful_threads`
-    Observer *observer = nullptr; ///< is told about everything, in one order over all nodes, by one thread
-    bool in_one_order = false;    ///< as if somebody listened
+    Observer *observer = nullptr; ///< hears of everything, in one order over all nodes, from one thread
+    bool in_one_order = false;    ///< as if somebody listened: tests compare
 };
 
 /// @brief Replay on a machine: a LinkClass for each pair of ranks, and what they share.
@@ -32,6 +33,13 @@ struct HowToReplay {
 Prediction replay_on_machine(const Schedule &schedule, const Matching &matching,
                              const machine::Machine &machine, const machine::Placement &placement,
                              const HowToReplay &how = {});
+
+/// @brief The makespan of each placement, by a replay of each; placements are spread over threads.
+/// @param[in] threads 0: as many as the process may use cores
+/// @throws Error as `replay_on_machine`, of the first placement that has one
+std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
+                                   const machine::Machine &machine,
+                                   std::span<const machine::Placement> placements, unsigned threads);
 
 /// @brief Replay a traced run in windows; the outcome is that of the whole schedule.
 /// @param[in,out] window at its beginning; afterwards at its end

@@ -23,7 +23,7 @@ struct Case {
     const machine::Machine &machine;
     const machine::Placement &placement;
     const Lookahead &ahead;
-    Observer *observer = nullptr;  ///< is told about everything; needs one order
+    Observer *observer = nullptr;  ///< hears of everything; needs one order
     TraceWindow *window = nullptr; ///< of which `schedule` and `steps` are; needs one thread
     unsigned threads = 1;
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
 #include <tuple>
 
 #include "placement/estimates/lanes.hpp"
@@ -123,7 +122,8 @@ struct Server {
 
 /// A Server in one lane.
 struct Interface {
-    double free = 0, idle = 0, idle_until = 0, unused = 0;
+    double free = 0, idle = 0, idle_until = 0;
+    double unused = 0; ///< makes it half a cache line
 };
 using LaneIndex = std::array<std::uint32_t, lanes>;
 

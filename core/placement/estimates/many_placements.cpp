@@ -9,15 +9,6 @@
 #include "replay/machine_replay.hpp"
 
 namespace rankwise::replay {
-std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
-                                   const machine::Machine &machine,
-                                   std::span<const machine::Placement> placements, unsigned threads) {
-    std::vector<Picoseconds> out(placements.size());
-    in_threads(placements.size(), threads, [&](std::size_t k) {
-        out[k] = replay_on_machine(schedule, matching, machine, placements[k]).makespan();
-    });
-    return out;
-}
 
 EstimateProgram estimate_program_of(const Schedule &schedule, const Matching &matching,
                                     const machine::Machine &machine, const machine::Placement &placement) {

@@ -14,13 +14,6 @@
 
 namespace rankwise::replay {
 
-/// @brief The makespan of each placement, by a replay of each; placements are spread over threads.
-/// @param[in] threads 0: as many as the process may use cores
-/// @throws Error as `replay_on_machine`, of the first placement that has one
-std::vector<Picoseconds> makespans(const Schedule &schedule, const Matching &matching,
-                                   const machine::Machine &machine,
-                                   std::span<const machine::Placement> placements, unsigned threads);
-
 /// @brief What estimates placements in the order that one placement's replay has.
 /// @throws Error as `replay_on_machine`
 EstimateProgram estimate_program_of(const Schedule &schedule, const Matching &matching,

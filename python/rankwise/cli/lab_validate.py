@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 # A window was over before all runs were made: the same command with `--resume` goes on (EX_TEMPFAIL).
 UNFINISHED = 75
 _RATE = "20mbit"
-_LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -174,7 +172,9 @@ def _check_program(words: list[str]) -> None:
         raise RankwiseError(
             "no program to validate", "put it after `--`: `rankwise lab validate -- ./app args`"
         )
-    if not _LAUNCHER.match(os.path.basename(words[0])):
+    from rankwise.cli.parsing import LAUNCHER
+
+    if not LAUNCHER.match(os.path.basename(words[0])):
         return
     from rankwise.launchers import parse
 

@@ -148,7 +148,7 @@ def _fail_launcher_before_dashes(
     from rankwise.launchers.wrappers import WRAPPERS
 
     name = os.path.basename(unknown[0])
-    if not _LAUNCHER.match(name) and name not in WRAPPERS:
+    if not LAUNCHER.match(name) and name not in WRAPPERS:
         return
     ours, launcher = [], list(unknown)
     for word in before:
@@ -162,7 +162,7 @@ def _fail_launcher_before_dashes(
     )
 
 
-_LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
+LAUNCHER = re.compile(r"(mpiexec|mpirun|orterun|prterun|prun|srun)([.-].*)?$")
 _COMMON_DEFAULTS = {"quiet": 0, "verbose": 0, "color": "auto", "no_progress": False}
 
 

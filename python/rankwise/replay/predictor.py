@@ -144,8 +144,16 @@ class Predictor:
 
     @property
     def schedules(self) -> Schedules:
-        """The program's schedules, which it has unless `is_coarse`."""
-        assert isinstance(self.program, Schedules)
+        """The program's schedules.
+
+        Raises:
+            RankwiseError: It has none, as its recording has no trace (`is_coarse`).
+        """
+        if not isinstance(self.program, Schedules):
+            raise RankwiseError(
+                "the recording has no trace, so there is nothing to replay",
+                "record with `rankwise record --trace`",
+            )
         return self.program
 
     @property
@@ -368,8 +376,10 @@ class Predictor:
         """The same, and what happened when.
 
         Raises:
-            RankwiseError: As `predict`.
+            RankwiseError: As `predict`, and where the trace is replayed in windows.
         """
+        if self.in_windows:
+            raise RankwiseError("what happens when is not kept of a trace that is replayed in windows")
         return self._in_order(_core.schedule.Schedule.explain, placement, self.model)
 
     def _in_order(self, replay: Callable[..., _Outcome], placement: Placement, model: Model) -> _Outcome:
