@@ -61,8 +61,8 @@ def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
         assert recorded.rank(rank).has("finalized")
 
 
-# MPICH 5.0.2 itself, unrecorded, ends 4 % of such runs on a busy machine: a process may read the address that another one
-# had in its session before (MPIDI_UCX_comm_addr_exchange).
+# MPICH 5.0.2 itself, unrecorded, ends 4 % of such runs on a busy machine: a process may read the address that another
+# one had in its session before (MPIDI_UCX_comm_addr_exchange).
 @pytest.mark.flaky(reruns=5, reruns_delay=1)
 @pytest.mark.mpi
 @pytest.mark.parametrize("first", ["session", "world"])
