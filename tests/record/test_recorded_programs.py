@@ -62,8 +62,8 @@ def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
 
 
 # MPICH 5.0.2 itself, unrecorded, ends 4 % of such runs on a busy machine: a process may read the address that another
-# one had in its session before (MPIDI_UCX_comm_addr_exchange).
-@pytest.mark.flaky(reruns=5, reruns_delay=1)
+# one had in its session before. Only what ends so is tried again.
+@pytest.mark.flaky(reruns=3, reruns_delay=1, only_rerun="UCX  ERROR failed to unpack address")
 @pytest.mark.mpi
 @pytest.mark.parametrize("first", ["session", "world"])
 def test_sessions_that_follow_each_other_are_recorded_and_run_as_ever(mpi, compiled, record, first):
