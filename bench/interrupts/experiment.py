@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from interrupts.by_core import ByCore, count, record
 from interrupts.predicted import predict
-from interrupts.result import CONFIGURATIONS, SIZES, Result, Scan, costs
+from interrupts.result import CONFIGURATIONS, RECORDED, SIZES, Result, Scan, costs
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
 from rankwise.lab.limited import run_limited
@@ -76,9 +77,19 @@ class Experiment:
                     self._steer(lab, at)
                     self.result.scans.append(Scan(name, self._scan(lab)))
                 self.say(f"{len(self.result.scans) // 2} of {repetitions} rounds")
+        for core in range(2):
+            with own_lab(plan_lab(LAB_NAME, 2, 2, RATE_BYTES_PER_S, irq_core=core)) as lab:
+                pu = lab.nodes[1].cores[core]
+                self.result.by_core += [self._by_core(pu, size) for size in RECORDED]
         self.result.cost = costs(self.result.scans)
         self.result.predicted = {size: predict(machine, self.result.cost, size) for size in SIZES}
         return self.result
+
+    def _by_core(self, pu: int, size: int) -> ByCore:
+        words = [sys.executable, str(_PROGRAM), str(WINDOW_S), str(size)]
+        path = self.directory / f"{pu}.{size}.rw"
+        with first_on_path(self.launcher):
+            return count(record(LAB_NAME, words, path, self.launcher.family), pu, size)
 
     def _measure(self, lab: Lab) -> Path:
         measurement = Measurement(LabSite(lab, [self.launcher.path]), effort(True, MEASURE_S))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import rankwise
+from interrupts.by_core import ByCore
 from interrupts.result import CONFIGURATIONS, NOT_FITTED, SIZES, Result
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
@@ -48,6 +49,14 @@ _CORES = """## Latency and bandwidth
 
 Half a round trip of rank 3 with ranks 0 and 1, and the stream from each, with the interrupt core that of rank 2
 (*beside* the receiver) and its own (*on* it).
+"""
+
+_BY_CORE = """## Interrupts by core
+
+From one recorded launch each (`rankwise lab run --record`): what the kernel counted on each processor, for each message
+that crossed. *interrupts* bring packets to the processor that takes them in; where a packet is there already it needs
+none, and several that come at once need one. *packets* are all that it took in: those of the switch are among them,
+which is kept off the interrupt core here. Both nodes receive on one processor.
 """
 
 _CLAIMS = """## Beside what was published
@@ -130,6 +139,20 @@ def text(result: Result, mpi: str) -> str:
             *table(
                 ("bytes", "measured", "from", "beside", "on", "better, if apart"),
                 [row for size in SIZES for row in _by_core(result, size)],
+            ),
+            "",
+            _BY_CORE,
+            *table(
+                (
+                    "interrupt core",
+                    "bytes",
+                    "messages",
+                    "core",
+                    "interrupts a message",
+                    "of all",
+                    "packets a message",
+                ),
+                [row for each in result.by_core for row in _counted(each)],
             ),
             "",
             _CLAIMS,
@@ -220,6 +243,32 @@ def _by_core(result: Result, size: int) -> list[list[str]]:
     return rows
 
 
+def _counted(found: ByCore) -> list[list[str]]:
+    total = max(sum(found.interrupts.values()), 1)
+    return [
+        [
+            str(found.steered_to),
+            str(found.size_bytes),
+            str(found.messages),
+            str(pu),
+            f"{count / found.messages:.3f}",
+            f"{count / total:.2%}",
+            f"{found.packets[pu] / found.messages:.2f}",
+        ]
+        for pu, count in found.interrupts.items()
+        if count or found.packets[pu]
+    ]
+
+
+def _irq_share(result: Result) -> str:
+    """The least part of all such interrupts that the interrupt core took in a recorded launch."""
+    shares = [
+        each.interrupts.get(each.steered_to, 0) / max(sum(each.interrupts.values()), 1)
+        for each in result.by_core
+    ]
+    return f"at least {min(shares):.2%}" if shares else "not recorded"
+
+
 _SMALL_BYTES = 1024
 
 
@@ -240,8 +289,8 @@ def _claims(result: Result) -> list[list[str]]:
         [
             "who works",
             "one core takes more than 99 % of all interrupts",
-            f"the processor of a rank that computes takes in {_three(came[0])} frames a second on that core, "
-            f"{_three(came[1])} beside it",
+            f"it takes {_irq_share(result)} of the interrupts for packets; the processor of a rank that computes takes "
+            f"in {_three(came[0])} frames a second on that core, {_three(came[1])} beside it",
         ],
         [
             "who suffers",

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from interrupts.by_core import ByCore
 from rankwise.measure.fitting.statistics import Median, median
 
 # Who is on the core that does the receiving node's protocol work, by that core's number in its node.
 CONFIGURATIONS = ("computing rank", "receiver")
 SIZES = (8, 512, 1024, 8192, 65536, 262144)
+RECORDED = (8, 1024, 65536)  # once with each core, for what each core took in
 # Costs come from these alone: a message's from the small ones, a byte's from the large one.
 SMALL, LARGE = (8, 1024), 65536
 # The others test what is predicted with them.
@@ -43,13 +45,14 @@ class Result:
     """All of it.
 
     `shared` says whether ranks 1 and 3 share a processor; `predicted` is the part of its speed that the computing
-    rank keeps, by size and configuration.
+    rank keeps, by size and configuration; `by_core` is what recorded launches say.
     """
 
     scans: list[Scan] = field(default_factory=list)
     shared: bool = True
     cost: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     predicted: dict[int, dict[str, float]] = field(default_factory=dict)
+    by_core: list[ByCore] = field(default_factory=list)
 
     def by_configuration(self) -> list[list[list[dict]]]:
         """Rows of the launches with each core."""

@@ -10,7 +10,7 @@ extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW
 
 /* Of the node. */
 extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
-    rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN;
+    rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN;
 
 /** @brief Note peak memory, and on which NUMA nodes it is now. */
 RW_HIDDEN void rw_note_memory(struct rw_series *series);

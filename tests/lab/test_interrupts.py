@@ -3,6 +3,7 @@
 
 import pytest
 from interrupts import page
+from interrupts.by_core import ByCore
 from interrupts.predicted import predict
 from interrupts.result import CONFIGURATIONS, SIZES, Cost, Result, Scan, costs
 
@@ -48,7 +49,8 @@ def test_costs_are_what_the_computing_rank_loses():
 
 def test_the_page_says_who_suffers():
     predicted = {size: dict.fromkeys(CONFIGURATIONS, 0.9) for size in SIZES}
-    text = page.text(Result(scans(), cost=COST, predicted=predicted), "MPICH 5.0.2")
+    by_core = [ByCore(0, 8, 1000, {0: 996, 1: 4}, {0: 1000, 1: 2000})]
+    text = page.text(Result(scans(), cost=COST, predicted=predicted, by_core=by_core), "MPICH 5.0.2")
     pairs = 3 * len(SIZES)
     assert f"In {pairs} of {pairs} comparisons (6 sizes) the computing rank was slower" in text
     assert "computes takes in 50000 frames a second on that core, 20 beside it" in text
@@ -58,6 +60,9 @@ def test_the_page_says_who_suffers():
         "measured interval." in text
     )
     assert "| 512 | 0.97 (0.97 - 0.97) | 1.00 (1.00 - 1.00) | yes | 0.97 (0.97 - 0.97) | 1.00 |" in text
+    # AND interrupts a message by core, from recorded launches
+    assert "it takes at least 99.60% of the interrupts for packets" in text
+    assert "| 0 | 8 | 1000 | 0 | 0.996 | 99.60% | 1.00 |\n| 0 | 8 | 1000 | 1 | 0.004 | 0.40% | 2.00 |" in text
     assert max(map(len, text.splitlines())) <= 220
     # AND what the launches say of each published claim: here latency is the same on both cores, and so is bandwidth
     assert "a rank that computes keeps 0.93 of its speed on that core, 1.00 beside it" in text

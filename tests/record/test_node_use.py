@@ -172,13 +172,49 @@ def test_cores_that_go_away_and_come_are_not_known_meanwhile(mpi, compiled, reco
     assert {core.pu: core.interrupts for core in report.use.cores} == {0: 20, 1: 0, 2: 0, 3: 0}
 
 
+def softnet_text(rows: list[dict[int, int]], fields: int) -> str:
+    """Numbers by column, in hexadecimal as the kernel has them."""
+    return "".join(" ".join(f"{row.get(at, 0):08x}" for at in range(fields)) + "\n" for row in rows)
+
+
+@one_mpi
+@pytest.mark.parametrize("fields", [15, 11], ids=["linux-5.10", "linux-4.18"])
+def test_packets_by_core(mpi, compiled, record, machine, fields):
+    # GIVEN CPU 1 that took in 0xabc0 packets, dropped 2 and was handed 0xab00 by an interrupt; kernels number the
+    # lines since 5.10
+    machine.file("proc/stat", stat_text([0, 1], 10), stat_text([0, 1], 20))
+    before = [{0: 1, 12: 0}, {0: 0x1000, 1: 3, 9: 0x10, 12: 1}]
+    after = [{0: 1, 12: 0}, {0: 0xBBC0, 1: 5, 2: 7, 9: 0xAB10, 12: 1}]
+    machine.file("proc/net/softnet_stat", softnet_text(before, fields), softnet_text(after, fields))
+    cores = machine.record(mpi, compiled, record).table("core_samples").group_by("pu").last().sort("pu")
+    names = ("packets", "packets_dropped", "polls_cut", "packets_steered")
+    assert cores.select(names).rows() == [(0, 0, 0, 0), (0xABC0, 2, 7, 0xAB00)]
+
+
+@one_mpi
+def test_packets_of_unnumbered_lines_are_nobodys_where_a_cpu_is_off(mpi, compiled, record, machine):
+    machine.file("proc/stat", stat_text([0, 1, 2], 10))
+    machine.file("proc/net/softnet_stat", softnet_text([{0: 1}, {0: 2}], 11))
+    recording = machine.record(mpi, compiled, record)
+    assert recording.table("core_samples")["packets"].drop_nulls().is_empty()
+    absent = {each["source"]: each["why"] for each in recording.context["nodes"][0]["absent"]}
+    assert absent["packets by core"] == "/proc/net/softnet_stat does not tell whose its lines are"
+
+
 @one_mpi
 def test_what_a_container_hides_is_said(mpi, compiled, record, machine):
     # GIVEN a /proc without interrupts, softirqs and networks
     machine.file("proc/stat", stat_text([0, 1], 10), stat_text([0, 1], 20))
     recording = machine.record(mpi, compiled, record)
     absent = {each["source"]: each["why"] for each in recording.context["nodes"][0]["absent"]}
-    assert {"interrupts", "softirqs", "interfaces", "tcp", "interrupts by line"} <= absent.keys()
+    assert {
+        "interrupts",
+        "softirqs",
+        "packets by core",
+        "interfaces",
+        "tcp",
+        "interrupts by line",
+    } <= absent.keys()
     assert all("ENOENT" in absent[name] for name in ("interrupts", "softirqs", "interfaces", "tcp"))
     cores = recording.table("core_samples").group_by("pu").last().sort("pu")
     assert cores["user_s"].to_list() == pytest.approx([0.1, 0.1]) and cores["interrupts"].null_count() == 2

@@ -70,6 +70,8 @@ def bring_up(directory: Path) -> subprocess.Popen[bytes]:
         if lab.irq_core is not None:
             lab.receive_steering = network.steer_receiving(node.pid, node.cores[lab.irq_core]) or "on"
     switch = network.start_switch(len(lab.nodes), lab.rate_bytes_per_s, directory / COUNTERS)
+    if lab.irq_core is not None:
+        network.keep_apart(switch.pid, {node.cores[lab.irq_core] for node in lab.nodes})
     state.save(lab, directory)
     return switch
 

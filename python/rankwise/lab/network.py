@@ -154,6 +154,16 @@ def steer_receiving(pid: int, host_pu: int) -> str | None:
     return None
 
 
+def keep_apart(switch: int, host_pus: set[int]) -> None:
+    """Keep the switch off PUs that receive, so that frames come there by an interrupt, as from a device.
+
+    Where no other PU is left, it stays: the frames that it hands over on such a PU then need none.
+    """
+    others = os.sched_getaffinity(switch) - host_pus
+    if others:
+        os.sched_setaffinity(switch, others)
+
+
 def send_single_frames(pid: int) -> str | None:
     """Have a node's data interface hand over frame by frame what it sends.
 

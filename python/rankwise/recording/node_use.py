@@ -20,6 +20,12 @@ from rankwise.recording.snapshots import Snapshot
 
 _STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
+_SOFTNET = {
+    "processed": "packets",
+    "dropped": "packets_dropped",
+    "squeezed": "polls_cut",
+    "steered": "packets_steered",
+}
 _INTERFACE = (
     "rx_bytes",
     "rx_packets",
@@ -88,10 +94,11 @@ def nodes(directory: Path, raw: RawRecording, job: Job) -> list[Node]:
 
 
 def core_samples(found: list[Node]) -> pl.DataFrame:
-    """By OS PU and time, since the first sample: time in each state, interrupts, softirqs; null while it is offline."""
+    """By OS PU and time, since the first sample: time in each state, what came to it; null while it is offline."""
     schema: dict[str, Any] = {"host": pl.String, "pu": pl.Int64, "time_s": pl.Float64}
     schema |= {f"{state}_s": pl.Float64 for state in _STATES} | {"interrupts": pl.Float64}
     schema |= {kind.lower(): pl.Float64 for kind in _SOFTIRQS}
+    schema |= dict.fromkeys(_SOFTNET.values(), pl.Float64)
     frames = [pl.DataFrame(schema=schema)]
     for node in found:
         sampled = node.sampled
@@ -108,6 +115,7 @@ def core_samples(found: list[Node]) -> pl.DataFrame:
             columns |= {f"{state}_s": _grown(sampled, f"cpu:{state}", pu) / per_s for state in _STATES}
             columns["interrupts"] = _grown(sampled, "interrupts", pu)
             columns |= {kind.lower(): _grown(sampled, f"softirq:{kind}", pu) for kind in _SOFTIRQS}
+            columns |= {name: _grown(sampled, f"softnet:{kind}", pu) for kind, name in _SOFTNET.items()}
             if not np.isnan(columns["idle_s"]).all() or not np.isnan(columns["interrupts"]).all():
                 frames.append(without_nan(columns, ()))
     return pl.concat(frames, how="diagonal_relaxed")

@@ -18,6 +18,7 @@ from rankwise.report.use_data import CoreUse, InterfaceUse, InterruptLine, NodeM
 
 _STATES = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
 _SOFTIRQS = ("hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
+_PACKETS = ("packets", "packets_dropped")
 _LOST = ("rx_errors", "rx_dropped", "tx_errors", "tx_dropped")
 # From here on it stands out.
 _INTERRUPT_SHARE, _STEAL_SHARE, _PER_S, _ONE_CORE = 0.05, 0.02, 100.0, 0.5
@@ -39,7 +40,7 @@ def cores(recording: Recording) -> list[CoreUse]:
     last = (
         recording.table("core_samples")
         .group_by("host", "pu", maintain_order=True)
-        .agg(pl.col(*_STATES, "interrupts", *_SOFTIRQS).drop_nulls().last())
+        .agg(pl.col(*_STATES, "interrupts", *_SOFTIRQS, *_PACKETS).drop_nulls().last())
     )
     found = []
     for row in last.iter_rows(named=True):
@@ -61,6 +62,7 @@ def cores(recording: Recording) -> list[CoreUse]:
                 steal_share=of("steal_s"),
                 interrupts=None if row["interrupts"] is None else int(row["interrupts"]),
                 softirqs={name.upper(): int(row[name]) for name in _SOFTIRQS if row[name] is not None},
+                **{name: None if row[name] is None else int(row[name]) for name in _PACKETS},
             )
         )
     return found
@@ -204,7 +206,7 @@ def notable(
     found = _interrupt_cores(recording, names, elapsed_s, lines)
     for host in range(len(names)):
         own = [core for core in found_cores if core.host == host]
-        received = {core.pu: core.softirqs.get("NET_RX", 0) for core in own}
+        received, what = _received(own)
         total = sum(received.values())
         if len(own) > 1 and total > _PER_S * elapsed_s:
             pu = max(received, key=lambda each: received[each])
@@ -212,7 +214,7 @@ def notable(
                 ranks = _ranks_on(recording, names[host], pu)
                 found.append(
                     f"{names[host]}: PU {pu} did {received[pu] / total * 100:.0f} % of the network's receive work "
-                    f"({count_text(total)} NET_RX){ranks}"
+                    f"({count_text(total)} {what}){ranks}"
                 )
         for core in own:
             if (core.interrupt_share or 0) > _INTERRUPT_SHARE:
@@ -237,6 +239,14 @@ def notable(
                 f"{count_text(entry.sent_segments)} segments again"
             )
     return found
+
+
+def _received(own: list[CoreUse]) -> tuple[dict[int, int], str]:
+    """What each PU took in, and what was counted: a core that only hands packets on to others has NET_RX as well."""
+    packets = {core.pu: core.packets for core in own if core.packets is not None}
+    if packets:
+        return packets, "packets"
+    return {core.pu: core.softirqs.get("NET_RX", 0) for core in own}, "NET_RX"
 
 
 def _interrupt_cores(

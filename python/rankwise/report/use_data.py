@@ -120,6 +120,8 @@ class CoreUse(msgspec.Struct, frozen=True):
         steal_share: Taken by the host of a virtual machine.
         interrupts: How many.
         softirqs: How many by kind: `NET_RX`, `NET_TX`, `TIMER`, ...
+        packets: It took in, of all network interfaces.
+        packets_dropped: Of its queue, because that was full.
     """
 
     host: int
@@ -132,6 +134,8 @@ class CoreUse(msgspec.Struct, frozen=True):
     steal_share: float | None
     interrupts: int | None
     softirqs: dict[str, int]
+    packets: int | None
+    packets_dropped: int | None
 
 
 class InterruptLine(msgspec.Struct, frozen=True):

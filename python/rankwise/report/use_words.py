@@ -65,13 +65,13 @@ def absent_sources(use: Use) -> list[str]:
     ]
 
 
-CORE_USE = ("programs", "kernel", "interrupts", "idle", "taken", "interrupts", "NET_RX", "ranks")
+CORE_USE = ("programs", "kernel", "interrupts", "idle", "taken", "interrupts", "packets", "ranks")
 
 
 def core_use(core: CoreUse) -> tuple[str, ...]:
     """The row of a core, for headings `CORE_USE`."""
     shares = (core.program_share, core.system_share, core.interrupt_share, core.idle_share, core.steal_share)
-    counts = (core.interrupts, core.softirqs.get("NET_RX"))
+    counts = (core.interrupts, core.packets)
     return (
         *(percent(share) for share in shares),
         *("-" if count is None else count_text(count) for count in counts),
