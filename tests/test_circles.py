@@ -37,6 +37,7 @@ MOST_FILES = 25
 LISTS = {
     "core/collectives/algorithms": "algorithms",
     "python/rankwise/cli": "commands",
+    "record/counters": "sources",
     "tests/programs": "programs",
 }
 TOO_MANY = {"tests/lab", "tests/replay"}

@@ -15,3 +15,33 @@ void rw_read_cpu_columns(struct rw_reader *reader, struct rw_cpu_columns *column
     }
     rw_skip_line(reader);
 }
+
+unsigned rw_cpu_rows_open(struct rw_cpu_rows *rows, struct rw_series *series, const char *what,
+                          const char *path, unsigned cpus) {
+    const int error = rw_keep(&rows->file, path);
+    rows->cpus = error ? 0 : cpus;
+    if (!rows->cpus)
+        rw_note_absent(series, what, error, error ? path : "no CPUs in /proc/stat");
+    return rows->cpus;
+}
+
+int rw_cpu_rows_again(struct rw_cpu_rows *rows) {
+    if (rw_read_again(&rows->reader, &rows->file) != 0)
+        return 0;
+    rw_read_cpu_columns(&rows->reader, &rows->columns);
+    return rw_peek(&rows->reader) >= 0;
+}
+
+void rw_cpu_rows_zero(const struct rw_cpu_rows *rows, uint64_t *sums) {
+    for (unsigned column = 0; column < rows->columns.count; column++)
+        if (rows->columns.cpu[column] < rows->cpus)
+            sums[rows->columns.cpu[column]] = 0;
+}
+
+void rw_cpu_rows_add(struct rw_cpu_rows *rows, uint64_t *sums) {
+    uint64_t value;
+    rows->reader.at++; /* the colon */
+    for (unsigned column = 0; column < rows->columns.count && rw_number(&rows->reader, &value); column++)
+        if (rows->columns.cpu[column] < rows->cpus)
+            sums[rows->columns.cpu[column]] += value;
+}

@@ -10,7 +10,7 @@
 #define DEFAULT_INTERVAL_NS 100000000u
 #define LEAST_ROWS 64u
 
-static const struct rw_source *const sources[] = {&rw_usage, &rw_where, &rw_perf};
+static const struct rw_source *const sources[] = {&rw_usage, &rw_where, &rw_perf, &rw_migrations};
 #define SOURCES (sizeof sources / sizeof *sources)
 
 static struct rw_series series;
@@ -49,6 +49,7 @@ void rw_counters_start(struct rw_thread *thread) {
         sources[i]->open(&series);
     }
     first_column[SOURCES] = series.columns;
+    rw_note_devices(&series, 1);
     if (rw_series_open(&series, RW_CHUNK_SAMPLES, thread->rank_chunk, LEAST_ROWS, NULL) != 0)
         return;
     series.samples->asked_ns = asked_ns();
@@ -91,6 +92,7 @@ void rw_counters_end(struct rw_thread *thread) {
     take(begin);
     rw_note_ran_on(&series);
     rw_note_memory(&series);
+    rw_note_devices(&series, 0);
     rw_node_end();
     series.samples->cost_ticks = cost;
     series.samples->aside_ticks += rw_ticks() - begin;

@@ -6,42 +6,24 @@
 #include "counters/columns_of_cpus.h"
 #include "counters/sources.h"
 
-static struct rw_kept file = RW_NOT_KEPT;
-static struct rw_reader reader;
-static struct rw_cpu_columns columns;
-static unsigned cpus;
+static struct rw_cpu_rows rows = {.file = RW_NOT_KEPT};
 
 static void open_interrupts(struct rw_series *series) {
-    const int error = rw_keep(&file, "/proc/interrupts");
-    cpus = rw_node_cpus();
-    if (error || !cpus) {
-        rw_note_absent(series, "interrupts", error, error ? "/proc/interrupts" : "no CPUs in /proc/stat");
-        return;
-    }
-    rw_add_columns(series, "interrupts", NULL, cpus);
+    const unsigned cpus = rw_cpu_rows_open(&rows, series, "interrupts", "/proc/interrupts", rw_node_cpus());
+    if (cpus)
+        rw_add_columns(series, "interrupts", NULL, cpus);
 }
 
 static void read_interrupts(uint64_t *values) {
     char word[64];
-    if (rw_read_again(&reader, &file) != 0)
-        return;
-    rw_read_cpu_columns(&reader, &columns);
-    for (unsigned column = 0; column < columns.count; column++)
-        if (columns.cpu[column] < cpus)
-            values[columns.cpu[column]] = 0;
-    for (int more = rw_peek(&reader) >= 0; more; more = rw_skip_line(&reader)) {
-        rw_word(&reader, word, sizeof word);
+    int more = rw_cpu_rows_again(&rows);
+    if (more)
+        rw_cpu_rows_zero(&rows, values);
+    for (; more; more = rw_skip_line(&rows.reader)) {
+        rw_word(&rows.reader, word, sizeof word);
         /* These are of no CPU. */
-        if (rw_peek(&reader) != ':' || strcmp(word, "ERR") == 0 || strcmp(word, "MIS") == 0)
-            continue;
-        reader.at++;
-        for (unsigned column = 0; column < columns.count; column++) {
-            uint64_t value;
-            if (!rw_number(&reader, &value))
-                break;
-            if (columns.cpu[column] < cpus)
-                values[columns.cpu[column]] += value;
-        }
+        if (rw_peek(&rows.reader) == ':' && strcmp(word, "ERR") != 0 && strcmp(word, "MIS") != 0)
+            rw_cpu_rows_add(&rows, values);
     }
 }
 

@@ -13,8 +13,8 @@
 /* Others wait so many intervals for the one that took the last sample: it has its files open. */
 #define TURN 2u
 
-static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interrupts, &rw_softirqs, &rw_softnet, &rw_interfaces,
-                                                  &rw_tcp};
+static const struct rw_source *const sources[] = {&rw_cpu_times,  &rw_interrupts, &rw_softirqs, &rw_softnet,
+                                                  &rw_interfaces, &rw_tcp,        &rw_ports};
 #define SOURCES (sizeof sources / sizeof *sources)
 
 static struct rw_series series;

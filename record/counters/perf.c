@@ -33,6 +33,7 @@ static struct {
     } of[MOST_THREADS];
 } counters[MOST_EVENTS];
 static unsigned events, threads, descriptors;
+static int counts_migrations;
 static pid_t tids[MOST_THREADS];
 
 static int open_event(struct perf_event_attr *event, pid_t tid) {
@@ -150,6 +151,7 @@ static void open_perf(struct rw_series *series) {
     snprintf(list, sizeof list, "%s", asked && asked[0] ? asked : default_list);
     if (strcmp(list, "none") == 0)
         return;
+    const char *const forbidden = rw_perf_kills();
     find_threads(series);
     for (char *name; (name = strsep(&rest, ",")) != NULL;) {
         struct perf_event_attr event;
@@ -159,11 +161,19 @@ static void open_perf(struct rw_series *series) {
         const char *why = events < MOST_EVENTS ? rw_perf_event(name, &event) : "more than 16 were asked for";
         if (why)
             rw_note_absent(series, text, 0, why);
+        else if (forbidden)
+            rw_note_absent(series, text, EPERM, forbidden);
         else if (keep_counter(series, text, &event)) {
             rw_add_columns(series, "counter", name, 3); /* value, enabled ns, running ns */
+            counts_migrations |=
+                event.type == PERF_TYPE_SOFTWARE && event.config == PERF_COUNT_SW_CPU_MIGRATIONS;
             events++;
         }
     }
+}
+
+int rw_perf_counts_migrations(void) {
+    return counts_migrations;
 }
 
 /* A program that closes descriptors may have another file of this number by now: only its own counter has the

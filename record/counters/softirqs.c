@@ -9,42 +9,25 @@ static const char *const kinds[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  
                                     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static struct rw_kept file = RW_NOT_KEPT;
-static struct rw_reader reader;
-static struct rw_cpu_columns columns;
-static unsigned cpus;
+static struct rw_cpu_rows rows = {.file = RW_NOT_KEPT};
 
 static void open_softirqs(struct rw_series *series) {
-    const int error = rw_keep(&file, "/proc/softirqs");
-    cpus = rw_node_cpus();
-    if (error || !cpus) {
-        rw_note_absent(series, "softirqs", error, error ? "/proc/softirqs" : "no CPUs in /proc/stat");
-        return;
-    }
-    for (unsigned kind = 0; kind < KINDS; kind++)
+    const unsigned cpus = rw_cpu_rows_open(&rows, series, "softirqs", "/proc/softirqs", rw_node_cpus());
+    for (unsigned kind = 0; cpus && kind < KINDS; kind++)
         rw_add_columns(series, "softirq", kinds[kind], cpus);
 }
 
 static void read_softirqs(uint64_t *values) {
     char word[64];
-    if (rw_read_again(&reader, &file) != 0)
-        return;
-    rw_read_cpu_columns(&reader, &columns);
-    for (int more = rw_peek(&reader) >= 0; more; more = rw_skip_line(&reader)) {
+    for (int more = rw_cpu_rows_again(&rows); more; more = rw_skip_line(&rows.reader)) {
         unsigned kind = 0;
-        rw_word(&reader, word, sizeof word);
+        rw_word(&rows.reader, word, sizeof word);
         while (kind < KINDS && strcmp(word, kinds[kind]) != 0)
             kind++;
-        if (kind == KINDS || rw_peek(&reader) != ':')
+        if (kind == KINDS || rw_peek(&rows.reader) != ':')
             continue;
-        reader.at++;
-        for (unsigned column = 0; column < columns.count; column++) {
-            uint64_t value;
-            if (!rw_number(&reader, &value))
-                break;
-            if (columns.cpu[column] < cpus)
-                values[kind * cpus + columns.cpu[column]] = value;
-        }
+        rw_cpu_rows_zero(&rows, values + kind * rows.cpus);
+        rw_cpu_rows_add(&rows, values + kind * rows.cpus);
     }
 }
 

@@ -6,14 +6,24 @@
 #include "counters/series.h"
 
 /* Of the process. */
-extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW_HIDDEN;
+extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW_HIDDEN,
+    rw_migrations RW_HIDDEN;
 
 /* Of the node. */
 extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
-    rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN;
+    rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN, rw_ports RW_HIDDEN;
+
+/** @brief Whether a counter of perf_event says how often threads came to another CPU. */
+RW_HIDDEN int rw_perf_counts_migrations(void);
 
 /** @brief Note peak memory, and on which NUMA nodes it is now. */
 RW_HIDDEN void rw_note_memory(struct rw_series *series);
+
+/** @brief Why perf_event_open must not be called; NULL where it may be, which says not that it is allowed. */
+RW_HIDDEN const char *rw_perf_kills(void);
+
+/** @brief Note the network devices that the process has open; at the start also its interfaces' addresses. */
+RW_HIDDEN void rw_note_devices(struct rw_series *series, int at_start);
 
 /** @brief See on which core the calling thread is now, and which it may use. */
 RW_HIDDEN void rw_look_where(void);

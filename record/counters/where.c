@@ -13,6 +13,8 @@
 #define WORDS 128u /* as rw_rank.affinity */
 
 static uint64_t allowed[WORDS], ran_on[WORDS];
+static int last_cpu = -1;
+static uint64_t moves; /* how often it was seen on another CPU than before */
 static struct rw_series *noted_in;
 
 /* A mask that came and went in between is not seen. */
@@ -26,7 +28,7 @@ static void look_at_mask(void) {
 }
 
 static void open_where(struct rw_series *series) {
-    static const char *const names[] = {"cpu", "on_core_ns", "runqueue_wait_ns", NULL};
+    static const char *const names[] = {"cpu", "on_core_ns", "runqueue_wait_ns", "moves_seen", NULL};
     rw_add_each(series, names);
     noted_in = series;
     look_at_mask();
@@ -36,6 +38,8 @@ void rw_look_where(void) {
     const int cpu = sched_getcpu();
     if (cpu >= 0 && (unsigned)cpu < 64 * WORDS)
         ran_on[cpu / 64] |= 1ull << (cpu % 64);
+    moves += last_cpu >= 0 && cpu >= 0 && cpu != last_cpu;
+    last_cpu = cpu >= 0 ? cpu : last_cpu;
     look_at_mask();
 }
 
@@ -49,6 +53,7 @@ static void read_where(uint64_t *values) {
         values[1] = thread->rank->cpu_ns;
         values[2] = thread->rank->runqueue_wait_ns;
     }
+    values[3] = moves;
 }
 
 void rw_note_ran_on(struct rw_series *series) {

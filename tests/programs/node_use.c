@@ -13,19 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-static void call_for(double seconds) {
-    for (const double end = now() + seconds; now() < end;)
-        MPI_Barrier(MPI_COMM_SELF);
-}
+#include "calling.h"
 
 /* Of a row of /proc/softirqs or /proc/interrupts, all CPUs together. */
 static unsigned long long sum_of(const char *path, const char *name) {

@@ -15,23 +15,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "calling.h"
 
 #define PAGE 4096
 #define FROM 900
 #define TO 1020
-
-static double now(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-static void call_for(double seconds) {
-    for (const double end = now() + seconds; now() < end;)
-        MPI_Barrier(MPI_COMM_SELF);
-}
 
 static void move_to(int pu) {
     cpu_set_t set;

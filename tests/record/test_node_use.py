@@ -8,6 +8,7 @@ import mpis
 import pytest
 
 from rankwise.recording import Recording
+from rankwise.report import use_words
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
 from rankwise.report.text import render as render_text
@@ -237,6 +238,8 @@ def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machi
         "Ip: A B\nIp: 1 2\nTcp: Algo InSegs OutSegs RetransSegs InErrs\nTcp: 1 {} {} {} 0\nUdp: X\nUdp: 1\n"
     )
     machine.file("proc/net/snmp", snmp.format(5, 10, 1), snmp.format(105, 1010, 31))
+    netstat = "TcpExt: SyncookiesSent TCPTimeouts TCPLostRetransmit\nTcpExt: 0 {} {}\nIpExt: A\nIpExt: 1\n"
+    machine.file("proc/net/netstat", netstat.format(3, 1), netstat.format(15, 3))
     machine.file("sys/class/net/eth7/operstate", "up\n")
     machine.file("sys/class/net/eth7/queues/rx-0/rps_cpus", "3\n")
     machine.file("sys/class/net/eth7/queues/tx-0/xps_cpus", "00000001,00000002\n")
@@ -252,6 +255,7 @@ def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machi
     machine.file(port.format(2, "counters/port_xmit_data"), "5\n")
     machine.file("sys/class/infiniband/mlx5_0/device/msi_irqs/90", "msix\n")
     machine.file("sys/class/cxi/cxi0/device/telemetry/hni_pkts_sent", "10@1.5\n", "30@2.5\n")
+    machine.file("sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets", "100@1.5\n", "5100@2.5\n")
     recording = machine.record(mpi, compiled, record, ranks=2)
     report = build(recording)
     use = {each.interface: each for each in report.use.interfaces}
@@ -268,7 +272,11 @@ def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machi
     assert use["idle0"].idle and use["idle0"].state == "down"
     assert use["mlx5_0/1"].tx_bytes == 1_000_000 and use["mlx5_0/1"].tx_packets == 1000
     assert use["mlx5_0/1"].counters["out_of_sequence"] == 3 and use["mlx5_0/1"].lost == 2
-    assert use["mlx5_0/2"].idle and use["cxi0"].counters == {"hni_pkts_sent": 20}
+    assert use["mlx5_0/2"].idle and use["cxi0"].counters == {
+        "hni_pkts_sent": 20,
+        "hni_sts_tx_ok_octets": 5000,
+    }
+    assert use["cxi0"].tx_bytes == 5000 and use["cxi0"].rx_bytes is None
     # AND which cores serve it
     queues = {
         (device, queue, how): pus for _, device, queue, how, pus in recording.table("interface_queues").rows()
@@ -279,10 +287,98 @@ def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machi
     assert devices == {"77": "eth7", "90": "mlx5_0"}
     # AND what stands out is said
     assert any("PU 1 took 100 % of the 900 k interrupts of eth7" in each for each in report.use.notable)
-    assert any("TCP sent 30 of 1 k segments again" in each for each in report.use.notable)
+    assert any(
+        "TCP sent 30 of 1 k segments again (12 timeouts, 2 lost again)" in each for each in report.use.notable
+    )
     assert any("eth7 lost 4 packets" in each for each in report.use.notable)
     for page in (render_text(report), render_html(report)):
         assert "idle0 (down)" in page and "eth7" in page
+
+
+@one_mpi
+def test_ports_over_time(mpi, compiled, record, machine):
+    # GIVEN two ports of InfiniBand, one of which is used and set back, and Slingshot
+    port = "sys/class/infiniband/mlx5_0/ports/{}/counters/{}"
+    machine.file(port.format(1, "port_xmit_data"), "1000\n", "251000\n")
+    machine.file(port.format(1, "port_xmit_packets"), "7\n", "1007\n")
+    machine.file(port.format(1, "port_rcv_data"), "9000\n", "0\n")
+    machine.file(port.format(2, "port_xmit_data"), "5\n")
+    cxi = "sys/class/cxi/cxi0/device/telemetry"
+    machine.file(f"{cxi}/hni_sts_tx_ok_octets", "100@1.5\n", "5100@2.5\n")
+    machine.file("sys/class/cxi/cxi1/device/telemetry/other", "1@1.5\n")
+    recording = machine.record(mpi, compiled, record, ranks=2)
+    # THEN they are there over time, in bytes, but for what was set back
+    ports = recording.table("port_samples").sort("time_s")
+    assert ports["port"].unique().sort().to_list() == ["cxi0", "mlx5_0/1", "mlx5_0/2"]
+    one = ports.filter(port="mlx5_0/1")
+    assert len(one) >= 4 and one["tx_bytes"][0] == 0 and one["tx_bytes"].is_sorted()
+    last = {row["port"]: row for row in ports.group_by("port").last().iter_rows(named=True)}
+    assert last["mlx5_0/1"]["tx_bytes"] == 1_000_000 and last["mlx5_0/1"]["tx_packets"] == 1000
+    assert last["mlx5_0/1"]["rx_bytes"] is None and one["rx_bytes"][0] == 0
+    assert last["mlx5_0/2"]["tx_bytes"] == 0 and last["cxi0"]["tx_bytes"] == 5000
+    # AND one without such counters is absent for a reason
+    absent = {each["source"]: each["why"] for each in recording.context["nodes"][0]["absent"]}
+    assert "ENOENT" in absent["port cxi1"]
+
+
+def links(directory: Path, targets: list[str]) -> None:
+    """Open files, as /proc/PID/fd has them."""
+    directory.mkdir(parents=True)
+    for number, target in enumerate(targets):
+        (directory / str(number)).symlink_to(target)
+
+
+@one_mpi
+def test_adapters_that_ranks_have_open_and_those_that_nobody_has(mpi, compiled, record, machine):
+    # GIVEN ranks with two adapters open, and two others, one of which is busy
+    machine.file("proc/stat", stat_text([0, 1], 10), stat_text([0, 1], 20))
+    links(
+        machine.directory / "proc/self/fd",
+        ["/dev/null", "/dev/infiniband/uverbs1", "/dev/infiniband/uverbs1", "/dev/infiniband/rdma_cm", "/dev/hfi1_0",
+         "/dev/infiniband/uverbs7", "socket:[5]"],
+    )  # fmt: skip
+    machine.file("sys/class/infiniband_verbs/uverbs1/ibdev", "mlx5_bond_0\n")
+    for adapter, later in (("mlx5_bond_0", 900), ("hfi1_0", 7), ("mlx5_1", 507), ("mlx5_2", 7)):
+        machine.file(f"sys/class/infiniband/{adapter}/ports/1/counters/port_xmit_data", "7\n", f"{later}\n")
+    recording = machine.record(mpi, compiled, record, ranks=2)
+    devices = recording.table("rank_devices").filter(how="open")
+    # THEN each is there once by the adapter's name, or by the file's where the kernel does not say it
+    for rank in (0, 1):
+        assert devices.filter(rank=rank)["device"].to_list() == ["hfi1_0", "mlx5_bond_0", "uverbs7"]
+    report = build(recording)
+    use = {each.interface: each for each in report.use.interfaces}
+    assert use["mlx5_bond_0/1"].ranks == "0-1" and use["hfi1_0/1"].ranks == "0-1" and use["hfi1_0/1"].idle
+    assert use["mlx5_1/1"].ranks == "" and not use["mlx5_1/1"].idle and use["mlx5_2/1"].idle
+    said = use_words.idle_interfaces(report.use, ["vm"])
+    assert said == ["idle: hfi1_0/1, mlx5_2/1", "no rank used: mlx5_1/1 (2 kB)"]
+    page = render_html(report)
+    assert "no rank used: mlx5_1/1" in page.lower() and "<td>0-1</td>" in page
+
+
+@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"))
+def test_the_interface_that_a_ranks_connections_go_through(mpi, compiled, record, tmp_path):
+    # GIVEN a rank that sends 28 bytes to itself, through `lo`
+    record(mpi, 1, compiled(mpi, "sockets.c"))
+    recording = Recording.open(tmp_path)
+    devices = recording.table("rank_devices").filter(device="lo")
+    row = devices.row(0, named=True)
+    assert row["how"] == "address" and row["rank"] == 0
+    assert row["sent_bytes"] >= 28 and row["received_bytes"] >= 28
+    if mpi.family == "mpich":
+        assert (row["sent_bytes"], row["received_bytes"]) == (28, 28)
+    report = build(recording)
+    (lo,) = [each for each in report.use.interfaces if each.interface == "lo"]
+    assert lo.ranks == "0" and lo.rank_bytes == row["sent_bytes"] + row["received_bytes"]
+    # AND no other interface is said to be used
+    assert {each.ranks for each in report.use.interfaces if each.interface != "lo"} <= {""}
+
+
+@one_mpi
+def test_without_network_time_nobody_says_which_interfaces_are_used(mpi, compiled, record, tmp_path):
+    record(mpi, 1, compiled(mpi, "sockets.c"), environment={"RANKWISE_NETWORK": "0"})
+    report = build(Recording.open(tmp_path))
+    assert {(each.ranks, each.rank_bytes) for each in report.use.interfaces} == {(None, None)}
+    assert "no rank used" not in render_text(report)
 
 
 @one_mpi

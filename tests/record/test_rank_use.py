@@ -14,6 +14,7 @@ import pytest
 
 from rankwise.recording import Recording
 from rankwise.recording.samples import decode
+from rankwise.report import use_words
 from rankwise.report.build import build
 
 pytestmark = pytest.mark.mpi
@@ -99,6 +100,52 @@ def test_what_cannot_be_counted_is_named_with_its_reason(use):
     assert "page-faults" in there or absent["counter:page-faults"]["remedy"]
     assert "libpfm" in absent["counter:no-such-counter"]["why"]
     assert "cycles" in there or absent["counter:cycles"]["remedy"]
+
+
+@one_mpi
+def test_migrations_without_perf_are_the_schedulers_own(mpi, use):
+    if "se.nr_migrations" not in Path("/proc/self/sched").read_text():
+        pytest.skip("this kernel does not show them")
+    _, recording = use(mpi, 2, RANKWISE_COUNTERS="none")
+    for row in recording.table("rank_use").iter_rows(named=True):
+        # THEN they are those of the thread that moved itself, and each move was seen
+        assert (row["migrations"], row["migrations_of"]) == (MOVES, "first thread")
+        assert row["moves_seen"] == MOVES
+    assert build(recording).use.ranks.migrations == [MOVES, MOVES]
+
+
+@one_mpi
+@pytest.mark.parametrize("sched", [None, "use (1, #threads: 1)\nnr_switches   :  12\n"])
+def test_migrations_that_nobody_counts_are_at_least_those_that_were_seen(mpi, use, sched, tmp_path_factory):
+    # GIVEN neither perf_event nor the scheduler's number
+    proc = tmp_path_factory.mktemp("proc")
+    if sched:
+        (proc / "self").mkdir()
+        (proc / "self" / "sched").write_text(sched)
+    _, recording = use(mpi, 1, RANKWISE_COUNTERS="none", RANKWISE_PROC=str(proc))
+    row = recording.table("rank_use").row(0, named=True)
+    assert row["migrations"] is None and row["moves_seen"] == MOVES
+    absent = {each["source"]: each for each in recording.context["samples"]["absent"]}["migrations"]
+    assert "/proc/self/sched" in absent["why"] and "CAP_PERFMON" in absent["remedy"]
+    assert use_words.rank_use(build(recording).use.ranks, 0)[4] == f"≥ {MOVES}"
+
+
+@one_mpi
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [("EPERM", "EPERM"), ("ENOSYS", "ENOSYS"), ("kill", "seccomp kills who calls perf_event_open")],
+)
+def test_a_filter_of_system_calls_is_survived_and_named(mpi, compiled, record, tmp_path, answer, why):
+    # GIVEN a filter that refuses perf_event_open, or kills who calls it
+    program = compiled(mpi, "use.c")
+    done = record(mpi, 2, compiled(mpi, "confined.c"), answer, program, PAGES, 1, 1, *PUS[:1], *PUS[:1])
+    # THEN the program ends well, and counters are absent for that reason
+    assert len(re.findall("rank . faults", done.run.stdout)) == 2
+    recording = Recording.open(tmp_path)
+    absent = {each["source"]: each for each in recording.context["samples"]["absent"]}
+    for counter in ("counter:task-clock", "counter:page-faults"):
+        assert why in absent[counter]["why"] and "seccomp" in absent[counter]["remedy"]
+    assert recording.table("rank_use")["minor_faults"].min() >= PAGES
 
 
 @pytest.mark.skipif(ctypes.util.find_library("pfm") is None, reason="libpfm4 is not installed")

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 TABLES = (
     *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
-    *("rank_use", "rank_masks", "rank_counters", "rank_samples"),
-    *("core_samples", "interface_samples", "interrupts", "port_counters", "interface_queues", "network_time"),
+    *("rank_use", "rank_masks", "rank_counters", "rank_samples", "rank_devices"),
+    *("core_samples", "interface_samples", "port_samples", "interrupts", "port_counters", "interface_queues"),
+    "network_time",
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 9
+TABLES_VERSION = 10
 
 
 @dataclass
@@ -140,11 +141,13 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "rank_masks": rank_use.rank_masks(job),
         "rank_counters": rank_use.rank_counters(job),
         "rank_samples": rank_use.rank_samples(job),
+        "rank_devices": rank_use.rank_devices(job),
     }
     nodes = node_use.nodes(directory, raw, job)
     for make_table in (
         node_use.core_samples,
         node_use.interface_samples,
+        node_use.port_samples,
         node_use.interrupts,
         node_use.port_counters,
         node_use.interface_queues,

@@ -84,6 +84,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         "recorder": _recorder(job),
         "samples": rank_use.describe(job),
         "network": _network(job),
+        "devices_known": sorted(_devices_known(job)),
         "stood_still": _stood_still(job),
         "trace": {
             "empty_ranks": _without_trace(job),
@@ -92,6 +93,12 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
             "stopped": next(iter(_stopped(job.threads)), None),
         },
     }
+
+
+def _devices_known(job: Job) -> set[str]:
+    """Hosts of whose ranks all say which interfaces they used."""
+    unknown = {thread.rank["host"] for thread in job.first_threads if not rank_use.knows_devices(thread)}
+    return {thread.rank["host"] for thread in job.first_threads} - unknown
 
 
 def _network(job: Job) -> dict[str, Any]:

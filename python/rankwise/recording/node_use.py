@@ -36,11 +36,24 @@ _INTERFACE = (
     "tx_errors",
     "tx_dropped",
 )
+_PORT = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets")
 _TCP = {
     "InSegs": "received_segments",
     "OutSegs": "sent_segments",
     "RetransSegs": "retransmitted_segments",
     "InErrs": "bad_segments",
+}
+# Of TcpExt in /proc/net/netstat (Documentation/networking/snmp_counter.rst of Linux).
+_TCP_CAUSES = {
+    "TCPTimeouts": "timeouts",
+    "TCPFastRetrans": "fast_retransmits",
+    "TCPSlowStartRetrans": "slow_start_retransmits",
+    "TCPSynRetrans": "connection_retransmits",
+    "TCPLossProbes": "loss_probes",
+    "TCPLostRetransmit": "lost_again",
+    "TCPDSACKRecv": "needless",
+    "TCPBacklogDrop": "dropped_from_backlog",
+    "TCPRcvQDrop": "dropped_from_receive_queue",
 }
 
 
@@ -137,6 +150,31 @@ def interface_samples(found: list[Node]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
+def port_samples(found: list[Node]) -> pl.DataFrame:
+    """By port of InfiniBand, Omni-Path, RoCE and Slingshot adapters and time, since the first sample.
+
+    Columns: host, port (`adapter/port`, or Slingshot's adapter), time_s, rx_bytes, rx_packets, tx_bytes, tx_packets;
+    null for what there is no counter of, and from where one was set back or came to its most.
+    """
+    schema: dict[str, Any] = {"host": pl.String, "port": pl.String, "time_s": pl.Float64}
+    frames = [pl.DataFrame(schema=schema | dict.fromkeys(_PORT, pl.Float64))]
+    for node in found:
+        for group in node.sampled.columns:
+            what, _, name = group.partition(":")
+            if what == "port":
+                rows = len(node.sampled.ticks)
+                columns: dict[str, Any] = {"host": [node.host] * rows, "port": [name] * rows}
+                columns["time_s"] = node.time_s
+                # Units of InfiniBand are four bytes (InfiniBand specification, PortCounters); Slingshot's are bytes.
+                word = 4 if "/" in name else 1
+                for at, each in enumerate(_PORT):
+                    grown = node.sampled.since_start(group, at)
+                    fell = np.cumsum(np.diff(grown, prepend=grown[0]) < 0) > 0
+                    columns[each] = np.where(fell, np.nan, grown) * (word if each.endswith("bytes") else 1)
+                frames.append(without_nan(columns, ()))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
 def _grown(sampled: Sampled, name: str, index: int) -> np.ndarray:
     """A column since the first row that has it. What falls back (iowait, CPUs that went) counts on from there."""
     column = sampled.column(name, index)
@@ -207,6 +245,7 @@ def describe(found: list[Node]) -> list[dict[str, Any]]:
         {
             "host": node.host,
             "tcp": _tcp(node),
+            "tcp_causes": _tcp_causes(node),
             "interval_s": _interval_s(node),
             "cost_s": node.sampled.head["cost_ticks"] * node.seconds_per_tick,
             "states": _states(node),
@@ -227,6 +266,19 @@ def _tcp(node: Node) -> dict[str, int] | None:
     totals = {to: node.sampled.total(f"tcp:{name}") for name, to in _TCP.items()}
     known = {name: int(total) for name, total in totals.items() if total is not None}
     return known if len(known) == len(totals) else None
+
+
+def _tcp_causes(node: Node) -> dict[str, int] | None:
+    """Why TCP sent again, between the copies at the start and the end, as far as the kernel counts it."""
+    if node.before is None or node.after is None:
+        return None
+    before, after = node.before.tcp_extended(), node.after.tcp_extended()
+    found = {
+        name: after[kernel] - before[kernel]
+        for kernel, name in _TCP_CAUSES.items()
+        if kernel in before and kernel in after
+    }
+    return found or None
 
 
 def _states(node: Node) -> dict[str, str]:

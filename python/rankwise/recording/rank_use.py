@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of what each rank used of its node: cores, processor time, switches, faults, memory, counters."""
+"""Tables of what each rank used of its node: cores, processor time, switches, faults, memory, counters, devices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 
 from rankwise.recording.job import Job
+from rankwise.recording.layouts import NETWORK_KINDS
 from rankwise.recording.raw import Thread
 from rankwise.recording.samples import Sampled
+from rankwise.recording.tables import NETWORK_KIND_NAMES, address_of
 
 # Column of the recording -> column of the tables and what it is multiplied with.
 _TIMES = {
@@ -28,10 +30,23 @@ _SCHEMA: dict[str, Any] = {
     "user_s": pl.Float64,
     "system_s": pl.Float64,
     **dict.fromkeys(_COUNTS, pl.Int64),
+    "migrations": pl.Int64,
+    "migrations_of": pl.String,
+    "moves_seen": pl.Int64,
     "peak_memory_bytes": pl.Int64,
     "memory_bytes": pl.List(pl.Int64),
     "ran_on": pl.List(pl.Int64),
     "mask_changes": pl.Int64,
+}
+
+
+_DEVICES_SCHEMA: dict[str, Any] = {
+    "rank": pl.Int64,
+    "host": pl.String,
+    "device": pl.String,
+    "how": pl.String,
+    "sent_bytes": pl.Int64,
+    "received_bytes": pl.Int64,
 }
 
 
@@ -43,7 +58,10 @@ def sampled_ranks(job: Job) -> list[tuple[Thread, Sampled]]:
 def rank_use(job: Job) -> pl.DataFrame:
     """What each rank used between MPI_Init and MPI_Finalize, or the last sample of one that was killed.
 
-    Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end; `ran_on` are OS PUs.
+    Migrations are those of `migrations_of`: all threads (a counter of perf_event) or the first thread (the scheduler's
+    own count); `moves_seen` is how often the first thread was seen on another PU than 10 ms before, so it moved at
+    least as often. Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end; `ran_on` are
+    OS PUs.
     """
     return pl.DataFrame(
         [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
@@ -56,6 +74,8 @@ def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
     if peak is None and len(sampled.ticks) and not np.isnan(last := sampled.column("peak_memory_kib")[-1]):
         peak = int(last)
     seen = sampled.column("cpu")
+    migrations, migrations_of = _migrations(sampled)
+    moves = sampled.total("moves_seen")
     counts = {name: sampled.total(name) for name in _COUNTS}
     return {
         "rank": thread.rank["world_rank"],
@@ -63,11 +83,24 @@ def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
         "user_s": None if user is None else user * 1e-9,
         "system_s": None if system is None else system * 1e-9,
         **{name: None if count is None else int(count) for name, count in counts.items()},
+        "migrations": migrations,
+        "migrations_of": migrations_of,
+        "moves_seen": None if moves is None else int(moves),
         "peak_memory_bytes": None if peak is None else peak * 1024,
         "memory_bytes": _by_numa_node(sampled),
         "ran_on": sampled.ran_on or sorted({int(pu) for pu in seen[~np.isnan(seen)]}),
         "mask_changes": max(len(sampled.allowed) - 1, 0),
     }
+
+
+def _migrations(sampled: Sampled) -> tuple[int | None, str | None]:
+    for name in ("cpu-migrations", "migrations"):
+        counted = sampled.counted(name) if name in sampled.counters else np.empty(0)
+        known = counted[~np.isnan(counted)]
+        if len(known) > 1:
+            return round(float(known[-1])), "all threads"
+    total = sampled.total("migrations")
+    return (None, None) if total is None else (int(total), "first thread")
 
 
 def _by_numa_node(sampled: Sampled) -> list[int] | None:
@@ -182,3 +215,58 @@ def describe(job: Job) -> dict[str, Any] | None:
             for each, ranks in absent.items()
         ],
     }
+
+
+def rank_devices(job: Job) -> pl.DataFrame:
+    """By rank and device.
+
+    Columns: rank, host, device, how, sent_bytes, received_bytes. `open`: an adapter of InfiniBand, RoCE, Omni-Path or
+    Slingshot whose device file was open at the end of MPI_Init or in MPI_Finalize; a library may open adapters
+    that it sends nothing through, and bytes are null. `address`: an interface that has the own address of connections
+    that moved data, with their bytes; `lo` where the other end is of the same node.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for thread in job.first_threads:
+        if thread.sampled is None:
+            continue
+        base = thread.rank["world_rank"], thread.rank["host"]
+        for fact in sorted(thread.sampled.facts):
+            if fact.startswith("device:"):
+                rows.append((*base, fact.removeprefix("device:"), "open", None, None))
+        rows += [
+            (*base, device, "address", *moved) for device, moved in sorted(_by_interface(thread).items())
+        ]
+    return pl.DataFrame(rows, schema=_DEVICES_SCHEMA, orient="row")
+
+
+def knows_devices(thread: Thread) -> bool:
+    """Whether it is known which interfaces a rank used: recordings of older versions have no addresses."""
+    sampled = thread.sampled
+    return sampled is not None and bool(_interfaces(thread)) and len(thread.network) > 0
+
+
+def _interfaces(thread: Thread) -> dict[str, str]:
+    """Address -> interface."""
+    found = {}
+    for fact in thread.sampled.facts if thread.sampled else ():
+        what, _, rest = fact.partition(":")
+        if what == "address":
+            interface, _, address = rest.partition(" ")
+            found[address] = interface
+    return found
+
+
+def _by_interface(thread: Thread) -> dict[str, tuple[int, int]]:
+    interfaces = _interfaces(thread)
+    found: dict[str, tuple[int, int]] = {}
+    for entry in thread.network:
+        own, peer = address_of(entry["own"]), address_of(entry["peer"])
+        if own is None or own not in interfaces:
+            continue
+        device = "lo" if peer in interfaces else interfaces[own]
+        by_kind = entry["bytes"].reshape(-1, NETWORK_KINDS).sum(axis=0)
+        moved = [int(by_kind[NETWORK_KIND_NAMES.index(kind)]) for kind in ("send", "receive")]
+        if any(moved):
+            before = found.get(device, (0, 0))
+            found[device] = before[0] + moved[0], before[1] + moved[1]
+    return found

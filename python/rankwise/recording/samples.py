@@ -179,6 +179,8 @@ def _absent(source: str, number: int, why: str) -> Absent:
     elif counter and number in (errno.EACCES, errno.EPERM, errno.ENOSYS):
         said = f"the kernel does not allow it ({said})"
         remedy = _ALLOW
+    elif source == "migrations":
+        remedy = f"{_ALLOW}; or a kernel with CONFIG_SCHED_DEBUG"
     elif number == errno.EMFILE:
         remedy = "allow more open files: `ulimit -n 4096`"
     elif number in (errno.EACCES, errno.EPERM):

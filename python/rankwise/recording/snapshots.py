@@ -90,6 +90,17 @@ class Snapshot:
                 found[cxi[1], "", cxi[2]] = int(number[1])
         return found
 
+    def tcp_extended(self) -> dict[str, int]:
+        """What the kernel counts of TCP beside SNMP's numbers: lines `TcpExt:` with names, and with as many numbers."""
+        lines = [
+            line.split()[1:]
+            for line in self.files.get("proc/net/netstat", "").splitlines()
+            if line.startswith("TcpExt:")
+        ]
+        if len(lines) != 2:
+            return {}
+        return {name: int(n) for name, n in zip(*lines, strict=False) if re.fullmatch(r"\d{1,19}", n)}
+
     def queues(self) -> Iterator[Queue]:
         """Which CPUs serve which interrupts and queues of which interface."""
         for name, text in self.files.items():

@@ -329,8 +329,8 @@ def network_time(job: Job) -> pl.DataFrame:
     """
     entries, owner = join_entries(job.threads, "network")
     hosts = [thread.rank["host"] for thread in job.threads]
-    own = [_address(entry) for entry in entries["own"]]
-    peer = [_address(entry) for entry in entries["peer"]]
+    own = [address_of(entry) for entry in entries["own"]]
+    peer = [address_of(entry) for entry in entries["peer"]]
     node_of = {address: hosts[at] for address, at in zip(own, owner, strict=True) if address is not None}
     nodes = [
         None if address is None else hosts[at] if _is_loopback(address) else node_of.get(address)
@@ -357,7 +357,8 @@ def network_time(job: Job) -> pl.DataFrame:
     return frame.group_by(key).agg(pl.col("calls", "bytes", "time_s").sum()).sort(key, nulls_last=True)
 
 
-def _address(words: np.ndarray) -> str | None:
+def address_of(words: np.ndarray) -> str | None:
+    """An address of rw_network_peer; `None` for no peer."""
     packed = words.tobytes()
     if not any(packed):
         return None

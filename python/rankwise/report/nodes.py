@@ -105,6 +105,7 @@ def interfaces(recording: Recording) -> list[InterfaceUse]:
     for row in recording.table("interface_queues").filter(how="interrupt").iter_rows(named=True):
         served.setdefault((row["host"], row["device"]), set()).update(row["pus"] or ())
     columns = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", *_LOST)
+    users = _Users(recording)
     last = (
         recording.table("interface_samples")
         .group_by("host", "interface", maintain_order=True)
@@ -121,15 +122,45 @@ def interfaces(recording: Recording) -> list[InterfaceUse]:
                 **{name: None if row[name] is None else int(row[name]) for name in columns[:4]},
                 lost=None if None in lost else int(sum(lost)),
                 idle=not (row["rx_packets"] or row["tx_packets"]),
+                ranks=users.ranks(row["host"], row["interface"]),
+                rank_bytes=users.bytes(row["host"], row["interface"]),
                 interrupt_pus=numbers_text(sorted(served.get((row["host"], row["interface"]), ()))),
                 counters={},
             )
         )
-    return found + _ports(recording, hosts, served)
+    return found + _ports(recording, hosts, served, users)
+
+
+class _Users:
+    """Which ranks used which interface of their host."""
+
+    def __init__(self, recording: Recording):
+        self.devices = recording.table("rank_devices")
+        self.known = set(recording.context["devices_known"])
+
+    def _of(self, host: str, device: str) -> pl.DataFrame:
+        return self.devices.filter(pl.col("host") == host, pl.col("device") == device)
+
+    def ranks(self, host: str, device: str) -> str | None:
+        """World ranks as `0-3 8`; `None` where it is not known of every rank of the host."""
+        if host not in self.known:
+            return None
+        return numbers_text(sorted(self._of(host, device)["rank"].unique().to_list()))
+
+    def bytes(self, host: str, device: str) -> int | None:
+        """Sent and received in these ranks' connections."""
+        if host not in self.known:
+            return None
+        return int(
+            self._of(host, device)
+            .select(pl.col("sent_bytes", "received_bytes").sum())
+            .sum_horizontal()
+            .item()
+        )
 
 
 def _ports(
-    recording: Recording, hosts: dict[str, int], served: dict[tuple[str, str], set[int]]
+    recording: Recording, hosts: dict[str, int], served: dict[tuple[str, str], set[int]], users: _Users
 ) -> list[InterfaceUse]:
     found = []
     rows = recording.table("port_counters").drop_nulls("count")
@@ -139,6 +170,8 @@ def _ports(
             n for name, n in counted.items() if "error" in name or "discard" in name or "dropped" in name
         ]
         data = [counted.get(f"port_{way}_{what}") for what in ("data", "packets") for way in ("rcv", "xmit")]
+        if not port:
+            data[:2] = [counted.get(f"hni_sts_{way}_ok_octets") for way in ("rx", "tx")]
         found.append(
             InterfaceUse(
                 host=hosts[str(host)],
@@ -150,6 +183,8 @@ def _ports(
                 tx_packets=data[3],
                 lost=sum(errors),
                 idle=not any(counted.values()),
+                ranks=users.ranks(str(host), str(device)),
+                rank_bytes=None,
                 interrupt_pus=numbers_text(sorted(served.get((str(host), str(device)), ()))),
                 counters={name: n for name, n in counted.items() if n},
             )
@@ -161,7 +196,9 @@ def tcp(recording: Recording) -> list[TcpUse]:
     """By host."""
     hosts = _hosts(recording)
     return [
-        TcpUse(host=hosts[node["host"]], **node["tcp"]) for node in recording.context["nodes"] if node["tcp"]
+        TcpUse(host=hosts[node["host"]], **node["tcp"], causes=node["tcp_causes"])
+        for node in recording.context["nodes"]
+        if node["tcp"]
     ]
 
 
@@ -236,7 +273,7 @@ def notable(
         if entry.retransmitted_segments:
             found.append(
                 f"{names[entry.host]}: TCP sent {count_text(entry.retransmitted_segments)} of "
-                f"{count_text(entry.sent_segments)} segments again"
+                f"{count_text(entry.sent_segments)} segments again{_causes(entry)}"
             )
     return found
 
@@ -247,6 +284,21 @@ def _received(own: list[CoreUse]) -> tuple[dict[int, int], str]:
     if packets:
         return packets, "packets"
     return {core.pu: core.softirqs.get("NET_RX", 0) for core in own}, "NET_RX"
+
+
+def _causes(entry: TcpUse) -> str:
+    """`: 12 after timeouts, 3 fast`; nothing where that is not known."""
+    words = {
+        "timeouts": "{} timeouts",
+        "fast_retransmits": "{} fast retransmits",
+        "slow_start_retransmits": "{} in slow start",
+        "connection_retransmits": "{} to connect",
+        "lost_again": "{} lost again",
+        "needless": "{} needless",
+    }
+    counts = entry.causes or {}
+    said = [text.format(count_text(counts[name])) for name, text in words.items() if counts.get(name, 0) > 0]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _interrupt_cores(

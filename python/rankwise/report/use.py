@@ -61,17 +61,12 @@ def _cost_share(recording: Recording) -> float | None:
 def _ranks(recording: Recording) -> RankUse:
     used = recording.table("rank_use")
     columns: dict[str, list[Any]] = {
-        name: used[name].to_list()
-        for name in RankUse.__struct_fields__
-        if name not in ("migrations", "allowed", "ran_on")
+        name: used[name].to_list() for name in RankUse.__struct_fields__ if name not in ("allowed", "ran_on")
     }
     masks = recording.table("rank_masks").sort("time_s").group_by("rank").agg(pl.col("pus").first())
     first = dict(masks.iter_rows())
-    moved = recording.table("rank_counters").filter(pl.col("counter").is_in(["cpu-migrations", "migrations"]))
-    migrations = dict(moved.select("rank", "count").iter_rows())
     return RankUse(
         **columns,
-        migrations=[None if (n := migrations.get(rank)) is None else round(n) for rank in columns["rank"]],
         allowed=[numbers_text(first.get(rank, [])) for rank in columns["rank"]],
         ran_on=[numbers_text(pus) for pus in used["ran_on"].to_list()],
     )

@@ -17,7 +17,9 @@ class RankUse(msgspec.Struct, frozen=True):
         major_faults: Page faults with reading from a disk.
         voluntary_switches: Context switches because it waited.
         involuntary_switches: Context switches because something else got its core.
-        migrations: How often a thread came to another core.
+        migrations: How often a thread came to another core, of those in `migrations_of`.
+        migrations_of: `all threads` (perf_event) or `first thread` (the scheduler's own count).
+        moves_seen: How often its first thread was seen on another core than 10 ms before: it moved at least as often.
         peak_memory_bytes: Most memory that it had at once, since its process began.
         memory_bytes: Its memory at the end by NUMA node.
         allowed: OS PUs that its first thread might use at MPI_Init, as `0-3 8`.
@@ -33,6 +35,8 @@ class RankUse(msgspec.Struct, frozen=True):
     voluntary_switches: list[int | None]
     involuntary_switches: list[int | None]
     migrations: list[int | None]
+    migrations_of: list[str | None]
+    moves_seen: list[int | None]
     peak_memory_bytes: list[int | None]
     memory_bytes: list[list[int] | None]
     allowed: list[str]
@@ -173,6 +177,9 @@ class InterfaceUse(msgspec.Struct, frozen=True):
         tx_packets: Sent.
         lost: Errors and drops, both ways.
         idle: Whether nothing came and nothing went.
+        ranks: World ranks that used it, as `0-3 8`: whose connections have its address, or that had the adapter open;
+            empty: none; `null` if that is not known.
+        rank_bytes: Of these ranks' connections, sent and received; `null` for adapters, and if it is not known.
         interrupt_pus: OS PUs that its interrupts go to, as `0-3 8`; empty if that is not known.
         counters: Of a port, all counters that had grown.
     """
@@ -186,6 +193,8 @@ class InterfaceUse(msgspec.Struct, frozen=True):
     tx_packets: int | None
     lost: int | None
     idle: bool
+    ranks: str | None
+    rank_bytes: int | None
     interrupt_pus: str
     counters: dict[str, int]
 
@@ -199,6 +208,9 @@ class TcpUse(msgspec.Struct, frozen=True):
         retransmitted_segments: Of these, sent again.
         received_segments: As often.
         bad_segments: Of these, with errors.
+        causes: Why segments were sent again or dropped, by what Linux calls it: `timeouts`, `fast_retransmits`,
+            `slow_start_retransmits`, `connection_retransmits`, `loss_probes`, `lost_again` (what was sent again),
+            `needless` (it had come), `dropped_from_backlog`, `dropped_from_receive_queue`; `null` if it is not known.
     """
 
     host: int
@@ -206,6 +218,7 @@ class TcpUse(msgspec.Struct, frozen=True):
     retransmitted_segments: int
     received_segments: int
     bad_segments: int
+    causes: dict[str, int] | None
 
 
 class NodeMoment(msgspec.Struct, frozen=True):

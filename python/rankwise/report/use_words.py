@@ -15,13 +15,16 @@ RANK_USE = ("user", "kernel", "waited", "lost core", "migrated", "faults", "peak
 def rank_use(ranks: RankUse, at: int) -> tuple[str, ...]:
     """The row of a rank, for headings `RANK_USE`; a dash for what is not known."""
     times = [ranks.user_s[at], ranks.system_s[at]]
-    counts = [ranks.voluntary_switches[at], ranks.involuntary_switches[at], ranks.migrations[at]]
     minor, major = ranks.minor_faults[at], ranks.major_faults[at]
-    counts.append(None if minor is None or major is None else minor + major)
+    switches = [ranks.voluntary_switches[at], ranks.involuntary_switches[at]]
+    moved, seen = ranks.migrations[at], ranks.moves_seen[at]
+    faults = None if minor is None or major is None else minor + major
     peak = ranks.peak_memory_bytes[at]
     return (
         *("-" if time is None else seconds_text(time) for time in times),
-        *("-" if count is None else count_text(count) for count in counts),
+        *("-" if count is None else count_text(count) for count in switches),
+        f"≥ {count_text(seen)}" if moved is None and seen else "-" if moved is None else count_text(moved),
+        "-" if faults is None else count_text(faults),
         "-" if peak is None else bytes_text(peak),
         ranks.ran_on[at] or "-",
     )
@@ -79,7 +82,8 @@ def core_use(core: CoreUse) -> tuple[str, ...]:
     )
 
 
-INTERFACE_USE = ("received", "sent", "packets in", "packets out", "lost", "interrupts on")
+_RANKS_WIDTH = 12
+INTERFACE_USE = ("received", "sent", "packets in", "packets out", "lost", "interrupts on", "ranks")
 
 
 def interface_use(each: InterfaceUse) -> tuple[str, ...]:
@@ -89,21 +93,48 @@ def interface_use(each: InterfaceUse) -> tuple[str, ...]:
         *("-" if size is None else bytes_text(size) for size in sizes),
         *("-" if count is None else count_text(count) for count in counts),
         f"PU {each.interrupt_pus}" if each.interrupt_pus else "-",
+        "-" if each.ranks is None else _few(each.ranks) or "none",
     )
 
 
+def _few(ranks: str) -> str:
+    """The first ranks of many; all are in the JSON."""
+    return ranks if len(ranks) <= _RANKS_WIDTH else f"{ranks[: _RANKS_WIDTH - 1].rpartition(' ')[0]} …"
+
+
 def idle_interfaces(use: Use, hosts: Sequence[str]) -> list[str]:
-    """Interfaces that nothing went through, by name: on which hosts."""
-    found: dict[str, list[str]] = {}
+    """Interfaces that nothing went through, and those that no rank used, by name: on which hosts."""
+    idle: dict[str, list[str]] = {}
+    unused: dict[str, list[InterfaceUse]] = {}
     for each in use.interfaces:
         if each.idle:
             state = f" ({each.state})" if each.state and each.state not in ("up", "unknown") else ""
-            found.setdefault(each.interface + state, []).append(hosts[each.host])
-    if not found:
-        return []
+            idle.setdefault(each.interface + state, []).append(hosts[each.host])
+        elif each.ranks == "":
+            unused.setdefault(each.interface, []).append(each)
     several = len(hosts) > 1
-    names = [name + (f" on {counted(len(on), 'host')}" if several else "") for name, on in found.items()]
-    return [f"idle: {', '.join(names)}"]
+
+    def on(count: int) -> str:
+        return f" on {counted(count, 'host')}" if several else ""
+
+    found = []
+    if idle:
+        found.append(f"idle: {', '.join(name + on(len(where)) for name, where in idle.items())}")
+    if unused:
+        names = [f"{name}{on(len(each))} ({', '.join(_unused(each))})" for name, each in unused.items()]
+        found.append(f"no rank used: {', '.join(names)}")
+    return found
+
+
+def _unused(each: Sequence[InterfaceUse]) -> list[str]:
+    """State where they agree, and what went through them."""
+    states = {one.state for one in each}
+    known = [size for one in each for size in (one.rx_bytes, one.tx_bytes) if size is not None]
+    state = states.pop() if len(states) == 1 else None
+    return [
+        *([state] if state and state != "unknown" else []),
+        bytes_text(sum(known)) if known else "bytes not known",
+    ]
 
 
 def interrupt_line(line: InterruptLine, host: str | None) -> str:
