@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At the end: peak memory, and the NUMA nodes that the process's pages are on. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +13,14 @@
 
 static struct rw_reader reader;
 
-/* Whether there is a node beside node 0. */
-static int has_nodes(void) {
+/* @return whether there is a node beside node 0; -1 and errno in `error` if that cannot be told */
+static int has_nodes(int *error) {
     struct rw_kept online;
     uint64_t first = 0;
-    int more = 0;
-    if (rw_keep(&online, "/sys/devices/system/node/online") != 0)
-        return 0;
+    int more = -1;
+    *error = rw_keep(&online, "/sys/devices/system/node/online");
+    if (*error)
+        return -1;
     if (rw_read_again(&reader, &online) == 0 && rw_number(&reader, &first))
         more = rw_peek(&reader) == '-' || rw_peek(&reader) == ',' || first > 0;
     rw_drop(&online);
@@ -62,7 +62,7 @@ static void note_nodes(struct rw_series *series) {
     uint64_t kib[MOST_NODES] = {0};
     const int error = rw_keep(&maps, "/proc/self/numa_maps");
     if (error) {
-        rw_note_absent(series, "numa", error, NULL);
+        rw_note_absent(series, "numa", error, "/proc/self/numa_maps");
         return;
     }
     const uint64_t begin = rw_clock_ns(CLOCK_MONOTONIC);
@@ -81,13 +81,15 @@ static void note_nodes(struct rw_series *series) {
 
 void rw_note_memory(struct rw_series *series) {
     uint64_t kib;
+    int error;
     if (rw_look_up(&reader, "/proc/self/status", "VmHWM", &kib))
         rw_note_fact(series, "peak_memory_kib", kib);
-    else
-        rw_note_absent(series, "peak memory", ENOENT, "no VmHWM in /proc/self/status");
-    if (!rw_look_up(&reader, "/proc/self/status", "VmRSS", &kib))
-        return;
-    if (!has_nodes())
+    const int nodes = has_nodes(&error);
+    if (nodes < 0)
+        rw_note_absent(series, "numa", error, "/sys/devices/system/node/online");
+    else if (!rw_look_up(&reader, "/proc/self/status", "VmRSS", &kib))
+        rw_note_absent(series, "numa", 0, "no VmRSS in /proc/self/status");
+    else if (!nodes)
         note_node(series, 0, kib);
     else if (kib > MOST_KIB)
         rw_note_absent(series, "numa", 0,

@@ -85,7 +85,9 @@ int main(int argc, char **argv) {
                 usleep((useconds_t)(1e6 * s));
         }
     } else {
-        for (int i = 2; i + 1 < argc; i += 2)
+        /* All have left MPI_Init: the first sample has been taken. */
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 2; i + 1 < argc && rank == 0; i += 2)
             put(argv[i], argv[i + 1]);
         call_for(0.4);
     }

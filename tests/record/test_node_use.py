@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import mpis
+import polars as pl
 import pytest
 
 from rankwise.recording import Recording
@@ -165,12 +166,11 @@ def test_cores_that_go_away_and_come_are_not_known_meanwhile(mpi, compiled, reco
     recording = machine.record(mpi, compiled, record)
     cores = recording.table("core_samples")
     first, last = cores.filter(time_s=cores["time_s"].min()), cores.filter(time_s=cores["time_s"].max())
-    assert [row for row in first.select("pu", "net_rx").rows()] == [(0, 0), (1, 0), (2, 0), (3, None)]
-    assert last.select("pu", "net_rx", "interrupts").rows() == [
-        (0, 4, 20), (1, None, None), (2, None, None), (3, 0, 0),
-    ]  # fmt: skip
-    report = build(recording)
-    assert {core.pu: core.interrupts for core in report.use.cores} == {0: 20, 1: 0, 2: 0, 3: 0}
+    # THEN what is known at one time only says nothing: CPUs 1 and 2 after the first sample, 3 before the last ones
+    assert first.filter(pl.col("pu") < 3).select("pu", "net_rx").rows() == [(0, 0)]
+    assert last.filter(pl.col("pu") < 3).select("pu", "net_rx", "interrupts").rows() == [(0, 4, 20)]
+    assert first.filter(pu=3)["net_rx"].drop_nulls().is_empty()
+    assert {core.pu: core.interrupts for core in build(recording).use.cores if core.pu < 3} == {0: 20}
 
 
 def softnet_text(rows: list[dict[int, int]], fields: int) -> str:
@@ -219,9 +219,17 @@ def test_what_a_container_hides_is_said(mpi, compiled, record, machine):
     assert all("ENOENT" in absent[name] for name in ("interrupts", "softirqs", "interfaces", "tcp"))
     cores = recording.table("core_samples").group_by("pu").last().sort("pu")
     assert cores["user_s"].to_list() == pytest.approx([0.1, 0.1]) and cores["interrupts"].null_count() == 2
-    # AND so is peak memory, which this /proc has not either
-    assert any(each["source"] == "peak memory" for each in recording.context["samples"]["absent"])
-    assert "absent: " in render_text(build(recording))
+    # AND so is memory by NUMA node, and all that an empty /sys has not; peak memory is known otherwise
+    of_ranks = {each["source"]: each for each in recording.context["samples"]["absent"]}
+    assert "ENOENT" in of_ranks["numa"]["why"] and of_ranks["numa"]["remedy"]
+    assert recording.table("rank_use").select("memory_bytes", "peak_memory_bytes").row(0)[0] is None
+    assert recording.table("rank_use")["peak_memory_bytes"][0] > 0
+    assert any("queues of interfaces" in source for source in absent)
+    text = render_text(build(recording))
+    assert "absent: " in text and "idle:" not in text
+    # AND each says what would give it
+    for each in recording.context["nodes"][0]["absent"]:
+        assert each["remedy"] or "ENOENT" not in each["why"], each
 
 
 @one_mpi

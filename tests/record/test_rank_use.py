@@ -236,3 +236,10 @@ def test_descriptors_that_the_program_takes_over_are_never_read(mpi, use):
     assert said[0]["faults"] <= recording.table("rank_use")["minor_faults"][0]
     counters = recording.table("rank_counters")
     assert counters["count"].null_count() == len(counters)
+    # AND what cannot be read is not known, not 0, and said with what would give it
+    report = build(recording)
+    assert all(core.interrupts is None and core.softirqs == {} for core in report.use.cores)
+    assert not any(each.idle for each in report.use.interfaces)
+    lost = [each for each in report.use.absent if "could not be read after" in each.why]
+    assert {"interrupts", "softirqs", "interfaces"} <= {source for each in lost for source in each.sources}
+    assert all("1000 to 1063" in each.remedy for each in lost)

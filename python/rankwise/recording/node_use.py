@@ -15,7 +15,7 @@ import polars as pl
 from rankwise.recording.job import Job
 from rankwise.recording.rank_use import without_nan
 from rankwise.recording.raw import RawRecording
-from rankwise.recording.samples import Sampled
+from rankwise.recording.samples import MOUNTED, Absent, Sampled
 from rankwise.recording.snapshots import Snapshot
 
 _STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -54,6 +54,17 @@ _TCP_CAUSES = {
     "TCPDSACKRecv": "needless",
     "TCPBacklogDrop": "dropped_from_backlog",
     "TCPRcvQDrop": "dropped_from_receive_queue",
+}
+
+
+# What a sample has by the same file, and how it is called where it is absent.
+_LOST = {
+    "cpu": "cpu times",
+    "interrupts": "interrupts",
+    "softirq": "softirqs",
+    "softnet": "packets by core",
+    "interface": "interfaces",
+    "tcp": "tcp",
 }
 
 
@@ -176,12 +187,15 @@ def port_samples(found: list[Node]) -> pl.DataFrame:
 
 
 def _grown(sampled: Sampled, name: str, index: int) -> np.ndarray:
-    """A column since the first row that has it. What falls back (iowait, CPUs that went) counts on from there."""
+    """A column since the first row that has it. What falls back (iowait, CPUs that went) counts on from there.
+
+    One that only one row has says nothing.
+    """
     column = sampled.column(name, index)
     known = ~np.isnan(column)
-    if not known.any():
-        return column
     grown = np.full(len(column), np.nan)
+    if known.sum() < 2:
+        return grown
     steps = np.diff(column[known], prepend=column[known][0])
     grown[known] = np.cumsum(np.maximum(steps, 0))
     return grown
@@ -287,10 +301,9 @@ def _states(node: Node) -> dict[str, str]:
     return {name: state for name, state in states.items() if state}
 
 
-def _absent(node: Node) -> Iterator[Any]:
-    from rankwise.recording.samples import Absent
-
+def _absent(node: Node) -> Iterator[Absent]:
     yield from node.sampled.absent
+    yield from node.sampled.lost(_LOST, node.start, node.seconds_per_tick)
     if node.before is None:
         yield Absent("interrupts by line", "there is no copy of the node's files at the start", None)
     elif node.after is None:
@@ -298,7 +311,24 @@ def _absent(node: Node) -> Iterator[Any]:
         yield Absent(
             "interrupts by line", why, "a run that ends well; sums by core are there until its last sample"
         )
+    elif "rankwise/interrupts" not in node.before.files:
+        yield Absent("interrupts by line", "ENOENT: No such file or directory; /proc/interrupts", MOUNTED)
     elif not node.after.interrupts():
         yield Absent("interrupts by line", "no lines in /proc/interrupts", None)
-    if node.before is not None and not node.before.port_counters():
-        yield Absent("ports of InfiniBand, Omni-Path, RoCE, Slingshot", "none in /sys/class", None)
+    if node.before is not None:
+        yield from _not_in_copy(node.before)
+
+
+def _not_in_copy(copy: Snapshot) -> Iterator[Absent]:
+    ports = "ports of InfiniBand, Omni-Path, RoCE, Slingshot"
+    if not any(name.startswith("sys/class/net/") for name in copy.files):
+        what = "states and queues of interfaces, the cores that their interrupts go to"
+        for source in (what, ports):
+            yield Absent(source, "ENOENT: No such file or directory; /sys/class/net", MOUNTED)
+        return
+    if not copy.port_counters():
+        yield Absent(ports, "none in /sys/class", None)
+    asked = {queue.queue for queue in copy.queues() if queue.queue.startswith("irq ")}
+    if asked and not any(name.startswith("proc/irq/") for name in copy.files):
+        what = "the cores that interrupts of interfaces go to"
+        yield Absent(what, "ENOENT: No such file or directory; /proc/irq", MOUNTED)

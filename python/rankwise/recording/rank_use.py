@@ -13,7 +13,7 @@ import polars as pl
 from rankwise.recording.job import Job
 from rankwise.recording.layouts import NETWORK_KINDS
 from rankwise.recording.raw import Thread
-from rankwise.recording.samples import Sampled
+from rankwise.recording.samples import Absent, Sampled
 from rankwise.recording.tables import NETWORK_KIND_NAMES, address_of
 
 # Column of the recording -> column of the tables and what it is multiplied with.
@@ -186,6 +186,10 @@ def _seconds(thread: Thread, ticks: int) -> float:
     return thread.seconds(max(ticks - thread.rank["init_ticks"], 0))
 
 
+def _lost(thread: Thread, sampled: Sampled) -> list[Absent]:
+    return sampled.lost({"counter": "counters"}, thread.rank["init_ticks"], thread.rank["seconds_per_tick"])
+
+
 def describe(job: Job) -> dict[str, Any] | None:
     """How ranks were sampled, for context.json; `None` where none was (recordings of older formats).
 
@@ -205,6 +209,7 @@ def describe(job: Job) -> dict[str, Any] | None:
         thread.seconds(each.head["cost_ticks"]) / thread.run_s for thread, each in sampled if thread.run_s > 0
     ]
     absent = Counter(absent for _, each in sampled for absent in each.absent)
+    absent += Counter(absent for thread, each in sampled for absent in _lost(thread, each))
     asked = max(each.head["asked_ns"] for _, each in sampled) * 1e-9
     return {
         "asked_s": asked or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,18 +91,61 @@ class Sampled:
         known = column[~np.isnan(column)]
         return float(known[-1] - known[0]) if len(known) > 1 else None
 
+    def lost(self, sources: Mapping[str, str], start: int, seconds_per_tick: float) -> list[Absent]:
+        """Sources that the first rows have and the last one has not.
+
+        Args:
+            sources: What a column is (before a colon) -> the source's name.
+            start: Ticks at the start.
+            seconds_per_tick: Of its ticks.
+        """
+        found = []
+        for what, source in sources.items():
+            at = [
+                self.columns[name] + part
+                for name in self.columns
+                if name.partition(":")[0] == what
+                for part in range(self.counts[name])
+            ]
+            rows = np.flatnonzero(~np.isnan(self.values[:, at]).all(axis=1))
+            if at and len(rows) and rows[-1] < len(self.ticks) - 1:
+                until_s = max(int(self.ticks[rows[-1]]) - start, 0) * seconds_per_tick
+                found.append(Absent(source, f"could not be read after {until_s:.3g} s", _CLOSED))
+        return found
+
     @property
     def counters(self) -> list[str]:
         """Names of the counters of perf_event."""
         return [name[len(_COUNTER) :] for name in self.columns if name.startswith(_COUNTER)]
 
     def counted(self, counter: str) -> npt.NDArray[np.float64]:
-        """A counter since the first sample, scaled where it took turns with others; NaN before it ran at all."""
-        value, enabled, running = (self.column(_COUNTER + counter, part) for part in range(3))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = np.where(running > 0, value * enabled / running, np.where(enabled > 0, np.nan, value))
-        first = scaled[~np.isnan(scaled)]
-        return scaled - first[0] if len(first) else scaled
+        """A counter since the first sample; NaN where it is not known, all NaN where it never ran.
+
+        A counter that took turns with others is scaled by enabled over running time, between two samples each, so
+        that it never falls. Where it did not run between two of them, the next one counts for both; at the end it is
+        taken to go on as before.
+        """
+        parts = np.stack([self.column(_COUNTER + counter, part) for part in range(3)])
+        found = np.full(parts.shape[1], np.nan)
+        rows = np.flatnonzero(~np.isnan(parts[0]))
+        _, on, counting = np.diff(parts[:, rows])
+        kept = rows[np.concatenate([[True], (counting > 0) | (on == 0)])[: len(rows)]]
+        grown, on, counting = np.diff(parts[:, kept])
+        if not (counting > 0).any():
+            return found
+        scale = np.divide(on, counting, out=np.ones_like(on), where=counting > 0)
+        found[kept] = np.concatenate([[0.0], np.cumsum(grown * scale)])
+        if kept[-1] != rows[-1]:
+            enabled = parts[1]
+            rate = found[kept[-1]] / (enabled[kept[-1]] - enabled[rows[0]])
+            found[rows[-1]] = found[kept[-1]] + rate * (enabled[rows[-1]] - enabled[kept[-1]])
+        return found
+
+
+_SECCOMP = "a kernel with CONFIG_PERF_EVENTS; in a container a seccomp profile with perf_event_open"
+_FILES = "allow more open files: `ulimit -n 4096`"
+MOUNTED = "/proc and /sys mounted whole: without `subset=pid`, and not masked by a container"
+_CLOSED = "a program that leaves open what it did not open: the recorder's descriptors are 1000 to 1063, or 896 to 959"
 
 
 def decode(rows: bytes, notes: bytes) -> Sampled | None:
@@ -171,20 +214,36 @@ def _absent(source: str, number: int, why: str) -> Absent:
     """A reason for people: what errno says, and what would change it."""
     error = f"{errno.errorcode.get(number, number)}: {os.strerror(number)}" if number else ""
     said = "; ".join(part for part in (error, why) if part)
-    counter = source.startswith(_COUNTER)
+    if source.startswith(_COUNTER):
+        return _absent_counter(source, number, why, said)
     remedy = None
-    if counter and number in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
-        said = f"the kernel offers no such counter here ({said})"
-        remedy = _HARDWARE
-    elif counter and number in (errno.EACCES, errno.EPERM, errno.ENOSYS):
-        said = f"the kernel does not allow it ({said})"
-        remedy = _ALLOW
-    elif source == "migrations":
+    if source == "migrations":
         remedy = f"{_ALLOW}; or a kernel with CONFIG_SCHED_DEBUG"
     elif number == errno.EMFILE:
-        remedy = "allow more open files: `ulimit -n 4096`"
+        remedy = _FILES
     elif number in (errno.EACCES, errno.EPERM):
         remedy = "root, or a container that shows these files"
+    elif number == errno.ENOENT:
+        remedy = MOUNTED
+    return Absent(source, said, remedy)
+
+
+def _absent_counter(source: str, number: int, why: str, said: str) -> Absent:
+    if number in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
+        return Absent(source, f"the kernel offers no such counter here ({said})", _HARDWARE)
+    if number in (errno.EACCES, errno.EPERM):
+        return Absent(source, f"the kernel does not allow it ({said})", _ALLOW)
+    if number == errno.ENOSYS:
+        return Absent(
+            source, f"the kernel has no perf_event, or a seccomp profile hides it ({said})", _SECCOMP
+        )
+    remedy = None
+    if number == errno.EMFILE:
+        remedy = _FILES
+    elif "not found" in why:
+        remedy = "another name: `perf list` has perf's, `showevtinfo` libpfm4's; or a raw code, rNNN"
     elif "libpfm" in why:
         remedy = "install libpfm4 on the nodes, or give perf's name or rNNN"
+    elif "its code is not known" in why:
+        remedy = "`--counters` with the code of this processor's manual, rNNN, or a name of libpfm4"
     return Absent(source, said, remedy)

@@ -61,7 +61,7 @@ class Snapshot:
                         files[member.name] = file.read().decode(errors="replace")
         except (OSError, tarfile.TarError, ValueError, EOFError):
             return None
-        return cls(files) if files else None
+        return cls(files)
 
     def interrupts(self) -> Counter[tuple[str, str, int]]:
         """Counts by line, what it is of, and OS PU."""

@@ -121,7 +121,7 @@ def interfaces(recording: Recording) -> list[InterfaceUse]:
                 state=states[row["host"]].get(row["interface"]),
                 **{name: None if row[name] is None else int(row[name]) for name in columns[:4]},
                 lost=None if None in lost else int(sum(lost)),
-                idle=not (row["rx_packets"] or row["tx_packets"]),
+                idle=row["rx_packets"] == 0 and row["tx_packets"] == 0,
                 ranks=users.ranks(row["host"], row["interface"]),
                 rank_bytes=users.bytes(row["host"], row["interface"]),
                 interrupt_pus=numbers_text(sorted(served.get((row["host"], row["interface"]), ()))),

@@ -132,8 +132,13 @@ def _absent(found: list[dict[str, Any]]) -> list[AbsentSources]:
 
 def _absent_of_nodes(found: list[dict[str, Any]]) -> list[AbsentSources]:
     """Once for all nodes that say the same."""
-    seen = {(each["why"], each["remedy"]): each["source"] for node in found for each in node["absent"]}
-    return [AbsentSources([source], why, remedy, 0) for (why, remedy), source in seen.items()]
+    seen: dict[tuple[str, str | None], list[str]] = {}
+    for node in found:
+        for each in node["absent"]:
+            sources = seen.setdefault((each["why"], each["remedy"]), [])
+            if each["source"] not in sources:
+                sources.append(each["source"])
+    return [AbsentSources(sources, why, remedy, 0) for (why, remedy), sources in seen.items()]
 
 
 def _notable(
