@@ -131,6 +131,8 @@ void bind_trace(nb::module_ &module) {
                          return list;
                      })
         .def_prop_ro("network", [](const trace::ThreadRecord &thread) { return to_bytes(thread.network); })
+        .def_prop_ro("transports",
+                     [](const trace::ThreadRecord &thread) { return to_bytes(thread.transports); })
         .def_prop_ro("communicators", &communicators)
         .def_prop_ro(
             "samples", [](const trace::ThreadRecord &thread) { return to_bytes(thread.samples.rows); },

@@ -70,7 +70,8 @@ enum rw_chunk_kind {
     RW_CHUNK_NODE_SAMPLES = 12, /* as RW_CHUNK_SAMPLES, of the node; `rank_chunk` says who made it */
     RW_CHUNK_NODE_NOTES = 13,   /* as RW_CHUNK_NOTES, of the node */
     RW_CHUNK_NETWORK = 14,      /* rw_network_peer, the first of no peer: of a process; its owner is the first thread */
-    RW_CHUNK_KINDS = 15
+    RW_CHUNK_TRANSPORTS = 15,   /* rw_transport_entry, the first RW_TRANSPORTS of no peer: owned as the network's */
+    RW_CHUNK_KINDS = 16
 };
 
 struct rw_chunk_header {
@@ -99,7 +100,8 @@ struct rw_chunk_header {
  *
  *   kind                                      checked bytes                           of an open run whose CRC differs
  *   rank, peers, collectives, sites,          all that is used (tables: all slots)    it was written to since: it is not
- *   histograms, network, dead (none)                                                  covered, and not known to be damaged
+ *   histograms, network, transports,                                                  covered, and not known to be damaged
+ *   dead (none)
  *   samples                                   all that is used                        likewise
  *   comms, modules, trace, notes              those that do not change any more       it is damaged
  *   node's samples                            all, when the last rank has ended       likewise
@@ -277,6 +279,37 @@ enum rw_network_kind {
 struct rw_network_peer {
     uint32_t own[4]; /* 16 bytes as they are on the wire: IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint32_t peer[4];
+    uint64_t calls[RW_NETWORK_TOTALS];
+    uint64_t bytes[RW_NETWORK_TOTALS];
+    uint64_t ticks[RW_NETWORK_TOTALS];
+};
+
+/*
+ * Network time of transports that are not sockets: calls of their functions, when and where as RW_CHUNK_NETWORK, by the
+ * peer's address. That is kept as a hash: what tells endpoints apart differs by transport (record/shim). The addresses of
+ * the process itself are entries of role own, without totals; a peer is the process whose own address is the same.
+ *
+ *   send, receive   messages as they were handed over, whatever the transport did with them in that call
+ *   progress        calls for progress and completions in which something happened; flushes that do not block; failures
+ *   wait            those in which nothing did, and those that block
+ *
+ * The entries 0 .. RW_TRANSPORTS - 1 are those of no peer, by transport. A transport's call inside another's (a socket
+ * call is one, too) adds calls and bytes; ticks are those of the outermost.
+ */
+enum rw_transport {
+    RW_TRANSPORT_SOCKETS = 0, /* those are in RW_CHUNK_NETWORK */
+    RW_TRANSPORT_UCX = 1,
+    RW_TRANSPORT_LIBFABRIC = 2,
+    RW_TRANSPORT_PSM2 = 3,
+    RW_TRANSPORTS = 4
+};
+enum rw_transport_role { RW_ROLE_NONE = 0, RW_ROLE_PEER = 1, RW_ROLE_OWN = 2 };
+struct rw_transport_entry {
+    uint32_t transport;
+    uint32_t role;
+    uint64_t address; /* FNV-1a */
+    /* Calls that do not say how many bytes: `bytes` has not theirs. Sends, receives outside of MPI, then those inside. */
+    uint64_t unsized[4];
     uint64_t calls[RW_NETWORK_TOTALS];
     uint64_t bytes[RW_NETWORK_TOTALS];
     uint64_t ticks[RW_NETWORK_TOTALS];

@@ -192,6 +192,7 @@ class Rank:
     notes: list[tuple[int, int, int, str]] = field(default_factory=list)  # ticks, kind, count, text
     rows: list[list[int]] = field(default_factory=list)  # samples: ticks and values
     network: list[bytes] = field(default_factory=list)
+    transports: list[bytes] = field(default_factory=list)
 
     def __post_init__(self):
         self.pid = self.pid or 1000 + self.world_rank
@@ -278,6 +279,33 @@ class Rank:
             name: [value * (i == at) for i in range(layouts.NETWORK_TOTALS)] for name, value in totals.items()
         }
         self.network.append(pack(layouts.NETWORK_PEER, own=addresses[0], peer=addresses[1], **totals))
+
+    def transport(
+        self, which: int, peer: int | None, kind: int, calls: int, size: int, ns: int, unsized=0
+    ) -> None:
+        """Calls of a transport inside MPI to the peer with this hash; of no peer without it."""
+        role = layouts.ROLE_NONE if peer is None else layouts.ROLE_PEER
+        at = layouts.NETWORK_KINDS + kind
+        totals = {"calls": calls, "bytes": size, "ticks": ns}
+        totals = {
+            name: [value * (i == at) for i in range(layouts.NETWORK_TOTALS)] for name, value in totals.items()
+        }
+        not_sized = [unsized * (i == 2 + kind) for i in range(4)]
+        self.transports.append(
+            pack(
+                layouts.TRANSPORT_ENTRY,
+                transport=which,
+                role=role,
+                address=peer or 0,
+                unsized=not_sized,
+                **totals,
+            )
+        )
+
+    def own_address(self, which: int, address: int) -> None:
+        """A transport's address, by its hash, that is the process's own."""
+        entry = pack(layouts.TRANSPORT_ENTRY, transport=which, role=layouts.ROLE_OWN, address=address)
+        self.transports.append(entry)
 
     def event(self, call: str | int, gap: int, duration: int, payload: bytes = b"") -> None:
         self.trace.append(single(call, gap, duration, payload))
@@ -429,6 +457,9 @@ class RawFile:
             self.add_run(NOTES, log, len(log), owner=owner)
             rows = samples_bytes(rank.rows)
             self.add_run(SAMPLES, rows, len(rows), owner=owner)
+        if rank.transports:
+            log = b"".join(rank.transports)
+            self.add_run(layouts.CHUNK_TRANSPORTS, log, len(log), owner=owner)
         if rank.network:
             log = b"".join(rank.network)
             self.add_run(layouts.CHUNK_NETWORK, log, len(log), owner=owner)

@@ -18,7 +18,7 @@ static_assert(sizeof(rw_chunk_header) == 64 && sizeof(rw_sealed) == 56 && sizeof
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
 static_assert(sizeof(rw_rank) == 2600 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
               sizeof(rw_file_header) == 88 && sizeof(rw_samples) == 64 && sizeof(rw_note) == 24 &&
-              sizeof(rw_network_peer) == 224);
+              sizeof(rw_network_peer) == 224 && sizeof(rw_transport_entry) == 240);
 
 namespace {
 
@@ -95,7 +95,8 @@ const char *kind_name(std::uint32_t kind) {
                                             "the notes",
                                             "the node's samples",
                                             "the node's notes",
-                                            "the network time"};
+                                            "the network time",
+                                            "the transports' network time"};
     static_assert(std::size(names) == RW_CHUNK_KINDS);
     return names[kind < RW_CHUNK_KINDS ? kind : 0];
 }

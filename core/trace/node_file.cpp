@@ -203,14 +203,16 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
     }
 }
 
-void read_network(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
+template <typename Entry>
+std::vector<Entry> joined(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
+    std::vector<Entry> all;
     for (const ChunkRun *run : runs) {
         const auto entries = log_bytes(*run, record);
-        for (std::size_t at = 0; at + sizeof(rw_network_peer) <= entries.size();
-             at += sizeof(rw_network_peer)) {
-            record.network.push_back(read_at<rw_network_peer>(entries, at));
+        for (std::size_t at = 0; at + sizeof(Entry) <= entries.size(); at += sizeof(Entry)) {
+            all.push_back(read_at<Entry>(entries, at));
         }
     }
+    return all;
 }
 
 bool read_rank(const ChunkRun &run, ThreadRecord &record) {
@@ -323,7 +325,8 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
             for (const ChunkRun *log : kinds[RW_CHUNK_NOTES]) {
                 record.samples.notes = used_bytes(*log);
             }
-            read_network(kinds[RW_CHUNK_NETWORK], record);
+            record.network = joined<rw_network_peer>(kinds[RW_CHUNK_NETWORK], record);
+            record.transports = joined<rw_transport_entry>(kinds[RW_CHUNK_TRANSPORTS], record);
             read_trace(kinds[RW_CHUNK_TRACE], record);
         }
         threads_.push_back(std::move(record));

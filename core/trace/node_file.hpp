@@ -41,10 +41,11 @@ struct ThreadRecord {
     std::vector<rw_site_entry> sites;          // used slots only
     std::vector<std::string> modules;          // paths of the files that `sites` are in
     std::vector<rw_network_peer> network; // of its process; the first thread has it; the first is of no peer
-    PackedTrace trace;                    // packed events, in order
-    Samples samples;                      // of its process; the first thread has them
-    std::vector<std::string> problems;    // what could not be read of this record, one sentence each
-    bool uncovered;                       // some of it was written after its last checksum
+    std::vector<rw_transport_entry> transports; // likewise; the first RW_TRANSPORTS are of no peer
+    PackedTrace trace;                          // packed events, in order
+    Samples samples;                            // of its process; the first thread has them
+    std::vector<std::string> problems;          // what could not be read of this record, one sentence each
+    bool uncovered;                             // some of it was written after its last checksum
 
     /// @brief Seconds per tick, from this record's two clock relations; 0 if they are too close together to
     /// tell.

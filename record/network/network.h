@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Network time: what the shim's socket calls (shim/sockets.c) and the recorder share. The shim stands before
- * libc's functions in every process; the recorder says when to count, and where.
+ * Network time: what the shim's socket calls (shim/sockets.c), its transports (shim/transports.h) and the
+ * recorder share. The shim stands before these functions in every process; the recorder says when to count,
+ * and where.
  */
 #ifndef RANKWISE_RECORD_NETWORK_H
 #define RANKWISE_RECORD_NETWORK_H
@@ -10,17 +11,25 @@
 
 #include "../formats/recording.h"
 
-#define RW_NETWORK_A_RUN ((RW_CHUNK_BYTES - sizeof(struct rw_chunk_header)) / sizeof(struct rw_network_peer))
+/* Entries of a table in a run of it. */
+#define RW_NETWORK_A_RUN(entry)                                                                              \
+    ((uint32_t)((RW_CHUNK_BYTES - sizeof(struct rw_chunk_header)) / sizeof(entry)))
 /* More peers than that are counted as none in particular. */
-#define RW_NETWORK_RUNS 12u
+#define RW_NETWORK_RUNS 64u
+
+struct rw_network_table {
+    uint32_t used; /* entries, the first ones are of no peer */
+    uint32_t runs;
+    struct rw_chunk_header *run[RW_NETWORK_RUNS];
+};
 
 struct rw_network {
     int on;   /* count from here; 0 until MPI_Init has returned, and in children of fork */
     int lock; /* of a new peer; who finds it taken counts for no peer, so signal handlers may come */
-    int (*inside_mpi)(void); /* whether the calling thread is inside an MPI call */
-    uint32_t peers;          /* entries in use, the first one is of no peer */
-    uint32_t runs;
-    struct rw_chunk_header *run[RW_NETWORK_RUNS];
+    int (*inside_mpi)(void);            /* whether the calling thread is inside an MPI call */
+    void (*begun)(void);                /* the shim's, called when counting has begun */
+    struct rw_network_table sockets;    /* of struct rw_network_peer */
+    struct rw_network_table transports; /* of struct rw_transport_entry */
 };
 
 struct rw_thread;

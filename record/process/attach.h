@@ -30,7 +30,7 @@ struct rw_library {
     const char *version;        /* MPI_Get_library_version */
     uint32_t flavour;           /* enum rw_mpi_flavour */
     const char *directory;      /* RANKWISE_DIR */
-    struct rw_network *network; /* what the shim counts of sockets; NULL where there is none before libc */
+    struct rw_network *network; /* what the shim counts; NULL where there is none before libc */
     /* The function behind the shim; NULL where the library has none. */
     rw_function next[RW_ENTRIES][RW_CALL_COUNT];
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shim/shim_of.h"
 
-#ifdef RW_SHIM_COUNTS_SOCKETS
-#include "shim/sockets.h"
-#define NETWORK &rw_sockets
+#ifdef RW_SHIM_COUNTS_NETWORK
+#include "shim/transports.h"
+#define NETWORK &rw_shim_network
 #else
 #define NETWORK 0
 #endif

@@ -9,7 +9,7 @@ struct rw_shim {
     const char *of;             /* librankwise_OF_mpich.so and so on are attached */
     const char *variable;       /* of the environment: where nothing is in it, all calls are passed through */
     const char *not_done;       /* what a program that cannot have it is said to be */
-    struct rw_network *network; /* what sockets.c counts into; NULL without it */
+    struct rw_network *network; /* what sockets.c and transports count into; NULL without them */
 };
 
 extern const struct rw_shim rw_shim __attribute__((visibility("hidden")));

@@ -26,14 +26,13 @@
 
 #include "network/network.h"
 #include "process/ticks.h"
-#include "shim/sockets.h"
+#include "shim/transports.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define A_RUN RW_NETWORK_A_RUN(struct rw_network_peer)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 enum { MOST_DESCRIPTORS = 1 << 16, NOT_ASKED = 0, NO_SOCKET = 1, FIRST_PEER = 2 };
-
-struct rw_network rw_sockets;
 
 /* What a descriptor is: a peer's entry + FIRST_PEER, or one of the above. */
 static uint16_t known[MOST_DESCRIPTORS];
@@ -141,7 +140,7 @@ __attribute__((constructor)) static void find_all(void) {
 }
 
 static int is_on(void) {
-    return __atomic_load_n(&rw_sockets.on, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&rw_shim_network.on, __ATOMIC_ACQUIRE);
 }
 
 static void forget(int fd) {
@@ -164,13 +163,13 @@ static int write_address(uint8_t to[16], const struct sockaddr_storage *from) {
 }
 
 static struct rw_network_peer *entry_at(uint32_t at) {
-    return (struct rw_network_peer *)(rw_sockets.run[at / RW_NETWORK_A_RUN] + 1) + at % RW_NETWORK_A_RUN;
+    return (struct rw_network_peer *)(rw_shim_network.sockets.run[at / A_RUN] + 1) + at % A_RUN;
 }
 
 /* The entry of two addresses, a new one if need be; 0, that of no peer, where there is none. */
 static uint32_t peer_of(const uint8_t own[16], const uint8_t peer[16]) {
-    const uint32_t used = __atomic_load_n(&rw_sockets.peers, __ATOMIC_RELAXED);
-    const uint32_t room = __atomic_load_n(&rw_sockets.runs, __ATOMIC_ACQUIRE) * (uint32_t)RW_NETWORK_A_RUN;
+    const uint32_t used = __atomic_load_n(&rw_shim_network.sockets.used, __ATOMIC_RELAXED);
+    const uint32_t room = __atomic_load_n(&rw_shim_network.sockets.runs, __ATOMIC_ACQUIRE) * A_RUN;
     for (uint32_t at = 1; at < used; at++)
         if (memcmp(entry_at(at)->own, own, 16) == 0 && memcmp(entry_at(at)->peer, peer, 16) == 0)
             return at;
@@ -179,9 +178,9 @@ static uint32_t peer_of(const uint8_t own[16], const uint8_t peer[16]) {
     struct rw_network_peer *entry = entry_at(used);
     memcpy(entry->own, own, 16);
     memcpy(entry->peer, peer, 16);
-    struct rw_chunk_header *run = rw_sockets.run[used / RW_NETWORK_A_RUN];
-    __atomic_store_n(&run->used, (used % RW_NETWORK_A_RUN + 1) * sizeof *entry, __ATOMIC_RELEASE);
-    __atomic_store_n(&rw_sockets.peers, used + 1, __ATOMIC_RELEASE);
+    struct rw_chunk_header *run = rw_shim_network.sockets.run[used / A_RUN];
+    __atomic_store_n(&run->used, (used % A_RUN + 1) * sizeof *entry, __ATOMIC_RELEASE);
+    __atomic_store_n(&rw_shim_network.sockets.used, used + 1, __ATOMIC_RELEASE);
     return used;
 }
 
@@ -197,9 +196,9 @@ static uint16_t learn(int fd) {
     else if (write_address(peer_address, &peer) && getsockname(fd, (struct sockaddr *)&own, &own_size) == 0 &&
              write_address(own_address, &own)) {
         what = NOT_ASKED;
-        if (!__atomic_exchange_n(&rw_sockets.lock, 1, __ATOMIC_ACQUIRE)) {
+        if (!__atomic_exchange_n(&rw_shim_network.lock, 1, __ATOMIC_ACQUIRE)) {
             what = (uint16_t)(peer_of(own_address, peer_address) + FIRST_PEER);
-            __atomic_store_n(&rw_sockets.lock, 0, __ATOMIC_RELEASE);
+            __atomic_store_n(&rw_shim_network.lock, 0, __ATOMIC_RELEASE);
         }
     }
     if (what != NOT_ASKED)
@@ -225,9 +224,10 @@ static void add(uint32_t peer, int kind, uint64_t bytes, uint64_t ticks) {
         return;
     const int error = errno;
     struct rw_network_peer *entry = entry_at(peer);
-    const int total = rw_sockets.inside_mpi() ? RW_NETWORK_KINDS + kind : kind;
+    const int total = rw_shim_network.inside_mpi() ? RW_NETWORK_KINDS + kind : kind;
     __atomic_fetch_add(&entry->calls[total], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&entry->ticks[total], ticks, __ATOMIC_RELAXED);
+    if (!rw_transport_depth) /* else it is in the time of the transport's call around this one */
+        __atomic_fetch_add(&entry->ticks[total], ticks, __ATOMIC_RELAXED);
     if (bytes)
         __atomic_fetch_add(&entry->bytes[total], bytes, __ATOMIC_RELAXED);
     errno = error;

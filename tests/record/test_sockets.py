@@ -121,7 +121,7 @@ def test_a_ping_pong_has_as_many_calls_and_bytes_as_strace_sees(mpi, compiled, t
             if int(result) == 1000 + HEADER_BYTES:  # others connect the ranks, in MPI_Init and MPI_Finalize
                 kind[0] += 1
                 kind[1] += int(result)
-    counted = totals(recording)
+    counted = totals(recording, transport="sockets")
     assert counted["send"][0] == 1000 and counted["send"] == tuple(seen["send"])
     assert counted["receive"] == tuple(seen["receive"])
 

@@ -42,7 +42,8 @@ CHUNK_NOTES = 11
 CHUNK_NODE_SAMPLES = 12
 CHUNK_NODE_NOTES = 13
 CHUNK_NETWORK = 14
-CHUNK_KINDS = 15
+CHUNK_TRANSPORTS = 15
+CHUNK_KINDS = 16
 CHUNK_HEADER = np.dtype(
     [
         ("magic", "<u4"),
@@ -212,6 +213,29 @@ NETWORK_PEER = np.dtype(
     [
         ("own", "<u4", (4,)),
         ("peer", "<u4", (4,)),
+        ("calls", "<u8", (NETWORK_TOTALS,)),
+        ("bytes", "<u8", (NETWORK_TOTALS,)),
+        ("ticks", "<u8", (NETWORK_TOTALS,)),
+    ]
+)
+
+# rw_transport
+TRANSPORT_SOCKETS = 0
+TRANSPORT_UCX = 1
+TRANSPORT_LIBFABRIC = 2
+TRANSPORT_PSM2 = 3
+TRANSPORTS = 4
+
+# rw_transport_role
+ROLE_NONE = 0
+ROLE_PEER = 1
+ROLE_OWN = 2
+TRANSPORT_ENTRY = np.dtype(
+    [
+        ("transport", "<u4"),
+        ("role", "<u4"),
+        ("address", "<u8"),
+        ("unsized", "<u8", (4,)),
         ("calls", "<u8", (NETWORK_TOTALS,)),
         ("bytes", "<u8", (NETWORK_TOTALS,)),
         ("ticks", "<u8", (NETWORK_TOTALS,)),

@@ -28,6 +28,7 @@ from rankwise.recording.layouts import (
     PROGRESS,
     RANK,
     SITE_ENTRY,
+    TRANSPORT_ENTRY,
     UNTIMED,
 )
 from rankwise.recording.samples import Sampled, decode
@@ -94,6 +95,11 @@ class Thread:
     def network(self) -> np.ndarray:
         """Socket calls of its process by the addresses they were between, if it is the first thread; else none."""
         return np.frombuffer(self.record.network, NETWORK_PEER)
+
+    @cached_property
+    def transports(self) -> np.ndarray:
+        """Calls of other transports by the peer's address, and the addresses of the process itself; likewise."""
+        return np.frombuffer(self.record.transports, TRANSPORT_ENTRY)
 
     @cached_property
     def pus(self) -> list[int]:

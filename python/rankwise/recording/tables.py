@@ -15,17 +15,25 @@ from rankwise.recording.layouts import (
     DIRECTION_RECEIVE,
     FINALIZED,
     NETWORK_KINDS,
+    NETWORK_RECEIVE,
+    NETWORK_SEND,
     NETWORK_TOTALS,
     PEER_UNKNOWN,
+    ROLE_OWN,
+    ROLE_PEER,
     TICK_BINS,
+    TRANSPORT_SOCKETS,
+    TRANSPORTS,
 )
 from rankwise.recording.places import resolve
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES, Thread
 
 MESSAGE_KEY = ["source", "destination", "call", "collective", "algorithm", "bytes_over", "bytes_up_to"]
 NETWORK_KIND_NAMES = ("send", "receive", "progress", "wait")
+TRANSPORT_NAMES = ("sockets", "UCX", "libfabric", "PSM2")
 _NETWORK_SCHEMA = {
     "rank": pl.Int64,
+    "transport": pl.String,
     "node": pl.String,
     "address": pl.String,
     "kind": pl.String,
@@ -33,6 +41,7 @@ _NETWORK_SCHEMA = {
     "calls": pl.Int64,
     "bytes": pl.Int64,
     "time_s": pl.Float64,
+    "unsized": pl.Int64,
 }
 RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
 
@@ -319,14 +328,28 @@ def communicators(found: Communicators) -> pl.DataFrame:
 
 
 def network_time(job: Job) -> pl.DataFrame:
-    """Time, calls and bytes in the transport's socket calls.
+    """Time, calls and bytes in the transport's own calls: of sockets, UCX, libfabric and PSM2.
 
-    Columns: rank, node (the host that the peer's address belongs to, known because a rank there uses it as its own;
-    null for others, and for calls that look at many), address (null where there is none), kind (`send`, `receive`:
-    calls that moved data; `progress`: those that looked, or found nothing to move; `wait`: those that may sleep until
-    something comes), inside_mpi (of threads that call no MPI, as a library's own, it is false), calls, bytes, time_s.
-    Empty without network time: nothing was sent through sockets, or the recording is of an older Rankwise.
+    Columns: rank, transport, node (the host that the peer's address belongs to, known because a rank there uses it as
+    its own; null for others, and for calls that look at many or do not say whom they reach), address (null where there
+    is none; a hash of it for other transports than sockets), kind, inside_mpi (of threads that call no MPI, as a
+    library's own, it is false), calls, bytes, time_s, unsized (of the calls, those that do not say how many bytes;
+    `bytes` has not theirs).
+
+    Kinds of sockets: `send`, `receive`: calls that moved data; `progress`: those that looked, or found nothing to move;
+    `wait`: those that may sleep until something comes. Of others: `send`, `receive`: messages and buffers handed over;
+    `progress`: calls in which something happened; `wait`: those in which nothing did, and those that block. A call
+    inside another one, as a socket call inside UCX, is counted, its time is that of the outermost.
+
+    Empty without network time: nothing was sent through these, or the recording is of an older Rankwise.
     """
+    frame = pl.concat([_sockets(job), _transports(job)])
+    key = ["rank", "transport", "node", "address", "kind", "inside_mpi"]
+    sums = frame.group_by(key).agg(pl.col("calls", "bytes", "time_s", "unsized").sum())
+    return sums.sort(key, nulls_last=True)
+
+
+def _sockets(job: Job) -> pl.DataFrame:
     entries, owner = join_entries(job.threads, "network")
     hosts = [thread.rank["host"] for thread in job.threads]
     own = [address_of(entry) for entry in entries["own"]]
@@ -336,25 +359,61 @@ def network_time(job: Job) -> pl.DataFrame:
         None if address is None else hosts[at] if _is_loopback(address) else node_of.get(address)
         for address, at in zip(peer, owner, strict=True)
     ]
+    transports = [TRANSPORT_NAMES[TRANSPORT_SOCKETS]] * len(entries)
+    return _by_kind(job, entries, owner, transports, nodes, peer)
+
+
+def _transports(job: Job) -> pl.DataFrame:
+    entries, owner = join_entries(job.threads, "transports")
+    entries = entries[entries["transport"] < TRANSPORTS]
+    keys = list(zip(entries["transport"].tolist(), entries["address"].tolist(), strict=True))
+    own = np.flatnonzero(entries["role"] == ROLE_OWN)
+    node_of = {keys[at]: job.threads[owner[at]].rank["host"] for at in own}
+    is_peer = entries["role"] == ROLE_PEER
+    nodes = [node_of.get(key) if known else None for key, known in zip(keys, is_peer, strict=True)]
+    peers = [f"{key[1]:016x}" if known else None for key, known in zip(keys, is_peer, strict=True)]
+    return _by_kind(job, entries, owner, [TRANSPORT_NAMES[key[0]] for key in keys], nodes, peers)
+
+
+def _by_kind(
+    job: Job,
+    entries: np.ndarray,
+    owner: np.ndarray,
+    transports: list[str],
+    nodes: list[str | None],
+    peers: list[str | None],
+) -> pl.DataFrame:
+    """A row for each entry and kind that has calls."""
     row, total = np.nonzero(entries["calls"])
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner[row]]
     inside, kind = total // NETWORK_KINDS, total % NETWORK_KINDS
     assert NETWORK_TOTALS == 2 * NETWORK_KINDS
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "rank": of_thread(job.threads, "world_rank")[owner[row]],
+            "transport": [transports[at] for at in row],
             "node": [nodes[at] for at in row],
-            "address": [peer[at] for at in row],
+            "address": [peers[at] for at in row],
             "kind": [NETWORK_KIND_NAMES[at] for at in kind],
             "inside_mpi": inside.astype(bool),
             "calls": entries["calls"][row, total].astype(np.int64),
             "bytes": entries["bytes"][row, total].astype(np.int64),
             "time_s": entries["ticks"][row, total] * seconds,
+            "unsized": _unsized(entries)[row, total].astype(np.int64),
         },
         schema=_NETWORK_SCHEMA,
     )
-    key = ["rank", "node", "address", "kind", "inside_mpi"]
-    return frame.group_by(key).agg(pl.col("calls", "bytes", "time_s").sum()).sort(key, nulls_last=True)
+
+
+def _unsized(entries: np.ndarray) -> np.ndarray:
+    """By entry and total, calls that do not say how many bytes; socket calls all do."""
+    unsized = np.zeros((len(entries), NETWORK_TOTALS), np.uint64)
+    if "unsized" in (entries.dtype.names or ()):
+        unsized[:, [NETWORK_SEND, NETWORK_RECEIVE]] = entries["unsized"][:, :2]
+        unsized[:, [NETWORK_KINDS + NETWORK_SEND, NETWORK_KINDS + NETWORK_RECEIVE]] = entries["unsized"][
+            :, 2:
+        ]
+    return unsized
 
 
 def address_of(words: np.ndarray) -> str | None:

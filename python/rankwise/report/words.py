@@ -283,8 +283,14 @@ def together(part: SizeRange, key: str) -> list[float] | None:
 def node_pair_text(report: ReportData, pair: NetworkPair) -> str:
     """Two nodes between which there were messages: `n01 - n02`; an address where that is no rank's."""
     hosts = report.program.hosts
-    peer = hosts[pair.peer_host] if pair.peer_host is not None else pair.address or "others"
+    nobody = "others" if pair.transport == "sockets" else "any"
+    peer = hosts[pair.peer_host] if pair.peer_host is not None else pair.address or nobody
     return f"{hosts[pair.host]} - {peer}"
+
+
+def bytes_or_dash(size: int | None) -> str:
+    """A size, or `-` if it is not known."""
+    return "-" if size is None else bytes_text(size)
 
 
 def network_text(report: ReportData) -> list[str]:
@@ -296,15 +302,20 @@ def network_text(report: ReportData) -> list[str]:
             sum(getattr(rank, name) for rank in network.ranks) for name in ("progress_s", "wait_s")
         )
         lines.append(
-            f"{seconds_text(progress)} looking for messages, {seconds_text(wait)} in calls that sleep until one comes"
+            f"{seconds_text(progress)} looking for messages, {seconds_text(wait)} in calls that sleep until one comes "
+            "or found none"
         )
+        if any(pair.receive_bytes is None and pair.address is None for pair in network.pairs):
+            lines.append(
+                "a receive by tag says neither from whom nor how many bytes: the senders' rows have them"
+            )
         if network.outside_mpi_s > 0:
             lines.append(
                 f"{seconds_text(network.outside_mpi_s)} of it by threads that were not inside an MPI call"
             )
     elif network.why_not is None:
         lines.append(
-            "none: no rank used sockets (memory of the node, or a network that is driven without them)"
+            "none: no rank used sockets, UCX, libfabric or PSM2 where that is seen (memory of the node, or another way)"
         )
     if network.why_not is not None:
         lines.append(f"not known of {'all ranks' if network.ranks else 'any rank'}: {network.why_not}")

@@ -6,10 +6,10 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.padding import Padding
 
-from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.quantities import count_text, seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import network_text, node_pair_text
+from rankwise.report.words import bytes_or_dash, network_text, node_pair_text
 
 _SHOWN = 8
 
@@ -20,15 +20,16 @@ def view(report: ReportData) -> list[RenderableType]:
     rows = [
         (
             f"  {node_pair_text(report, pair)}",
+            pair.transport,
             seconds_text(pair.send_time_s),
             seconds_text(pair.receive_time_s),
-            bytes_text(pair.send_bytes),
-            bytes_text(pair.receive_bytes),
+            bytes_or_dash(pair.send_bytes),
+            bytes_or_dash(pair.receive_bytes),
             count_text(pair.send_calls + pair.receive_calls),
         )
         for pair in network.pairs[:_SHOWN]
     ]
-    headings = ("Network time", "sending", "receiving", "sent", "received", "calls")
+    headings = ("Network time", "through", "sending", "receiving", "sent", "received", "calls")
     parts: list[RenderableType] = [table(headings, rows) if rows else title("Network time")]
     more = len(network.pairs) - _SHOWN
     for line in [

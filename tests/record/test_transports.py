@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Network time of transports that are libraries: messages with known answers, and programs that it leaves alone."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import mpis
+import polars as pl
+import pytest
+
+from rankwise.recording import Recording
+
+pytestmark = [pytest.mark.mpi, pytest.mark.root]
+LAPS = 200
+# A rank on a host name of its own, as on a node of its own; the ranks reach each other over TCP.
+ON_A_NODE = (
+    "sh",
+    "-c",
+    'exec unshare --uts sh -c \'hostname node$0; exec "$@"\' ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} "$@"',
+    "sh",
+)
+MPICH = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_ODD_EVEN_CLIQUES": "0"}
+UCX = {
+    "mpich": {**MPICH, "UCX_TLS": "tcp,self"},
+    "openmpi": {
+        "UCX_TLS": "tcp,self",
+        "OMPI_MCA_pml": "ucx",
+        "OMPI_MCA_opal_common_ucx_tls": "any",
+        "OMPI_MCA_opal_common_ucx_devices": "any",
+    },
+}
+OVER_UCX = mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11", "openmpi-4.1.8"))
+
+
+def of(recording, rank, transport):
+    """Calls, bytes and calls of unknown size by node and kind."""
+    table = recording.network_time.filter(rank=rank, transport=transport)
+    sums = table.group_by("node", "kind").agg(pl.col("calls", "bytes", "unsized").sum())
+    return {(node, kind): tuple(totals) for node, kind, *totals in sums.rows()}
+
+
+@OVER_UCX
+def test_messages_over_ucx_are_counted_by_the_node_they_go_to(mpi, compiled, record, tmp_path):
+    # GIVEN two nodes between which a token of 1000 bytes goes to and fro WHEN it is recorded
+    record(mpi, 2, *ON_A_NODE, compiled(mpi, "ring.c"), LAPS, environment=UCX[mpi.family])
+    recording = Recording.open(tmp_path)
+    for rank in (0, 1):
+        found, there = of(recording, rank, "UCX"), f"node{1 - rank}"
+        # THEN each sent it as often as it went round, to the other node, and posted as many receives
+        assert found[there, "send"] == (LAPS, 1000 * LAPS, 0)
+        assert found[None, "receive"] == (LAPS, 0, LAPS)
+        # AND looked for it in vain, which is waiting, while it was not there
+        assert found[None, "progress"][0] >= LAPS and found[None, "wait"][0] > 0
+        assert set(found) <= {(there, "send"), *((None, kind) for kind in ("receive", "progress", "wait"))}
+        # AND the sockets below moved as many bytes and UCX's own, and took no time beside
+        below = recording.network_time.filter(
+            pl.col("node").is_not_null() & pl.col("inside_mpi"), rank=rank, transport="sockets"
+        )
+        assert LAPS * 1000 <= below.filter(kind="send")["bytes"].sum() <= LAPS * 1030
+    assert (recording.context["problems"], recording.context["damage"]) == ([], [])
+
+
+@OVER_UCX
+def test_a_socket_call_inside_ucx_has_no_time_of_its_own(mpi, compiled, record, tmp_path):
+    record(mpi, 2, compiled(mpi, "ring.c"), LAPS, environment=UCX[mpi.family])
+    table = Recording.open(tmp_path).network_time
+    moved = table.filter(pl.col("kind").is_in(["send", "receive"]) & pl.col("inside_mpi"))
+    times = {
+        transport: time for transport, time in moved.group_by("transport").agg(pl.col("time_s").sum()).rows()
+    }
+    assert times["sockets"] < 0.01 * times["UCX"]
+
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory):
+    """A program that links nothing, and plugins, each linked with a libucp of its own, that says which it is."""
+    made = []
+    shared = ["cc", "-shared", "-fPIC"]
+    for which in ("one", "two", "deep"):
+        directory = tmp_path_factory.mktemp(which)
+        library, plugin = directory / f"libucp.so.{which}", directory / f"{which}.so"
+        name = [f'-DWHICH="{which}"', f"-Wl,-soname,{library.name}"]
+        subprocess.run([*shared, *name, PROGRAMS / "fake_ucx.c", "-o", library], check=True)
+        found = [f"-Wl,-rpath,{directory}", library]
+        subprocess.run([*shared, PROGRAMS / "ucx_user.c", *found, "-o", plugin], check=True)
+        made.append(plugin)
+    program = tmp_path_factory.mktemp("program") / "plugins"
+    subprocess.run(["cc", "-D_GNU_SOURCE", PROGRAMS / "plugins.c", "-o", program], check=True)
+    return program, *made
+
+
+@mpis.only(lambda mpi: mpi.name == "mpich-5.0.2")
+def test_plugins_reach_the_library_that_they_are_linked_with(mpi, compiled, record, tmp_path, plugins):
+    # GIVEN plugins with libraries of their own, that come and go, and are used again in children WHEN they are recorded
+    program, one, two, deep = plugins
+    with_mpi = compiled(mpi, "mpi_plugin.c", "-shared", "-fPIC")
+    said = {"RANKWISE_MPI": str(mpi.mpicc.parent.parent / "lib" / "libmpi.so.12")}
+    done = record(mpi, 1, program, with_mpi, one, two, one, f"+{deep}", environment=said).run
+    # THEN each reaches its own
+    answers = [f"worker of {which}" for which in ("one", "two", "one", "deep")]
+    assert done.stdout.split("\n") == [*answers, *answers, ""]
+    # AND counted is what each does, without what the library calls of itself, a failure as progress; by its peer, which
+    # is its own node. Not those that look into their own libraries first (RTLD_DEEPBIND), nor those of children
+    recording = Recording.open(tmp_path)
+    (host,) = recording.context["hosts"]
+    assert of(recording, 0, "UCX") == {
+        (host["host"], "send"): (3 * 400, 3 * 100 * (10 + 24 + 11), 3 * 100),
+        (host["host"], "progress"): (3, 0, 0),
+        (None, "progress"): (3 * 100, 0, 0),
+        (None, "wait"): (3 * 100, 0, 0),
+    }
+
+
+def test_a_function_that_no_library_has_ends_the_process_as_without_the_recorder(tmp_path, plugins, recorder):
+    # GIVEN a plugin whose libucp is not there WHEN it calls it, with the recorder and without
+    plugin = tmp_path / "lacking.so"
+    subprocess.run(["cc", "-shared", "-fPIC", PROGRAMS / "ucx_user.c", "-o", plugin], check=True)
+    command = [plugins[0], "", plugin]
+    plain = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, env=os.environ | recorder, capture_output=True, text=True)
+    # THEN it ends alike, and both name the function
+    assert done.returncode == plain.returncode == 127
+    assert all("undefined symbol: ucp_worker_get_address" in each.stderr for each in (plain, done))
