@@ -173,7 +173,7 @@ struct rw_rank {
     uint32_t trace_coding;     /* enum rw_trace_coding */
     uint32_t trace_unit_shift; /* rounded times are in units of 2^this ticks */
     uint64_t call_cost_ticks_1024; /* what recording adds to a call: 1/1024 ticks, measured in MPI_Init; 0 if it was not */
-    uint64_t recorder_ticks;   /* spent by the recorder beside that: in MPI_Init, on samples and checksums, for space */
+    uint64_t recorder_ticks;   /* spent by the recorder beside that: on samples and checksums, for space; version 3: in MPI_Init, too */
     uint64_t sealed_ticks;     /* when this thread's runs were last sealed, 0 if never */
 };
 
@@ -234,7 +234,7 @@ struct rw_samples {
     uint64_t asked_ns;       /* the interval asked for; 0: only at the start and the end */
     uint64_t taken;          /* samples, those that went included */
     uint64_t cost_ticks;     /* spent on them between MPI_Init and MPI_Finalize */
-    uint64_t aside_ticks;    /* spent before and after that: on opening their sources, on copies; in recorder_ticks as well */
+    uint64_t aside_ticks;    /* spent by the recorder before and after that: on storage, sources, copies */
     uint64_t columns_crc;    /* CRC-32C of the texts and counts of the notes of columns; it tells ranks that see others */
 };
 #define RW_NOT_KNOWN 0x7fffffffffffffffu /* in a row: this time there was no such number */

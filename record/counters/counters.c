@@ -39,7 +39,6 @@ static void take(uint64_t begin) {
 }
 
 void rw_counters_start(struct rw_thread *thread) {
-    const uint64_t begin = rw_ticks();
     if (sampled || !thread->rank_run)
         return;
     if (rw_series_begin(&series, RW_CHUNK_NOTES, thread->rank_chunk) != 0)
@@ -59,7 +58,11 @@ void rw_counters_start(struct rw_thread *thread) {
     take(rw_ticks());
     due = series.samples->asked_ns ? 0 : UINT64_MAX;
     series.samples->cost_ticks = 0;
-    series.samples->aside_ticks = rw_ticks() - begin;
+}
+
+void rw_counters_set_aside(const struct rw_thread *thread, uint64_t ticks) {
+    if (thread == sampled)
+        series.samples->aside_ticks += ticks;
 }
 
 void rw_counters_sample(struct rw_thread *thread) {
@@ -88,14 +91,13 @@ void rw_counters_sample(struct rw_thread *thread) {
 void rw_counters_end(struct rw_thread *thread) {
     if (thread != sampled)
         return;
-    const uint64_t begin = rw_ticks(), cost = series.samples->cost_ticks;
-    take(begin);
+    const uint64_t cost = series.samples->cost_ticks;
+    take(rw_ticks());
     rw_note_ran_on(&series);
     rw_note_memory(&series);
     rw_note_devices(&series, 0);
     rw_node_end();
     series.samples->cost_ticks = cost;
-    series.samples->aside_ticks += rw_ticks() - begin;
 }
 
 void rw_counters_seal(struct rw_thread *thread, int closed) {

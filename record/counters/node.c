@@ -13,8 +13,9 @@
 /* Others wait so many intervals for the one that took the last sample: it has its files open. */
 #define TURN 2u
 
-static const struct rw_source *const sources[] = {&rw_cpu_times,  &rw_interrupts, &rw_softirqs, &rw_softnet,
-                                                  &rw_interfaces, &rw_tcp,        &rw_ports};
+/* The dearest last: what it may cost is what the others leave. */
+static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interfaces, &rw_tcp,       &rw_ports,
+                                                  &rw_softnet,   &rw_softirqs,   &rw_interrupts};
 #define SOURCES (sizeof sources / sizeof *sources)
 
 static struct rw_series series;
@@ -22,6 +23,7 @@ static struct rw_file_header *head; /* NULL: this rank takes no part */
 static unsigned first_column[SOURCES + 1];
 static int counted, ended;       /* in ranks_running; no longer */
 static uint64_t asked, interval; /* ns, ticks; 0: not known yet */
+static uint64_t cost_of[SOURCES], counting_since, spent; /* ticks */
 
 static void open_sources(void) {
     for (unsigned i = 0; i < SOURCES; i++) {
@@ -49,18 +51,38 @@ static int join(void) {
     return 1;
 }
 
-static void take(uint64_t begin) {
+/*
+ * Sources cost 1/RW_SAMPLES_MOST_PART of the time together: one that costs more than what is left of that is not in
+ * this row. On a node of a thousand cores /proc/interrupts takes a hundred times as long as the others.
+ */
+static int affordable(unsigned source, uint64_t now) {
+    return spent + cost_of[source] <= (now - counting_since) / RW_SAMPLES_MOST_PART;
+}
+
+static void read_source(unsigned source) {
+    const uint64_t begin = rw_ticks();
+    sources[source]->read(series.values + first_column[source]);
+    cost_of[source] = rw_typical_cost(cost_of[source], rw_ticks() - begin);
+    spent += cost_of[source];
+}
+
+/* One row, in which all sources are, or those that can be afforded; without any there is none. */
+static void take(uint64_t begin, int all) {
+    int any = 0;
     if (series.samples_run->seal & RW_SEAL_CLOSED) /* by a job of the same recording that has ended */
         rw_storage_seal(series.samples_run, 0, 0);
     rw_series_clear(&series);
     for (unsigned i = 0; i < SOURCES; i++)
-        if (first_column[i] < first_column[i + 1])
-            sources[i]->read(series.values + first_column[i]);
-    rw_series_append(&series, begin);
-    const uint64_t end = rw_ticks();
+        if (first_column[i] < first_column[i + 1] && (all || affordable(i, begin))) {
+            read_source(i);
+            any = 1;
+        }
+    if (any)
+        rw_series_append(&series, begin);
     __atomic_store_n(&head->node_sampler, (uint64_t)getpid(), __ATOMIC_RELAXED);
-    __atomic_store_n(&head->node_due, rw_series_next(&series, begin, end), __ATOMIC_RELEASE);
-    series.samples->cost_ticks += end - begin;
+    const uint64_t next = series.samples->interval_ticks;
+    __atomic_store_n(&head->node_due, next < UINT64_MAX / 2 ? begin + next : UINT64_MAX, __ATOMIC_RELEASE);
+    series.samples->cost_ticks += rw_ticks() - begin;
 }
 
 static void prepare(const struct rw_thread *thread) {
@@ -72,7 +94,8 @@ static void prepare(const struct rw_thread *thread) {
         return;
     series.samples->asked_ns = asked;
     series.samples->interval_ticks = UINT64_MAX;
-    take(rw_ticks());
+    take(rw_ticks(), 1);
+    spent = 0; /* before MPI_Init returns */
     series.samples->cost_ticks = 0;
     __atomic_store_n(&head->node_due, asked ? 0 : UINT64_MAX, __ATOMIC_RELEASE);
     rw_series_seal(&series, 0);
@@ -86,6 +109,7 @@ void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
     if (!head)
         return;
     counted = 1;
+    counting_since = rw_ticks();
     const uint64_t running = __atomic_fetch_add(&head->ranks_running, 1, __ATOMIC_ACQ_REL);
     if (__atomic_compare_exchange_n(&head->node_samples, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         rw_snapshot(".start.tar");
@@ -123,7 +147,7 @@ void rw_node_sample(const struct rw_rank *rank) {
     /* One of them: whoever dies now is waited for. */
     if (__atomic_compare_exchange_n(&head->node_due, &due, now + PATIENCE * interval, 0, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED))
-        take(now);
+        take(now, 0);
 }
 
 /* Take one now, unless another rank does. */
@@ -131,7 +155,7 @@ static void take_last(void) {
     uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
     if (join() &&
         __atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        take(rw_ticks());
+        take(rw_ticks(), 1);
 }
 
 /* Nobody writes to it any more; the last rank may see other files than those that sampled. */

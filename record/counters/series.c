@@ -9,7 +9,6 @@
 #include "store/storage.h"
 
 #define MOST_CHUNKS 256u /* 16 MiB */
-#define MOST_PART 500u
 
 int rw_series_begin(struct rw_series *series, uint32_t kind, uint32_t rank_chunk) {
     series->notes_run = rw_storage_take(kind, 1, 0, NULL);
@@ -21,9 +20,13 @@ int rw_series_begin(struct rw_series *series, uint32_t kind, uint32_t rank_chunk
 
 void rw_note(struct rw_series *series, enum rw_note_kind kind, uint32_t count, const char *text) {
     struct rw_chunk_header *run = series->notes_run;
-    const size_t length = strlen(text), padded = (length + 7) / 8 * 8;
-    if (!run || run->used + sizeof(struct rw_note) + padded > RW_CHUNK_BYTES - sizeof *run)
+    const size_t length = strlen(text), padded = (length + 7) / 8 * 8, all = RW_CHUNK_BYTES - sizeof *run;
+    /* What comes at the end has room, however often the mask changes before. */
+    const size_t room = kind == RW_NOTE_ALLOWED ? all / 4 * 3 : all;
+    if (!run || run->used + sizeof(struct rw_note) + padded > room) {
+        series->dropped_notes++;
         return;
+    }
     const struct rw_note note = {
         .ticks = rw_ticks(), .kind = kind, .count = count, .bytes = (uint32_t)length};
     unsigned char *at = (unsigned char *)(run + 1) + run->used;
@@ -150,11 +153,15 @@ void rw_series_append(struct rw_series *series, uint64_t ticks) {
     series->samples_run->used = sizeof *samples + samples->rows * width * sizeof(uint64_t);
 }
 
+uint64_t rw_typical_cost(uint64_t before, uint64_t cost) {
+    const uint64_t rising = before + before / 4;
+    return before && cost > rising ? rising : cost;
+}
+
 uint64_t rw_series_next(struct rw_series *series, uint64_t begin, uint64_t end) {
-    /* One that was interrupted says little of the others. */
-    const uint64_t cost = end - begin, before = series->typical_cost, rising = before + before / 4;
-    series->typical_cost = before && cost > rising ? rising : cost;
-    const uint64_t interval = series->samples->interval_ticks, least = MOST_PART * series->typical_cost;
+    series->typical_cost = rw_typical_cost(series->typical_cost, end - begin);
+    const uint64_t interval = series->samples->interval_ticks;
+    const uint64_t least = RW_SAMPLES_MOST_PART * series->typical_cost;
     if (interval >= UINT64_MAX / 2)
         return UINT64_MAX;
     return begin + (interval > least ? interval : least);

@@ -5,6 +5,9 @@
 
 #include "thread/thread.h"
 
+/* Samples of a rank, and those of a node, take at most so small a part of the time. */
+#define RW_SAMPLES_MOST_PART 500u
+
 struct rw_series {
     struct rw_chunk_header *notes_run; /* NULL: nothing is noted */
     struct rw_chunk_header *samples_run;
@@ -12,6 +15,7 @@ struct rw_series {
     uint64_t *rows;
     uint64_t *values; /* of the row that is being made */
     uint32_t columns, columns_crc;
+    uint32_t dropped_notes;
     uint64_t typical_cost; /* of a sample, ticks */
 };
 
@@ -62,6 +66,9 @@ RW_HIDDEN void rw_series_clear(struct rw_series *series);
 
 /** @brief Add the row `values`, and halve what is there when it is full. */
 RW_HIDDEN void rw_series_append(struct rw_series *series, uint64_t ticks);
+
+/** @brief What one is taken to cost after it was `before`: one that was interrupted says little of the others. */
+RW_HIDDEN uint64_t rw_typical_cost(uint64_t before, uint64_t cost);
 
 /**
  * @brief When the next sample is due, after one from `begin` to `end`.

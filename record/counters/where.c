@@ -57,6 +57,8 @@ static void read_where(uint64_t *values) {
 }
 
 void rw_note_ran_on(struct rw_series *series) {
+    if (series->dropped_notes)
+        rw_note_fact(series, "dropped_notes", series->dropped_notes);
     rw_note_pus(series, RW_NOTE_RAN_ON, ran_on, WORDS);
 }
 

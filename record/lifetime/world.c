@@ -66,9 +66,11 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     rw_calibrate(thread);
     rw_counters_start(thread);
     rw_network_start(thread);
-    /* What the recorder itself took belongs to no one. */
+    /* What the recorder itself took, and waited for a core meanwhile, belongs to no one. */
+    rw_thread_begin_schedstat(thread);
+    thread->rank->recorder_ticks = 0;
     thread->last_end = rw_process.init_ticks = thread->rank->init_ticks = rw_ticks();
-    thread->rank->recorder_ticks += rw_process.init_ticks - begin;
+    rw_counters_set_aside(thread, rw_process.init_ticks - begin);
     rw_await_gap(thread, rw_process.init_ticks);
 }
 
@@ -121,7 +123,7 @@ void rw_world_finish(struct rw_thread *thread, uint64_t now) {
     rw_network_switch(0);
     const uint64_t begin = rw_ticks();
     rw_counters_end(thread);
-    thread->rank->recorder_ticks += rw_ticks() - begin;
+    rw_counters_set_aside(thread, rw_ticks() - begin);
     if (thread->traced)
         rw_trace_flush(thread);
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {

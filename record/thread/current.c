@@ -119,6 +119,13 @@ static void begin_record(struct rw_rank *rank) {
     rank->init_ticks = rw_process.init_ticks;
 }
 
+void rw_thread_begin_schedstat(struct rw_thread *thread) {
+    if (rw_read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
+        thread->schedstat_missing = 1;
+    thread->shares_core = thread->timed && !thread->schedstat_missing;
+    thread->rank->cpu_ns = thread->rank->runqueue_wait_ns = 0;
+}
+
 void rw_thread_store(struct rw_thread *thread) {
     size_t bytes = sizeof(struct rw_chunk_header) + sizeof(struct rw_rank) + sizeof thread->own_totals +
                    sizeof thread->own_progress;
@@ -129,9 +136,7 @@ void rw_thread_store(struct rw_thread *thread) {
     thread->rank = rank;
     thread->stored = 1;
     thread->last_end = rw_process.init_ticks;
-    if (rw_read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
-        thread->schedstat_missing = 1;
-    thread->shares_core = thread->timed && !thread->schedstat_missing;
+    rw_thread_begin_schedstat(thread);
     thread->sample_interval = FIRST_INTERVAL_TICKS;
     thread->next_sample = thread->sample_due = rank->last_ticks + thread->sample_interval;
     if (!run) {

@@ -24,6 +24,9 @@ RW_HIDDEN void rw_threads_prepare(void);
 /** @brief Give `thread` its place in the node's file, as far as there is space. */
 RW_HIDDEN void rw_thread_store(struct rw_thread *thread);
 
+/** @brief Count from now what the scheduler says of the calling thread. */
+RW_HIDDEN void rw_thread_begin_schedstat(struct rw_thread *thread);
+
 /** @brief Set rw_rank.flags of every thread of the process. */
 RW_HIDDEN void rw_flag_all_threads(uint32_t flags);
 

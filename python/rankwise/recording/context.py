@@ -121,8 +121,8 @@ def _recorder(job: Job) -> dict[str, Any]:
     """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
-    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. What opening and closing counters
-    took is not in that time, nor in the share: `aside_s` is that of the rank where it was most. Null where the cost was
+    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. What the recorder took
+    in MPI_Init and MPI_Finalize is not in that time, nor in the share: `aside_s` is that of the rank where it was most. Null where the cost was
     not measured (sessions), and where it is more than all that time: then that is not known well enough.
     """
     costs, shares, asides = [], [], []
@@ -134,7 +134,7 @@ def _recorder(job: Job) -> dict[str, Any]:
         costs.append(cost * per_tick)
         aside = thread.sampled.head["aside_ticks"] if thread.sampled else 0
         asides.append(thread.seconds(aside))
-        spent = cost * int(thread.calls["count"].sum()) + max(rank["recorder_ticks"] - aside, 0)
+        spent = cost * int(thread.calls["count"].sum()) + rank["recorder_ticks"]
         spent_s = thread.seconds(spent)
         if thread.run_s > 0:
             shares.append(spent_s / thread.run_s)

@@ -89,7 +89,7 @@ def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
         "peak_memory_bytes": None if peak is None else peak * 1024,
         "memory_bytes": _by_numa_node(sampled),
         "ran_on": sampled.ran_on or sorted({int(pu) for pu in seen[~np.isnan(seen)]}),
-        "mask_changes": max(len(sampled.allowed) - 1, 0),
+        "mask_changes": max(len(sampled.allowed) - 1, 0) + sampled.facts.get("dropped_notes", 0),
     }
 
 
@@ -187,7 +187,11 @@ def _seconds(thread: Thread, ticks: int) -> float:
 
 
 def _lost(thread: Thread, sampled: Sampled) -> list[Absent]:
-    return sampled.lost({"counter": "counters"}, thread.rank["init_ticks"], thread.rank["seconds_per_tick"])
+    masks = []
+    if sampled.facts.get("dropped_notes"):
+        kept = max(len(sampled.allowed) - 1, 0)
+        masks = [Absent("later changes of the cores allowed", f"there is room for {kept} of them", None)]
+    return masks + sampled.lost({"counter": "counters"}, thread.rank["init_ticks"], thread.rank["seconds_per_tick"])
 
 
 def describe(job: Job) -> dict[str, Any] | None:
