@@ -66,10 +66,10 @@ def count(recording: Recording, steered_to: int, size_bytes: int) -> ByCore:
     between = messages.filter(pl.col("source") != pl.col("destination"))["messages"].sum()
     first = recording.table("core_samples")["host"].min()
     last = recording.table("core_samples").filter(host=first).sort("time_s").group_by("pu").last().sort("pu")
-    if last["packets_steered"].null_count():
+    if last["rps_interrupts"].null_count():
         raise RankwiseError("this kernel does not say which core takes in packets (/proc/net/softnet_stat)")
     by_pu = {
         name: {int(pu): int(count) for pu, count in last.select("pu", name).iter_rows()}
-        for name in ("packets_steered", "packets")
+        for name in ("rps_interrupts", "packets")
     }
-    return ByCore(steered_to, size_bytes, int(between), by_pu["packets_steered"], by_pu["packets"])
+    return ByCore(steered_to, size_bytes, int(between), by_pu["rps_interrupts"], by_pu["packets"])

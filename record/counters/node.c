@@ -21,8 +21,8 @@ static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interfaces,
 static struct rw_series series;
 static struct rw_file_header *head; /* NULL: this rank takes no part */
 static unsigned first_column[SOURCES + 1];
-static int counted, ended;       /* in ranks_running; no longer */
-static uint64_t asked, interval; /* ns, ticks; 0: not known yet */
+static int counted, ended;                               /* in ranks_running; no longer */
+static uint64_t asked, interval;                         /* ns, ticks; 0: not known yet */
 static uint64_t cost_of[SOURCES], counting_since, spent; /* ticks */
 
 static void open_sources(void) {
@@ -52,8 +52,9 @@ static int join(void) {
 }
 
 /*
- * Sources cost 1/RW_SAMPLES_MOST_PART of the time together: one that costs more than what is left of that is not in
- * this row. On a node of a thousand cores /proc/interrupts takes a hundred times as long as the others.
+ * Sources cost 1/RW_SAMPLES_MOST_PART of the time together: one that costs more than what is left of that is
+ * not in this row. On a node of a thousand cores /proc/interrupts takes a hundred times as long as the
+ * others.
  */
 static int affordable(unsigned source, uint64_t now) {
     return spent + cost_of[source] <= (now - counting_since) / RW_SAMPLES_MOST_PART;
@@ -102,6 +103,17 @@ static void prepare(const struct rw_thread *thread) {
     __atomic_store_n(&head->node_samples, 2 + (uint64_t)first_chunk, __ATOMIC_RELEASE);
 }
 
+/* One in MPI_Init or MPI_Finalize, unless another rank takes one: cost_ticks are between these. */
+static void take_outside(void) {
+    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
+    if (!join() || !__atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
+                                                __ATOMIC_RELAXED))
+        return;
+    const uint64_t cost = series.samples->cost_ticks;
+    take(rw_ticks(), 1);
+    series.samples->cost_ticks = cost;
+}
+
 void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
     uint64_t nobody = 0;
     head = rw_storage_head();
@@ -118,8 +130,8 @@ void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
     }
     /* Names and numbers as they are now, so that they are the same in all ranks. */
     open_sources();
-    if (running == 0 && asked) /* another job of the same recording has ended */
-        __atomic_store_n(&head->node_due, 0, __ATOMIC_RELEASE);
+    if (running == 0) /* another job of the same recording has ended */
+        take_outside();
 }
 
 /* The rate of the ticks is not known before the first samples. */
@@ -150,14 +162,6 @@ void rw_node_sample(const struct rw_rank *rank) {
         take(now, 0);
 }
 
-/* Take one now, unless another rank does. */
-static void take_last(void) {
-    uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
-    if (join() &&
-        __atomic_compare_exchange_n(&head->node_due, &due, UINT64_MAX, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        take(rw_ticks(), 1);
-}
-
 /* Nobody writes to it any more; the last rank may see other files than those that sampled. */
 static void close_run(void) {
     const uint64_t state = __atomic_load_n(&head->node_samples, __ATOMIC_ACQUIRE);
@@ -176,12 +180,12 @@ void rw_node_end(void) {
     ended = 1;
     const int mine = head && __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) == (uint64_t)getpid();
     if (mine)
-        take_last();
+        take_outside();
     if (__atomic_sub_fetch(&file->ranks_running, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     rw_snapshot(".end.tar");
     if (head && !mine)
-        take_last();
+        take_outside();
     head = file;
     close_run();
 }

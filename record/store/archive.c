@@ -10,6 +10,7 @@
 
 #define BLOCK 512u
 #define MOST_FILE_BYTES (4u << 20)     /* cpuinfo of a node with 512 PUs has about 0.8 MB */
+#define MOST_PARTED_BYTES (64u << 20)  /* 4 million counts of interrupts */
 #define MOST_BYTES ((size_t)256 << 20) /* some 200,000 files; nodes have up to 60 a PU */
 
 static char *archive;
@@ -33,7 +34,7 @@ static int reserve(size_t more) {
 }
 
 /* POSIX.1-1988 ustar: a header of 512 bytes before each file, which is padded to 512 bytes. */
-static void put_header(char *at, const char *name, size_t bytes) { /* below MOST_FILE_BYTES + 64 KiB */
+static void put_header(char *at, const char *name, size_t bytes) { /* below 1 GiB */
     memset(at, 0, BLOCK);
     memcpy(at, name, strnlen(name, 100));
     memcpy(at + 100, "0000644", 8);
@@ -87,7 +88,7 @@ int rw_archive_begin(void) {
 }
 
 void rw_archive_put(const char *text, size_t bytes) {
-    if (cut || parted + bytes > MOST_FILE_BYTES || reserve(2 * BLOCK + parted + bytes) != 0) {
+    if (cut || parted + bytes > MOST_PARTED_BYTES || reserve(2 * BLOCK + parted + bytes) != 0) {
         cut = 1;
         return;
     }
@@ -96,8 +97,8 @@ void rw_archive_put(const char *text, size_t bytes) {
 }
 
 void rw_archive_end(const char *name) {
-    if (!cut)
-        end_file(name, parted);
+    /* One that is cut is there without content, so that readers can tell it from one that is not. */
+    end_file(name, cut ? 0 : parted);
 }
 
 static int write_archive(int file) {

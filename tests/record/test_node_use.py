@@ -2,6 +2,7 @@
 """What happens on the node: as this kernel counts it, and as files of other machines would have it."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import mpis
@@ -72,6 +73,30 @@ def test_interrupts_and_softirqs_by_core_lie_between_what_is_read_inside_and_out
     lo = recording.table("interface_samples").filter(interface="lo")
     assert lo["tx_packets"].max() >= PACKETS and lo["rx_packets"].max() >= PACKETS
     assert 0 <= recording.context["nodes"][0]["tcp"]["retransmitted_segments"] <= after[2] - before[2]
+
+
+@one_mpi
+@pytest.mark.parametrize("samples", ["50", "off"])
+def test_each_job_of_a_recording_has_what_came_while_it_ran(mpi, compiled, record, tmp_path, samples):
+    # GIVEN a job that sends packets, packets of nobody, and a job of two ranks that sends none, in one recording
+    program = compiled(mpi, "node_use.c")
+    one_run = {"RANKWISE_RUN": "0123456789abcdef" * 2, "RANKWISE_SAMPLES": samples}
+    record(mpi, 1, program, "udp", PACKETS, environment=one_run)
+    subprocess.run([program, "udp", str(2 * PACKETS)], check=True, stdout=subprocess.DEVNULL)
+    record(mpi, 2, program, "turns", 100, environment=one_run)
+    # THEN each has its own
+    packets = {}
+    for job in ("1", "2"):
+        recording = Recording.open(tmp_path, job)
+        lo = recording.table("interface_samples").filter(interface="lo")
+        packets[job] = lo["tx_packets"].max()
+        assert lo["time_s"].min() == 0 and lo["tx_packets"].min() == 0
+        # AND by line, where the copies are of both, it is not known
+        assert len(recording.table("interrupts")) == 0
+        absent = {each["source"]: each["why"] for each in recording.context["nodes"][0]["absent"]}
+        assert "several jobs" in absent["interrupts by line, counters of ports"]
+    assert PACKETS <= packets["1"] < 1.5 * PACKETS
+    assert packets["2"] < 0.5 * PACKETS
 
 
 @one_mpi
@@ -188,7 +213,7 @@ def test_packets_by_core(mpi, compiled, record, machine, fields):
     after = [{0: 1, 12: 0}, {0: 0xBBC0, 1: 5, 2: 7, 9: 0xAB10, 12: 1}]
     machine.file("proc/net/softnet_stat", softnet_text(before, fields), softnet_text(after, fields))
     cores = machine.record(mpi, compiled, record).table("core_samples").group_by("pu").last().sort("pu")
-    names = ("packets", "packets_dropped", "polls_cut", "packets_steered")
+    names = ("packets", "packets_dropped", "polls_cut", "rps_interrupts")
     assert cores.select(names).rows() == [(0, 0, 0, 0), (0xABC0, 2, 7, 0xAB00)]
 
 

@@ -121,9 +121,10 @@ def _recorder(job: Job) -> dict[str, Any]:
     """What recording cost: the time it adds to a call, measured in each rank as it started, and the sum of it.
 
     `share` is that of the rank with most of it: its calls at that cost and what the recorder did beside them, over the
-    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. What the recorder took
-    in MPI_Init and MPI_Finalize is not in that time, nor in the share: `aside_s` is that of the rank where it was most. Null where the cost was
-    not measured (sessions), and where it is more than all that time: then that is not known well enough.
+    time between MPI_Init and MPI_Finalize, or as long as it is known to have run. What the recorder took in
+    MPI_Init and MPI_Finalize is not in that time, nor in the share: `aside_s` is that of the rank where it was most.
+    Null where the cost was not measured (sessions), and where it is more than all that time: then that is not known
+    well enough.
     """
     costs, shares, asides = [], [], []
     for thread in job.threads:

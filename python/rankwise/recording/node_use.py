@@ -14,7 +14,7 @@ import polars as pl
 
 from rankwise.recording.job import Job
 from rankwise.recording.rank_use import without_nan
-from rankwise.recording.raw import RawRecording
+from rankwise.recording.raw import RawRecording, Thread
 from rankwise.recording.samples import MOUNTED, Absent, Sampled
 from rankwise.recording.snapshots import Snapshot
 
@@ -24,7 +24,7 @@ _SOFTNET = {
     "processed": "packets",
     "dropped": "packets_dropped",
     "squeezed": "polls_cut",
-    "steered": "packets_steered",
+    "steered": "rps_interrupts",
 }
 _INTERFACE = (
     "rx_bytes",
@@ -78,6 +78,8 @@ class Node:
         start: Ticks at which the first rank of it left MPI_Init.
         seconds_per_tick: Of its ticks.
         files: raw/HOST.NODE.RUN of its copies.
+        alone: Whether no other job of the recording was on it: copies are from the start of the first and the end
+            of the last one.
     """
 
     host: str
@@ -85,6 +87,7 @@ class Node:
     start: int
     seconds_per_tick: float
     files: Path
+    alone: bool
 
     @cached_property
     def before(self) -> Snapshot | None:
@@ -93,7 +96,9 @@ class Node:
 
     @cached_property
     def after(self) -> Snapshot | None:
-        """Its files at the end; `None` where a rank of it did not come to MPI_Finalize."""
+        """Its files at the end of this job; `None` where a rank of it did not come to MPI_Finalize."""
+        if not self.alone:
+            return None
         return Snapshot.read(self.files.with_name(f"{self.files.name}.end.tar"))
 
     @property
@@ -110,11 +115,29 @@ def nodes(directory: Path, raw: RawRecording, job: Job) -> list[Node]:
         of_host.setdefault((thread.rank["host"], thread.rank["node_file"]), []).append(thread)
     for (host, file), threads in of_host.items():
         sampled = raw.nodes.get(file)
-        if sampled is not None and len(sampled.ticks):
+        if sampled is None:
+            continue
+        own = {thread.process for thread in threads}
+        others = [each for each in raw.threads if each.rank["node_file"] == file and each.process not in own]
+        sampled = sampled.part(_rows_of(threads, others, sampled.ticks))
+        if len(sampled.ticks):
             start = min(thread.rank["init_ticks"] for thread in threads)
             per_tick = threads[0].rank["seconds_per_tick"]
-            found.append(Node(host, sampled, start, per_tick, directory / "raw" / file))
+            found.append(Node(host, sampled, start, per_tick, directory / "raw" / file, not others))
     return found
+
+
+def _rows_of(threads: list[Thread], others: list[Thread], ticks: np.ndarray) -> slice:
+    """Rows of a job: from the first that was taken in its MPI_Init to its last, at or after its end."""
+    begin = min(thread.rank["first_ticks"] for thread in threads)
+    end = max(thread.rank["finalize_ticks"] or thread.rank["last_ticks"] for thread in threads)
+    next_begin = min(
+        (each.rank["first_ticks"] for each in others if each.rank["first_ticks"] > end),
+        default=np.iinfo(np.int64).max,
+    )
+    first, after = np.searchsorted(ticks, [begin, end])
+    own_last = after < len(ticks) and ticks[after] < next_begin
+    return slice(int(first), int(after + own_last))
 
 
 def core_samples(found: list[Node]) -> pl.DataFrame:
@@ -306,6 +329,9 @@ def _absent(node: Node) -> Iterator[Absent]:
     yield from node.sampled.lost(_LOST, node.start, node.seconds_per_tick)
     if node.before is None:
         yield Absent("interrupts by line", "there is no copy of the node's files at the start", None)
+    elif not node.alone:
+        why = "several jobs were recorded on this node, and copies are from before the first and after the last of them"
+        yield Absent("interrupts by line, counters of ports", why, "a recording for each job")
     elif node.after is None:
         why = "not every rank of the node came to MPI_Finalize, so there is no copy at the end"
         yield Absent(
@@ -313,6 +339,10 @@ def _absent(node: Node) -> Iterator[Absent]:
         )
     elif "rankwise/interrupts" not in node.before.files:
         yield Absent("interrupts by line", "ENOENT: No such file or directory; /proc/interrupts", MOUNTED)
+    elif not (node.before.files["rankwise/interrupts"] and node.after.files.get("rankwise/interrupts")):
+        yield Absent(
+            "interrupts by line", "its counts are more than 64 MiB of text, or there was no memory", None
+        )
     elif not node.after.interrupts():
         yield Absent("interrupts by line", "no lines in /proc/interrupts", None)
     if node.before is not None:

@@ -191,7 +191,9 @@ def _lost(thread: Thread, sampled: Sampled) -> list[Absent]:
     if sampled.facts.get("dropped_notes"):
         kept = max(len(sampled.allowed) - 1, 0)
         masks = [Absent("later changes of the cores allowed", f"there is room for {kept} of them", None)]
-    return masks + sampled.lost({"counter": "counters"}, thread.rank["init_ticks"], thread.rank["seconds_per_tick"])
+    return masks + sampled.lost(
+        {"counter": "counters"}, thread.rank["init_ticks"], thread.rank["seconds_per_tick"]
+    )
 
 
 def describe(job: Job) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,10 @@ class Sampled:
     ran_on: list[int] | None
     facts: dict[str, int]
     head: dict[str, int] = field(default_factory=dict)
+
+    def part(self, rows: slice) -> Sampled:
+        """Some of its rows."""
+        return replace(self, ticks=self.ticks[rows], values=self.values[rows])
 
     def column(self, name: str, index: int = 0) -> npt.NDArray[np.float64]:
         """One column by the name of its group; NaN where there is none."""
