@@ -140,32 +140,50 @@ def _rows_of(threads: list[Thread], others: list[Thread], ticks: np.ndarray) -> 
     return slice(int(first), int(after + own_last))
 
 
+# Of all nodes together: 26 numbers each. More are thinned out, but for the first and the last of each core.
+_MOST_CORE_ROWS = 1 << 21
+_LEAST_CORE_ROWS = 4
+
+
 def core_samples(found: list[Node]) -> pl.DataFrame:
     """By OS PU and time, since the first sample: time in each state, what came to it; null while it is offline."""
     schema: dict[str, Any] = {"host": pl.String, "pu": pl.Int64, "time_s": pl.Float64}
     schema |= {f"{state}_s": pl.Float64 for state in _STATES} | {"interrupts": pl.Float64}
     schema |= {kind.lower(): pl.Float64 for kind in _SOFTIRQS}
     schema |= dict.fromkeys(_SOFTNET.values(), pl.Float64)
+    all_pus = sum(_pus(node) for node in found)
     frames = [pl.DataFrame(schema=schema)]
-    for node in found:
-        sampled = node.sampled
-        per_s = sampled.facts.get("clock_ticks_per_s") or 100
-        cpus = max(
-            (sampled.counts.get(name, 0) for name in ("cpu:user", "interrupts", "softirq:HI")), default=0
-        )
-        for pu in range(cpus):
-            columns: dict[str, Any] = {
-                "host": [node.host] * len(sampled.ticks),
-                "pu": [pu] * len(sampled.ticks),
-            }
-            columns["time_s"] = node.time_s
-            columns |= {f"{state}_s": _grown(sampled, f"cpu:{state}", pu) / per_s for state in _STATES}
-            columns["interrupts"] = _grown(sampled, "interrupts", pu)
-            columns |= {kind.lower(): _grown(sampled, f"softirq:{kind}", pu) for kind in _SOFTIRQS}
-            columns |= {name: _grown(sampled, f"softnet:{kind}", pu) for kind, name in _SOFTNET.items()}
-            if not np.isnan(columns["idle_s"]).all() or not np.isnan(columns["interrupts"]).all():
-                frames.append(without_nan(columns, ()))
+    frames += [_cores_of(node, max(_MOST_CORE_ROWS // max(all_pus, 1), _LEAST_CORE_ROWS)) for node in found]
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _pus(node: Node) -> int:
+    counts = node.sampled.counts
+    return max((counts.get(name, 0) for name in ("cpu:user", "interrupts", "softirq:HI")), default=0)
+
+
+def _cores_of(node: Node, most_rows: int) -> pl.DataFrame:
+    """One node's part, at most so many rows of each core; cores that were never seen have none."""
+    sampled, pus = node.sampled, _pus(node)
+    per_s = sampled.facts.get("clock_ticks_per_s") or 100
+    groups = {f"{state}_s": (f"cpu:{state}", 1 / per_s) for state in _STATES} | {
+        "interrupts": ("interrupts", 1)
+    }
+    groups |= {kind.lower(): (f"softirq:{kind}", 1) for kind in _SOFTIRQS}
+    groups |= {name: (f"softnet:{kind}", 1) for kind, name in _SOFTNET.items()}
+    count = len(sampled.ticks)
+    rows = np.unique(np.linspace(0, count - 1, min(count, most_rows)).round().astype(int))
+    tables = {
+        name: _all_grown(sampled, group, pus)[rows] * factor for name, (group, factor) in groups.items()
+    }
+    there = np.flatnonzero(~(np.isnan(tables["idle_s"]) & np.isnan(tables["interrupts"])).all(axis=0))
+    columns: dict[str, Any] = {
+        "host": [node.host] * (len(rows) * len(there)),
+        "pu": np.repeat(there.astype(np.int64), len(rows)),
+        "time_s": np.tile(node.time_s[rows], len(there)),
+    }
+    columns |= {name: table[:, there].T.ravel() for name, table in tables.items()}
+    return without_nan(columns, ())
 
 
 def interface_samples(found: list[Node]) -> pl.DataFrame:
@@ -210,17 +228,23 @@ def port_samples(found: list[Node]) -> pl.DataFrame:
 
 
 def _grown(sampled: Sampled, name: str, index: int) -> np.ndarray:
-    """A column since the first row that has it. What falls back (iowait, CPUs that went) counts on from there.
+    """A column since the first row that has it, as `_all_grown`."""
+    return _all_grown(sampled, name, index + 1)[:, index]
 
-    One that only one row has says nothing.
+
+def _all_grown(sampled: Sampled, name: str, count: int) -> np.ndarray:
+    """The first columns of a group since the first row that has them, rows x columns; NaN where it is not known.
+
+    What falls back (iowait, CPUs that went) counts on from there. One that only one row has says nothing.
     """
-    column = sampled.column(name, index)
-    known = ~np.isnan(column)
-    grown = np.full(len(column), np.nan)
-    if known.sum() < 2:
-        return grown
-    steps = np.diff(column[known], prepend=column[known][0])
-    grown[known] = np.cumsum(np.maximum(steps, 0))
+    values = sampled.group(name, count)
+    known = ~np.isnan(values)
+    if not known.any():
+        return values
+    latest = np.maximum.accumulate(np.where(known, np.arange(len(values))[:, None], 0), axis=0)
+    steps = np.diff(np.take_along_axis(values, latest, axis=0), axis=0, prepend=np.nan)
+    grown = np.cumsum(np.maximum(np.nan_to_num(steps), 0), axis=0)
+    grown[~known | (known.sum(axis=0) < 2)] = np.nan
     return grown
 
 

@@ -84,6 +84,14 @@ class Sampled:
             return np.full(len(self.ticks), np.nan)
         return self.values[:, self.columns[name] + index]
 
+    def group(self, name: str, count: int) -> npt.NDArray[np.float64]:
+        """The first columns of a group, rows x columns; NaN where there are none."""
+        found = np.full((len(self.ticks), count), np.nan)
+        there = min(self.counts.get(name, 0), count)
+        if there:
+            found[:, :there] = self.values[:, self.columns[name] : self.columns[name] + there]
+        return found
+
     def since_start(self, name: str, index: int = 0) -> npt.NDArray[np.float64]:
         """What it counted since the first sample."""
         column = self.column(name, index)
