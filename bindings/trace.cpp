@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "crc32c.h"
 #include "rooms.hpp"
 #include "trace/calls.hpp"
 #include "trace/event_columns.hpp"
@@ -108,6 +109,9 @@ void bind_trace(nb::module_ &module) {
         },
         "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
+    room.def(
+        "crc32c", [](const nb::bytes &content) { return rw_crc32c(0, content.data(), content.size()); },
+        "content"_a);
     room.def("decode", &decode_bytes, "stream"_a, "coding"_a = static_cast<int>(RW_TRACE_EXACT),
              "unit_shift"_a = 0,
              "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding).");

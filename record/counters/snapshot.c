@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "counters/columns_of_cpus.h"
+#include "process/ticks.h"
 #include "store/archive.h"
 #include "store/storage.h"
 
@@ -150,10 +151,20 @@ static void add_cxi(const char *directory, const char *entry) {
     below(directory, entry, "/device/telemetry", add_entry);
 }
 
-void rw_snapshot(const char *suffix) {
-    const int file = rw_storage_replace(suffix);
+static void add_time(int meanwhile) {
+    char text[64];
+    if (rw_archive_begin() != 0)
+        return;
+    snprintf(text, sizeof text, "%llu %s\n", (unsigned long long)rw_ticks(), meanwhile ? "meanwhile" : "end");
+    put_text(text);
+    rw_archive_end("/rankwise/taken");
+}
+
+void rw_snapshot(const char *suffix, int meanwhile) {
+    const int file = rw_storage_part(suffix);
     if (file < 0)
         return;
+    add_time(meanwhile);
     add_interrupts();
     add("/proc/net/dev");
     add("/proc/net/snmp");
@@ -161,5 +172,5 @@ void rw_snapshot(const char *suffix) {
     visit("/sys/class/net", add_interface);
     visit("/sys/class/infiniband", add_infiniband);
     visit("/sys/class/cxi", add_cxi);
-    rw_archive_save(file);
+    rw_storage_put_in_place(suffix, rw_archive_save(file) == 0);
 }

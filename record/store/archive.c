@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "../formats/crc32c.h"
+
 #define BLOCK 512u
 #define MOST_FILE_BYTES (4u << 20)     /* cpuinfo of a node with 512 PUs has about 0.8 MB */
 #define MOST_PARTED_BYTES (64u << 20)  /* 4 million counts of interrupts */
@@ -114,12 +116,26 @@ static int write_archive(int file) {
     return 0;
 }
 
-void rw_archive_save(int file) {
+/* Of all that stands before the entry that says it, which is the last one. */
+static void add_checksum(void) {
+    char text[16];
+    const int length = snprintf(text, sizeof text, "%08x\n", (unsigned)rw_crc32c(0, archive, used));
+    if (rw_archive_begin() != 0)
+        return;
+    rw_archive_put(text, (size_t)length);
+    rw_archive_end("/rankwise/crc32c");
+}
+
+int rw_archive_save(int file) {
+    int whole = 0;
+    if (reserve(2 * BLOCK) == 0)
+        add_checksum();
     if (reserve(2 * BLOCK) == 0) {
         memset(archive + used, 0, 2 * BLOCK); /* two empty blocks end an archive */
         used += 2 * BLOCK;
         /* An archive that does not fit is left empty: better none than a wrong one. */
-        if (write_archive(file) != 0)
+        whole = write_archive(file) == 0;
+        if (!whole)
             (void)!ftruncate(file, 0);
     }
     close(file);
@@ -127,4 +143,5 @@ void rw_archive_save(int file) {
         munmap(archive, reserved);
     archive = NULL;
     used = reserved = 0;
+    return whole ? 0 : -1;
 }

@@ -22,8 +22,10 @@ RW_ARCHIVE_HIDDEN void rw_archive_put(const char *text, size_t bytes);
 /** @brief End the file; one that did not fit is left out. */
 RW_ARCHIVE_HIDDEN void rw_archive_end(const char *name);
 
-/** @brief Write the archive, which is empty again then, and close `file`; one that does not fit leaves an
- * empty file. */
-RW_ARCHIVE_HIDDEN void rw_archive_save(int file);
+/**
+ * @brief Write the archive with its checksum, which is empty again then, and close `file`.
+ * @return 0, or -1 where it does not fit: that leaves an empty file
+ */
+RW_ARCHIVE_HIDDEN int rw_archive_save(int file);
 
 #endif

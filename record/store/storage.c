@@ -264,20 +264,38 @@ void rw_storage_release(struct rw_chunk_header *run) {
     unmap(run, (uint64_t)run->chunks * RW_CHUNK_BYTES);
 }
 
-static int create(const char *suffix, int flag) {
-    char path[sizeof stem + 64];
-    snprintf(path, sizeof path, "%s%s", stem, suffix);
+static int create(const char *path, int flag) {
     return open(path, O_WRONLY | O_CREAT | flag | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
 int rw_storage_create(const char *suffix) {
-    return create(suffix, O_EXCL);
+    char path[sizeof stem + 64];
+    snprintf(path, sizeof path, "%s%s", stem, suffix);
+    return create(path, O_EXCL);
 }
 
 /* The directory may have been renamed, and what stands in its place be another run's. */
-int rw_storage_replace(const char *suffix) {
+static int is_in_place(void) {
     const int file = open_file(0), ours = is_ours(file);
     if (file >= 0)
         close(file);
-    return ours ? create(suffix, O_TRUNC) : -1;
+    return ours;
+}
+
+static void path_of_part(char *path, size_t bytes, const char *suffix) {
+    snprintf(path, bytes, "%s%s.%ld", stem, suffix, (long)getpid());
+}
+
+int rw_storage_part(const char *suffix) {
+    char path[sizeof stem + 64];
+    path_of_part(path, sizeof path, suffix);
+    return is_in_place() ? create(path, O_TRUNC) : -1;
+}
+
+void rw_storage_put_in_place(const char *suffix, int whole) {
+    char part[sizeof stem + 64], path[sizeof stem + 64];
+    path_of_part(part, sizeof part, suffix);
+    snprintf(path, sizeof path, "%s%s", stem, suffix);
+    if (!whole || !is_in_place() || rename(part, path) != 0)
+        unlink(part);
 }

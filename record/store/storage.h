@@ -50,10 +50,14 @@ RW_STORAGE_HIDDEN void rw_storage_publish(struct rw_chunk_header *run);
 RW_STORAGE_HIDDEN void rw_storage_release(struct rw_chunk_header *run);
 
 /**
- * @brief Create DIRECTORY/raw/HOST.NODE.RUN + suffix anew, if the node's file is still beside it.
+ * @brief Create a file that is to come into the place of DIRECTORY/raw/HOST.NODE.RUN + suffix, if the node's
+ * file is still beside it.
  * @return a file descriptor, or -1.
  */
-RW_STORAGE_HIDDEN int rw_storage_replace(const char *suffix);
+RW_STORAGE_HIDDEN int rw_storage_part(const char *suffix);
+
+/** @brief Put it there, whatever was there before; if it is not whole, remove it. */
+RW_STORAGE_HIDDEN void rw_storage_put_in_place(const char *suffix, int whole);
 
 /**
  * @brief Create DIRECTORY/raw/HOST.NODE.RUN + suffix, unless another rank of this node did.

@@ -89,5 +89,5 @@ void rw_save_topology(void) {
     add_directory("/sys/devices/system/node", 4);
     add_directory("/sys/devices/virtual/dmi/id", 0);
     add_directory("/sys/kernel/mm/hugepages", 1);
-    rw_archive_save(file);
+    (void)rw_archive_save(file);
 }

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.mpi]
 STATUS = 3
 RANKS = 2
 # Blocks of a node's file are 64 KiB; a recording of two ranks with tables takes a few hundred KiB.
-RECORDED_KB = (4, 16, 64, 128, 192, 256, 320, 384, 512, 1024)
+RECORDED_KB = (4, 16, 64, 128, 192, 256, 320, 384, 512, 1024, 2048)
 MEASURED_KB = (4, 8, 12, 16, 24, 32, 48, 64, 128, 1024)
 PROGRAM = """
 #include <mpi.h>

@@ -2,6 +2,7 @@
 /*
  * node_use udp N: sends N packets to itself through `lo`, and says what the kernel counted meanwhile.
  * node_use swap [OLD NEW]...: puts what is in the file NEW into the file OLD, calls MPI for 0.4 s, and ends.
+ * node_use killed [OLD NEW]...: the same, but calls MPI for 2.5 s, and ends by SIGKILL.
  * node_use turns MS: first rank 0 calls MPI for MS ms while the others sleep, then the others while rank 0
  * does.
  */
@@ -9,6 +10,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,10 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 2; i + 1 < argc && rank == 0; i += 2)
             put(argv[i], argv[i + 1]);
-        call_for(0.4);
+        const int killed = strcmp(argv[1], "killed") == 0;
+        call_for(killed ? 2.5 : 0.4);
+        if (killed)
+            raise(SIGKILL);
     }
     MPI_Finalize();
     return 0;

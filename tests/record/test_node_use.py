@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from rankwise.recording import Recording
+from rankwise.recording.check import check
 from rankwise.report import use_words
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
@@ -423,3 +424,30 @@ def test_without_an_end_there_are_no_interrupts_by_line_and_that_is_said(mpi, co
     (absent,) = [e for e in recording.context["nodes"][0]["absent"] if e["source"] == "interrupts by line"]
     assert "MPI_Finalize" in absent["why"]
     assert recording.table("core_samples")["time_s"].max() > 0
+
+
+@one_mpi
+def test_a_run_that_is_killed_has_its_interrupts_by_line_until_the_last_copy(
+    mpi, compiled, record, machine, tmp_path
+):
+    # GIVEN a run of more than two seconds without an end, on a machine whose interrupts grow meanwhile
+    machine.file("proc/stat", stat_text([0, 1], 10))
+    machine.file("proc/interrupts", interrupts_text([0, 1], {"77": ("PCI-MSI eth7", {1: 5})}))
+    program = compiled(mpi, "node_use.c")
+    later = machine.directory / "later"
+    later.write_text(interrupts_text([0, 1], {"77": ("PCI-MSI eth7", {1: 30})}))
+    swap = [machine.directory / "proc/interrupts", later]
+    record(mpi, 1, program, "killed", *swap, environment=machine.environment, expect=None)
+    recording = Recording.open(tmp_path)
+    # THEN what came until the last copy is there, and said to be a part
+    assert recording.table("interrupts").select("line", "pu", "count").rows() == [("77", 1, 25)]
+    absent = recording.context["nodes"][0]["absent"]
+    (said,) = [each for each in absent if each["source"].startswith("interrupts by line")]
+    until = re.search(r"after (\d[.\d]*) s$", said["source"])
+    assert until and 1 <= float(until[1]) <= recording.ranks["time_s"][0] and "meanwhile" in said["why"]
+    # AND all copies are as they were written, with nothing left beside them
+    found = {".".join(each.file.rsplit(".", 2)[-2:]): each.state for each in check(tmp_path)}
+    assert {name: state for name, state in found.items() if name.endswith("tar")} == {
+        "start.tar": "whole", "end.tar": "whole", "topology.tar": "whole"
+    }  # fmt: skip
+    assert not [file for file in (tmp_path / "raw").iterdir() if file.suffix not in (".tar", ".rwn")]

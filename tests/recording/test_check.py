@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which files of a recording are whole."""
 
+import io
 import json
+import tarfile
 
 import pytest
-from raw_writer import MANIFEST, PEERS, Rank, RawFile, write_recording
+from raw_writer import MANIFEST, PEERS, Rank, RawFile, crc32c, write_recording
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collection
@@ -93,3 +95,38 @@ def test_a_file_that_is_no_recording_is_damaged_and_said_once(tmp_path):
     assert found["raw/n0.rwn"] == "damaged" and "raw" not in found
     with pytest.raises(RankwiseError, match="does not exist"):
         check(tmp_path / "nothing")
+
+
+def archive(path, checksum=True):
+    """A copy of a node's files, as the recorder writes it."""
+    content = {"rankwise/taken": b"5 end\n", "rankwise/interrupts": b"LOC: 0=7 | Local timer interrupts\n"}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as made:
+        for name, text in content.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            made.addfile(entry, io.BytesIO(text))
+        if checksum:
+            text = f"{crc32c(packed.getvalue()[: made.offset]):08x}\n".encode()
+            entry = tarfile.TarInfo("rankwise/crc32c")
+            entry.size = len(text)
+            made.addfile(entry, io.BytesIO(text))
+    path.write_bytes(packed.getvalue())
+
+
+def test_copies_of_a_nodes_files_are_checked(recorded):
+    name = "raw/n0.end.tar"
+    archive(recorded / name)
+    assert states(recorded)[name] == "whole"
+    # WHEN a byte of a count is another one THEN it is damaged
+    flip(recorded / name, (recorded / name).read_bytes().index(b"0=7") + 2)
+    assert states(recorded)[name] == "damaged" and details(recorded, name) == (
+        "it does not match its checksum",
+    )
+    # AND so is one that was cut, and one there was no room for
+    for content in (b"x" * 700, b""):
+        (recorded / name).write_bytes(content)
+        assert states(recorded)[name] == "damaged"
+    # AND of one of an older recorder nothing is wrong, and nothing is known
+    archive(recorded / name, checksum=False)
+    assert states(recorded)[name] == "not covered"

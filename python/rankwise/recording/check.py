@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ from rankwise.errors import RankwiseError
 from rankwise.recording import collection
 from rankwise.recording.completeness import ranks_text
 from rankwise.recording.raw import OTHER_RUN, rank_fields, raw_files, read
+from rankwise.recording.snapshots import matches_checksum
 
 State = Literal["whole", "not covered", "damaged"]
 _MADE_AGAIN = "the next command makes it again"
+_NOT_AS_WRITTEN = "it does not match its checksum"
 _NO_CHECKSUM = "it can be read, and has no checksum"
 
 
@@ -46,7 +49,7 @@ def check(path: Path) -> list[Checked]:
     """
     found = [_raw(file) for file in raw_files(path)]
     found += _missing(path, found)
-    found += [_topology(file) for file in sorted((path / "raw").glob("*.topology.tar"))]
+    found += [_archive(file) for file in sorted((path / "raw").glob("*.tar"))]
     if all(each.file != "recording.json" for each in found):
         found += _manifest(path)
     return [*found, *_caches(path)]
@@ -93,15 +96,24 @@ def _missing(path: Path, files: list[Checked]) -> list[Checked]:
     return other + ([Checked("raw", "damaged", (f"{ranks_text(missing)} left nothing",))] if missing else [])
 
 
-def _topology(file: Path) -> Checked:
+def _archive(file: Path) -> Checked:
+    """A copy of a node's files; those of older recorders have no checksum."""
     from rankwise.machine.topology import from_saved_files
 
     name = f"raw/{file.name}"
+    if not file.stat().st_size:
+        return Checked(name, "damaged", ("it is empty: there was no room for it",))
     try:
-        from_saved_files(file)
+        matches = matches_checksum(file)
+        if matches is None and file.name.endswith(".topology.tar"):
+            from_saved_files(file)
     except RankwiseError as error:
         return Checked(name, "damaged", (error.message,))
-    return Checked(name, "not covered", (_NO_CHECKSUM,))
+    except (OSError, tarfile.TarError, ValueError, EOFError) as error:
+        return Checked(name, "damaged", (f"it cannot be read: {error}",))
+    if matches is None:
+        return Checked(name, "not covered", (_NO_CHECKSUM,))
+    return Checked(name, "whole" if matches else "damaged", () if matches else (_NOT_AS_WRITTEN,))
 
 
 def _manifest(path: Path) -> list[Checked]:

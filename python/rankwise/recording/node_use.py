@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankwise.quantities import seconds_text
 from rankwise.recording.job import Job
 from rankwise.recording.rank_use import without_nan
 from rankwise.recording.raw import RawRecording, Thread
@@ -96,7 +97,7 @@ class Node:
 
     @cached_property
     def after(self) -> Snapshot | None:
-        """Its files at the end of this job; `None` where a rank of it did not come to MPI_Finalize."""
+        """Its files at the end of this job, or in the last half of a run without an end; `None` if that was short."""
         if not self.alone:
             return None
         return Snapshot.read(self.files.with_name(f"{self.files.name}.end.tar"))
@@ -366,6 +367,13 @@ def _absent(node: Node) -> Iterator[Absent]:
     elif not (node.before.files["rankwise/interrupts"] and node.after.files.get("rankwise/interrupts")):
         yield Absent(
             "interrupts by line", "its counts are more than 64 MiB of text, or there was no memory", None
+        )
+    elif node.after.meanwhile is not None:
+        until_s = max(node.after.meanwhile - node.start, 0) * node.seconds_per_tick
+        yield Absent(
+            f"interrupts by line, all counters of ports and causes of retransmissions after {seconds_text(until_s)}",
+            "not every rank of the node came to MPI_Finalize, so they end with the last copy that was taken meanwhile",
+            "a run that ends well; sums by core are there until its last sample",
         )
     elif not node.after.interrupts():
         yield Absent("interrupts by line", "no lines in /proc/interrupts", None)

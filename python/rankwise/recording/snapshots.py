@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise import regular_files
+from rankwise._core import trace
 from rankwise.recording.samples import pus_of
 
 _MOST_BYTES = 1 << 28
@@ -21,6 +22,7 @@ _PORT = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/(?:counters|hw_c
 _CXI = re.compile(r"sys/class/cxi/([^/]+)/device/telemetry/([^/]+)")
 _IRQS = re.compile(r"sys/class/(?:net|infiniband)/([^/]+)/irqs\d")
 _QUEUE = re.compile(r"sys/class/net/([^/]+)/queues/([^/]+)/(rps|xps)_cpus")
+TAKEN, CHECKSUM = "rankwise/taken", "rankwise/crc32c"
 # Their units are four bytes (InfiniBand specification, PortCounters).
 _WORDS = ("port_xmit_data", "port_rcv_data")
 
@@ -47,6 +49,12 @@ class Snapshot:
 
     def __init__(self, files: dict[str, str]):
         self.files = files
+
+    @property
+    def meanwhile(self) -> int | None:
+        """Ticks at which it was taken, if the ranks went on then; `None` for one of the start or the end."""
+        taken = re.fullmatch(r"(\d{1,19}) meanwhile\n", self.files.get(TAKEN, ""))
+        return None if taken is None else int(taken[1])
 
     @classmethod
     def read(cls, path: Path) -> Snapshot | None:
@@ -116,6 +124,23 @@ class Snapshot:
         """`up`, `down`, ... of a network interface."""
         text = self.files.get(f"sys/class/net/{interface}/operstate", "").strip()
         return text or None
+
+
+def matches_checksum(path: Path) -> bool | None:
+    """Whether an archive of the recorder is as its last entry says; `None` if there is no such entry.
+
+    Raises:
+        OSError: It cannot be read.
+        tarfile.TarError: It is no archive, or an empty file.
+    """
+    content = regular_files.read_bytes(path, _MOST_BYTES)
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+        members = archive.getmembers()
+        if not members or members[-1].name != CHECKSUM:
+            return None
+        file = archive.extractfile(members[-1])
+        said = file.read().decode(errors="replace") if file is not None else ""
+    return said == f"{trace.crc32c(content[: members[-1].offset]):08x}\n"
 
 
 def _mask(text: str) -> list[int]:
