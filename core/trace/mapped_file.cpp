@@ -18,6 +18,32 @@ namespace {
     throw Error("cannot read `" + path + "`: " + std::strerror(reason), "check it with `ls -l " + path + "`");
 }
 
+/// A rank that found no room leaves a hole. On a full tmpfs to look at it where it is mapped is a bus error,
+/// to read it is not. Larger files than that are no recordings on a tmpfs, or they take too long to read.
+constexpr off_t most_read = off_t{1} << 30U;
+
+bool has_hole(int file, off_t size) {
+    const off_t hole = size <= most_read ? lseek(file, 0, SEEK_HOLE) : size;
+    return hole >= 0 && hole < size;
+}
+
+/// The content in memory of its own; what ends early is zeros. @return MAP_FAILED without memory
+void *read_whole(int file, std::size_t size) {
+    void *const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (std::size_t done = 0; memory != MAP_FAILED && done < size;) {
+        const ssize_t count =
+            pread(file, static_cast<std::byte *>(memory) + done, size - done, static_cast<off_t>(done));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            break;
+        }
+        done += static_cast<std::size_t>(count);
+    }
+    return memory;
+}
+
 } // namespace
 
 MappedFile::MappedFile(const std::string &path) {
@@ -36,7 +62,9 @@ MappedFile::MappedFile(const std::string &path) {
     }
     if (reason == 0 && status.st_size > 0) {
         const auto size = static_cast<std::size_t>(status.st_size);
-        void *const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+        void *const address = has_hole(file, status.st_size)
+                                  ? read_whole(file, size)
+                                  : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
         if (address == MAP_FAILED) {
             reason = errno;
         } else {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A disk that gets full: the program's status comes through, and what was lost is said to be lost through the disk."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pytest
 from launch_lines import launch_line
 from mutants import run_cli
+from raw_writer import Rank, write_recording
 
 pytestmark = [pytest.mark.slow, pytest.mark.mpi]
 
@@ -124,3 +126,16 @@ def test_a_measurement_that_does_not_fit_is_one_error(line, disk, size_kb):
     else:
         assert "m.machine.toml" in kept
     assert not [name for name in kept if not name.startswith("m.")], kept
+
+
+def test_a_hole_on_a_full_disk_is_read(disk):
+    # GIVEN a node's file with a hole, as it is where one rank found no room and the next one did, on a full disk
+    path = disk(256) / "a.rw"
+    file = write_recording(path, [Rank(0, 1)]) / "raw" / "n0.rwn"
+    with open(file, "r+b") as written:
+        written.truncate(file.stat().st_size + 2 * 65536)
+    with open(path / "rest", "wb") as rest, contextlib.suppress(OSError):
+        rest.write(bytes(1 << 20))
+    # WHEN it is read THEN there is an answer
+    shown = run_cli(["report", path, "--json"], seconds=100)
+    assert shown.status in (0, 1), shown
