@@ -130,12 +130,12 @@ def test_a_measurement_that_does_not_fit_is_one_error(line, disk, size_kb):
 
 def test_a_hole_on_a_full_disk_is_read(disk):
     # GIVEN a node's file with a hole, as it is where one rank found no room and the next one did, on a full disk
-    path = disk(256) / "a.rw"
+    path = disk(1024) / "a.rw"
     file = write_recording(path, [Rank(0, 1)]) / "raw" / "n0.rwn"
     with open(file, "r+b") as written:
         written.truncate(file.stat().st_size + 2 * 65536)
-    with open(path / "rest", "wb") as rest, contextlib.suppress(OSError):
-        rest.write(bytes(1 << 20))
+    with contextlib.suppress(OSError), open(path / "rest", "wb", buffering=0) as rest:
+        rest.write(bytes(2 << 20))
     # WHEN it is read THEN there is an answer
     shown = run_cli(["report", path, "--json"], seconds=100)
     assert shown.status in (0, 1), shown
