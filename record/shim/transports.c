@@ -261,7 +261,7 @@ static const struct rw_transport_caller *known(const struct rw_transport_library
 }
 
 rw_any_function rw_transport_find(struct rw_transport_library *library, unsigned function, const void *caller,
-                                  int *counted) {
+                                  int *outer) {
     const int error = errno;
     const struct rw_transport_caller *found = known(library, caller);
     struct object from = {.address = (uintptr_t)caller};
@@ -276,7 +276,7 @@ rw_any_function rw_transport_find(struct rw_transport_library *library, unsigned
             unlock(&library->lock);
         }
     }
-    *counted = found && !found->is_library && __atomic_load_n(&rw_shim_network.on, __ATOMIC_ACQUIRE);
+    *outer = found && !found->is_library;
     rw_any_function next = found ? found->next[function] : look_up(library->names[function], keep(&from));
     if (!next) { /* as the loader ends a process that lacks a function */
         dprintf(STDERR_FILENO, "%s: symbol lookup error: undefined symbol: %s\n", program_invocation_name,

@@ -48,22 +48,26 @@ struct rw_transport_library {
 
 /** @brief As rw_transport_next, where the caller is not the first one that was seen. */
 RW_SHIM_HIDDEN rw_any_function rw_transport_find(struct rw_transport_library *library, unsigned function,
-                                                 const void *caller, int *counted);
+                                                 const void *caller, int *outer);
 
 /**
  * @brief The function that a call would have reached without the shim.
  * @param caller  where the call comes from
- * @param counted whether the call counts
+ * @param outer  whether the call is not one of the library's own functions, nor of this shim
  */
 static inline rw_any_function rw_transport_next(struct rw_transport_library *library, unsigned function,
-                                                const void *caller, int *counted) {
+                                                const void *caller, int *outer) {
     const struct rw_transport_caller *first = library->caller;
     if (__atomic_load_n(&library->callers, __ATOMIC_ACQUIRE) &&
         (uintptr_t)caller - first->begin < first->bytes && first->next[function]) {
-        *counted = !first->is_library && __atomic_load_n(&rw_shim_network.on, __ATOMIC_ACQUIRE);
+        *outer = !first->is_library;
         return first->next[function];
     }
-    return rw_transport_find(library, function, caller, counted);
+    return rw_transport_find(library, function, caller, outer);
+}
+
+static inline int rw_transport_counts(void) {
+    return __atomic_load_n(&rw_shim_network.on, __ATOMIC_ACQUIRE);
 }
 
 /* Begin a counted call. */

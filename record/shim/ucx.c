@@ -200,13 +200,13 @@ static uint64_t with_header(uint64_t header, uint64_t bytes) {
 /* As MPI's functions (shim.c): bound by the loader, not found by dlsym. */
 #define VERSIONED(name) __asm__(".symver rw_" #name ", " #name "@RANKWISE_1");
 #define NEXT(name)                                                                                           \
-    ((__typeof__(&rw_##name))rw_transport_next(&ucx, number_##name, __builtin_return_address(0), &counted))
+    ((__typeof__(&rw_##name))rw_transport_next(&ucx, number_##name, __builtin_return_address(0), &outer))
 
 #define DEFINE(result, name, parameters, arguments, peer, kind, bytes)                                       \
     EXPORT result rw_##name parameters {                                                                     \
-        int counted;                                                                                         \
+        int outer;                                                                                           \
         result(*const on) parameters = NEXT(name);                                                           \
-        if (!counted)                                                                                        \
+        if (!outer || !rw_transport_counts())                                                                \
             return on arguments;                                                                             \
         const uint64_t begin = rw_transport_enter();                                                         \
         const result done = on arguments;                                                                    \
@@ -219,7 +219,7 @@ static uint64_t with_header(uint64_t header, uint64_t bytes) {
 CALLS(DEFINE)
 
 EXPORT status rw_ucp_worker_get_address(void *worker, void **address, size_t *bytes) {
-    int counted;
+    int outer;
     const status done = NEXT(ucp_worker_get_address)(worker, address, bytes);
     if (done == 0 && *bytes >= ADDRESS_BYTES)
         rw_transport_own(RW_TRANSPORT_UCX, *address, ADDRESS_BYTES);
@@ -228,7 +228,7 @@ EXPORT status rw_ucp_worker_get_address(void *worker, void **address, size_t *by
 VERSIONED(ucp_worker_get_address)
 
 EXPORT status rw_ucp_worker_query(void *worker, struct worker_attributes *attributes) {
-    int counted;
+    int outer;
     const status done = NEXT(ucp_worker_query)(worker, attributes);
     if (done == 0 && attributes->fields & FIELD_ADDRESS && attributes->address_bytes >= ADDRESS_BYTES)
         rw_transport_own(RW_TRANSPORT_UCX, attributes->address, ADDRESS_BYTES);
@@ -237,7 +237,7 @@ EXPORT status rw_ucp_worker_query(void *worker, struct worker_attributes *attrib
 VERSIONED(ucp_worker_query)
 
 EXPORT status rw_ucp_ep_create(void *worker, const struct endpoint_parameters *with, void **ep) {
-    int counted;
+    int outer;
     const status done = NEXT(ucp_ep_create)(worker, with, ep);
     if (done == 0)
         rw_transport_learn((uintptr_t)*ep, with->address,

@@ -30,6 +30,13 @@ UCX = {
         "OMPI_MCA_opal_common_ucx_devices": "any",
     },
 }
+LIBFABRIC = {
+    "mpich": {**MPICH, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
+    "openmpi": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "tcp"},
+}
+OVER_LIBFABRIC = mpis.only(
+    lambda mpi: mpi.name in ("mpich-5.0.2", "mpich-4.3.2", "openmpi-5.0.11", "openmpi-4.1.8")
+)
 OVER_UCX = mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11", "openmpi-4.1.8"))
 
 
@@ -59,6 +66,64 @@ def test_messages_over_ucx_are_counted_by_the_node_they_go_to(mpi, compiled, rec
         )
         assert LAPS * 1000 <= below.filter(kind="send")["bytes"].sum() <= LAPS * 1030
     assert (recording.context["problems"], recording.context["damage"]) == ([], [])
+
+
+@OVER_LIBFABRIC
+def test_messages_over_libfabric_are_counted_by_the_node_they_go_to(mpi, compiled, record, tmp_path):
+    # GIVEN two nodes between which a token of 1000 bytes goes to and fro WHEN it is recorded
+    record(mpi, 2, *ON_A_NODE, compiled(mpi, "ring.c"), LAPS, environment=LIBFABRIC[mpi.family])
+    recording = Recording.open(tmp_path)
+    for rank in (0, 1):
+        found, there = of(recording, rank, "libfabric"), f"node{1 - rank}"
+        # THEN each sent it as often as it went round, to the other node, and posted as many receives, of one peer each
+        assert found[there, "send"] == (LAPS, 1000 * LAPS, 0)
+        assert found[there, "receive"] == (LAPS, 0, LAPS)
+        # AND both were completed, and looked for in vain meanwhile
+        assert found[None, "progress"][0] >= LAPS and found[None, "wait"][0] > 0
+        below = recording.network_time.filter(
+            pl.col("node").is_not_null() & pl.col("inside_mpi"), rank=rank, transport="sockets"
+        )
+        assert LAPS * 1000 <= below.filter(kind="send")["bytes"].sum() <= LAPS * 1060
+        assert (
+            below["time_s"].sum()
+            < 0.01 * recording.network_time.filter(transport="libfabric")["time_s"].sum()
+        )
+    assert (recording.context["problems"], recording.context["damage"]) == ([], [])
+
+
+@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "mpich-4.3.2"))
+def test_a_provider_whose_addresses_are_text_has_messages_without_peers(mpi, compiled, record, tmp_path):
+    record(mpi, 2, compiled(mpi, "ring.c"), LAPS, environment={**LIBFABRIC["mpich"], "FI_PROVIDER": "shm"})
+    for rank in (0, 1):
+        assert of(Recording.open(tmp_path), rank, "libfabric")[None, "send"] == (LAPS, 1000 * LAPS, 0)
+
+
+@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"))
+@pytest.mark.parametrize("over", ["UCX", "libfabric"])
+@pytest.mark.parametrize("program", ["collectives.c", "hostile/window_allocate.c", "hostile/partitioned.c"])
+def test_programs_run_as_without_the_recorder(mpi, compiled, tmp_path, environment_for, over, program):
+    # GIVEN programs with messages of all sizes, collectives and windows, over each transport
+    which = {"UCX": UCX, "libfabric": LIBFABRIC}[over][mpi.family]
+    built = compiled(mpi, program)
+    plain = mpi.run(4, built, environment=which, timeout=120)
+    assert plain.returncode == 0
+    # WHEN they are recorded
+    done = mpi.run(4, built, environment=environment_for(tmp_path, **which), timeout=120)
+    # THEN they end as they do without
+    assert (done.returncode, sorted(done.stdout), done.stderr) == (
+        plain.returncode,
+        sorted(plain.stdout),
+        plain.stderr,
+    )
+    assert over in set(Recording.open(tmp_path).network_time["transport"])
+
+
+@mpis.only(lambda mpi: mpi.name == "mpich-5.0.2")
+@pytest.mark.parametrize("over", ["UCX", "libfabric"])
+def test_nothing_is_counted_where_it_is_switched_off(mpi, compiled, record, tmp_path, over):
+    which = {"UCX": UCX, "libfabric": LIBFABRIC}[over]["mpich"]
+    record(mpi, 2, compiled(mpi, "ring.c"), LAPS, environment={**which, "RANKWISE_NETWORK": "0"})
+    assert len(Recording.open(tmp_path).network_time) == 0
 
 
 @OVER_UCX
