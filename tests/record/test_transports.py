@@ -190,3 +190,31 @@ def test_a_function_that_no_library_has_ends_the_process_as_without_the_recorder
     # THEN it ends alike, and both name the function
     assert done.returncode == plain.returncode == 127
     assert all("undefined symbol: ucp_worker_get_address" in each.stderr for each in (plain, done))
+
+
+@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"), quick=("mpich-5.0.2",))
+@pytest.mark.parametrize("version", ["PSM2_1.0", None])
+def test_calls_of_psm2_are_counted_by_the_node_they_go_to(
+    mpi, compiled, record, tmp_path, tmp_path_factory, version
+):
+    # GIVEN a libpsm2 that moves nothing, with the version of its symbols or none, and ranks that make known calls
+    directory = tmp_path_factory.mktemp("psm2")
+    (directory / "map").write_text(f"{version} {{ global: *; }};" if version else "{ global: *; };")
+    library = directory / "libpsm2.so.2"
+    shared = ["cc", "-shared", "-fPIC", "-Wl,-soname,libpsm2.so.2", f"-Wl,--version-script={directory}/map"]
+    subprocess.run([*shared, PROGRAMS / "fake_psm2.c", "-o", library], check=True)
+    program = compiled(mpi, "psm2_user.c", f"-Wl,-rpath,{directory}", str(library))
+    # WHEN they are recorded
+    done = record(mpi, 2, *ON_A_NODE, program).run
+    assert done.stdout == "10\n10\n"
+    recording = Recording.open(tmp_path)
+    for rank in (0, 1):
+        own, other = f"node{rank}", f"node{1 - rank}"
+        # THEN each call is there, by its peer, and not those that the library makes of its own functions
+        assert of(recording, rank, "PSM2") == {
+            (other, "send"): (60, 30 * 120, 0),
+            (own, "receive"): (30, 0, 30),
+            (None, "receive"): (30, 0, 30),
+            (None, "wait"): (30 + 30 + 20, 0, 0),
+            (None, "progress"): (10, 0, 0),
+        }
