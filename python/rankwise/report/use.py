@@ -12,7 +12,7 @@ from rankwise.placement.by_node import numbers_text
 from rankwise.quantities import count_text, seconds_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
-from rankwise.report import nodes
+from rankwise.report import nodes, tracks
 from rankwise.report.pieces import PIECES, grown, share
 from rankwise.report.use_data import AbsentSources, Counter, MaskChange, Moment, RankUse, Use
 
@@ -43,6 +43,7 @@ def use(recording: Recording) -> Use | None:
         tcp=tcp,
         over_time=_over_time(recording),
         nodes_over_time=nodes.over_time(recording),
+        timeline=tracks.timeline(recording),
         absent=_absent(context["absent"]) + _absent_of_nodes(recording.context["nodes"]),
         notable=_notable(recording, ranks, changes, counters)
         + nodes.notable(recording, cores, lines, interfaces, tcp),

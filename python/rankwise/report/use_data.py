@@ -239,6 +239,40 @@ class NodeMoment(msgspec.Struct, frozen=True):
     bytes_per_s: float | None
 
 
+class Track(msgspec.Struct, frozen=True):
+    """One line of the timeline: what happened in each piece of time.
+
+    Attributes:
+        kind: `waiting for a core` (of a rank), `interrupts` and `NET_RX` (of a core), `bytes` (received and sent by an
+            interface), `bytes of ports` (of InfiniBand and the like).
+        host: Index into `program.hosts`.
+        of: `rank 3`, `PU 2`, `eth0`, `mlx5_0/1`.
+        per_s: How many a second in each piece, of waiting the part of the time; `null` where it is not known.
+        pu: Of a rank, the OS PU it was seen on at the end of each piece; `null` for others.
+        moves_s: Of a rank, when a sample saw it on another PU than the one before, after MPI_Init.
+    """
+
+    kind: str
+    host: int
+    of: str
+    per_s: list[float | None]
+    pu: list[int | None] | None
+    moves_s: list[float]
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    """Tracks on one axis of time, of each kind the 16 with the most; all of them are in the recording's tables.
+
+    Attributes:
+        edges_s: Begin of the first piece and end of each, after MPI_Init; at most 60 pieces, and as many as there are
+            intervals between samples.
+        tracks: Those in which something happened.
+    """
+
+    edges_s: list[float]
+    tracks: list[Track]
+
+
 class Use(msgspec.Struct, frozen=True):
     """What the ranks used of their nodes.
 
@@ -254,6 +288,7 @@ class Use(msgspec.Struct, frozen=True):
         tcp: By node.
         over_time: Of ranks, in 20 pieces of equal length; empty with fewer than 3 samples.
         nodes_over_time: Of nodes, likewise.
+        timeline: What happened when by rank, core and interface; `null` with fewer than 3 samples.
         absent: Sources that gave nothing.
         notable: What stands out, one sentence each; empty where nothing does.
     """
@@ -269,5 +304,6 @@ class Use(msgspec.Struct, frozen=True):
     tcp: list[TcpUse]
     over_time: list[Moment]
     nodes_over_time: list[NodeMoment]
+    timeline: Timeline | None
     absent: list[AbsentSources]
     notable: list[str]

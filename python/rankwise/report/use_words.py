@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report.use_data import CoreUse, Counter, InterfaceUse, InterruptLine, RankUse, Use
+from rankwise.report.use_data import CoreUse, Counter, InterfaceUse, InterruptLine, RankUse, Track, Use
 from rankwise.report.words import percent
 
 RANK_USE = ("user", "kernel", "waited", "lost core", "migrated", "faults", "peak", "ran on")
@@ -169,6 +169,19 @@ def over_time(use: Use) -> list[tuple[str, Sequence[float]]]:
         "waiting for a core": [each.runqueue_wait_share for each in use.over_time],
     }
     return [(label, [v or 0.0 for v in values]) for label, values in columns.items() if any(values)]
+
+
+def track_name(track: Track, hosts: Sequence[str]) -> str:
+    """`rank 3`, or `n01 eth0` of what is not a rank where there are several hosts."""
+    several = len(hosts) > 1 and not track.of.startswith("rank ")
+    return f"{hosts[track.host]} {track.of}" if several else track.of
+
+
+def track_rate_text(kind: str, value: float) -> str:
+    """A value of a track with its unit."""
+    if kind == "waiting for a core":
+        return f"{value * 100:.1f} %"
+    return f"{bytes_text(round(value)) if kind.startswith('bytes') else count_text(round(value))} a second"
 
 
 def rate_text(label: str, value: float) -> str:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import use_words, words
 from rankwise.report.data import ReportData, to_dict
-from rankwise.report.html import distribution, matrix, ranks, use
+from rankwise.report.html import distribution, matrix, ranks, tracks, use
 
 # Above this many ranks the columns of the table by rank stay out of the embedded JSON (they are in the recording).
 _MOST_RANKS_EMBEDDED = 4096
@@ -28,6 +28,7 @@ def render(report: ReportData) -> str:
         "ranks": ranks.chart(report),
         "matrix": matrix.chart(report),
         "over_time": use.chart(report),
+        "tracks": tracks.chart(report),
     }
     for at, placed in enumerate(report.distributions):
         charts |= {f"{what}{at}": made for what, made in distribution.charts(placed).items()}
@@ -52,6 +53,7 @@ def render(report: ReportData) -> str:
         raw=Markup(_raw_json(report)),
         rank_legend=ranks.legend(report),
         over_time_legend=use.legend(report),
+        tracks_legend=tracks.legend(report),
         channel_legend=distribution.legend,
         groups=report.matrix.ranks_per_group,
     )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rankwise.report import use_words as words
 from rankwise.report.data import ReportData
+from rankwise.report.text import tracks
 from rankwise.report.text.tables import table, title
 from rankwise.report.use_data import Use
 
@@ -32,6 +33,7 @@ def view(report: ReportData) -> list[RenderableType]:
     if len(use.ranks.rank) > _ALL_UP_TO:
         parts.append(Text(f"  the {_SHOWN} that lost their core most; {hidden} more in the HTML report"))
     parts += _cores(report, use) + _interrupts(report, use) + _interfaces(report, use) + _over_time(use)
+    parts += tracks.view(report)
     return parts + _lines([words.sampled_text(use)]) + absent
 
 
