@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Codes that the recorder asks perf_event for, on processors that this machine has not, beside their makers' tables.
+
+Codes are event | umask << 8 | cmask << 24. Intel: Software Developer's Manual, volume 3B, performance monitoring events
+(as https://perfmon-events.intel.com has them). AMD: Processor Programming References of families 17h and 19h, PMCx064,
+PMCx0AE, PMCx0AF. libpfm4 of x86-64 knows no Arm processor, so there is none here.
+"""
+
+import ctypes.util
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+RAW = 4  # PERF_TYPE_RAW
+KNOWN = {
+    # Loads that missed the last level, the second level; cycles stalled with a load outstanding; for store buffers.
+    "skx": {
+        "MEM_LOAD_RETIRED:L3_MISS": 0x20D1,
+        "MEM_LOAD_RETIRED:L2_MISS": 0x10D1,
+        "LONGEST_LAT_CACHE:MISS": 0x412E,
+        "CYCLE_ACTIVITY:STALLS_MEM_ANY": 0x140014A3,
+        "RESOURCE_STALLS:SB": 0x08A2,
+        "RESOURCE_STALLS:ANY": 0x01A2,
+    },
+    "icx": {
+        "MEM_LOAD_RETIRED:L3_MISS": 0x20D1,
+        "MEM_LOAD_RETIRED:L2_MISS": 0x10D1,
+        "LONGEST_LAT_CACHE:MISS": 0x412E,
+        "CYCLE_ACTIVITY:STALLS_MEM_ANY": 0x140014A3,
+        "RESOURCE_STALLS:SB": 0x08A2,
+    },
+    "spr": {
+        "MEM_LOAD_RETIRED:L3_MISS": 0x20D1,
+        "MEM_LOAD_RETIRED:L2_MISS": 0x10D1,
+        "LONGEST_LAT_CACHE:MISS": 0x412E,
+        "EXE_ACTIVITY:BOUND_ON_LOADS": 0x50021A6,
+        "RESOURCE_STALLS:SB": 0x08A2,
+    },
+    # Loads that missed the second level; cycles that dispatch stood still for load queue and retire tokens.
+    "amd64_fam17h_zen2": {"CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C": 0x0864},
+    "amd64_fam19h_zen3": {
+        "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C": 0x0864,
+        "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL": 0x02AE,
+        "DISPATCH_RESOURCE_STALL_CYCLES_2:RETIRE_TOKEN_STALL": 0x20AF,
+    },
+    "amd64_fam19h_zen4": {
+        "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C": 0x0864,
+        "DISPATCH_RESOURCE_STALL_CYCLES_1:LOAD_QUEUE_RSRC_STALL": 0x02AE,
+        "DISPATCH_RESOURCE_STALL_CYCLES_2:RETIRE_TOKEN_STALL": 0x20AF,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory):
+    """Function (names, environment) -> what the recorder says of each."""
+    room, program = TOP / "record", tmp_path_factory.mktemp("events") / "events"
+    sources = [
+        room / "counters" / "perf_events.c",
+        room / "counters" / "kept.c",
+        TOP / "tests/programs/events_main.c",
+    ]
+    subprocess.run(
+        ["cc", "-D_GNU_SOURCE", f"-I{room}", f"-I{TOP / 'formats'}", *sources, "-ldl", "-o", program],
+        check=True,
+    )
+
+    def run(*names, **environment):
+        said = subprocess.run(
+            [program, *names], env=os.environ | environment, capture_output=True, text=True, check=True
+        )
+        return said.stdout.splitlines()
+
+    return run
+
+
+@pytest.mark.skipif(ctypes.util.find_library("pfm") is None, reason="libpfm4 is not installed")
+@pytest.mark.parametrize("processor", KNOWN)
+def test_names_of_libpfm4_have_the_makers_codes(events, processor):
+    known = KNOWN[processor]
+    said = events(*known, LIBPFM_FORCE_PMU=processor)
+    assert dict(zip(known, said, strict=True)) == {name: f"{RAW} {code:#x}" for name, code in known.items()}
+
+
+@pytest.mark.skipif(ctypes.util.find_library("pfm") is None, reason="libpfm4 is not installed")
+def test_a_name_of_another_processor_is_refused_in_words(events):
+    (said,) = events("MEM_LOAD_RETIRED:L3_MISS", LIBPFM_FORCE_PMU="amd64_fam19h_zen4")
+    assert "libpfm4 says: event not found" in said
+
+
+def test_names_of_perf_have_the_kernels_numbers(events):
+    # THEN they are those of include/uapi/linux/perf_event.h
+    assert events("task-clock", "cycles", "LLC-load-misses", "dTLB-stores", "r10d1") == [
+        "1 0x1", "0 0x0", "3 0x10002", "3 0x103", "4 0x10d1"
+    ]  # fmt: skip
