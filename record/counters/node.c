@@ -20,8 +20,8 @@
 #define UNKNOWN_COPY_NS 5000000u
 
 /* The dearest last: what it may cost is what the others leave. */
-static const struct rw_source *const sources[] = {&rw_cpu_times, &rw_interfaces, &rw_tcp,       &rw_ports,
-                                                  &rw_softnet,   &rw_softirqs,   &rw_interrupts};
+static const struct rw_source *const sources[] = {
+    &rw_cpu_times, &rw_interfaces, &rw_tcp, &rw_ports, &rw_uncore, &rw_softnet, &rw_softirqs, &rw_interrupts};
 #define SOURCES (sizeof sources / sizeof *sources)
 
 static struct rw_series series;

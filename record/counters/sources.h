@@ -11,7 +11,7 @@ extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW
 
 /* Of the node. */
 extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
-    rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN, rw_ports RW_HIDDEN;
+    rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN, rw_ports RW_HIDDEN, rw_uncore RW_HIDDEN;
 
 /** @brief Whether a counter of perf_event says how often threads came to another CPU. */
 RW_HIDDEN int rw_perf_counts_migrations(void);

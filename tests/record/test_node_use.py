@@ -451,3 +451,94 @@ def test_a_run_that_is_killed_has_its_interrupts_by_line_until_the_last_copy(
         "start.tar": "whole", "end.tar": "whole", "topology.tar": "whole"
     }  # fmt: skip
     assert not [file for file in (tmp_path / "raw").iterdir() if file.suffix not in (".tar", ".rwn")]
+
+
+def controller(machine: Machine, name: str, pmu_type: int, cpumask: str, formats: dict, events: dict) -> None:
+    """A PMU of a memory controller in /sys, with events of 64 bytes."""
+    pmu = f"sys/bus/event_source/devices/{name}"
+    machine.file(f"{pmu}/type", f"{pmu_type}\n")
+    machine.file(f"{pmu}/cpumask", f"{cpumask}\n")
+    for term, bits in formats.items():
+        machine.file(f"{pmu}/format/{term}", f"{bits}\n")
+    for event, (terms, scale) in events.items():
+        machine.file(f"{pmu}/events/{event}", f"{terms}\n")
+        machine.file(f"{pmu}/events/{event}.scale", f"{scale}\n")
+        machine.file(f"{pmu}/events/{event}.unit", "MiB\n")
+
+
+@one_mpi
+def test_memory_bandwidth_of_a_pmu_that_counts_what_is_known(mpi, compiled, record, machine):
+    # GIVEN the kernel's own clock of a CPU, which counts nanoseconds, as a controller that counts bytes
+    machine.file("proc/stat", stat_text([0, 1], 10))
+    byte = 1 / 1048576
+    events = {"cas_count_read": ("clock=0x0", byte), "cas_count_write": ("clock=0", 2 * byte)}
+    for name in ("uncore_imc_0", "uncore_imc_1"):
+        controller(machine, name, 1, "0,1", {"clock": "config:0-7,32-55"}, events)
+    recording = machine.record(mpi, compiled, record, ranks=2)
+    if any(each["source"] == "memory bandwidth" for each in recording.context["nodes"][0]["absent"]):
+        pytest.skip("counters of all programs are not allowed here")
+    # THEN both of a socket add up, in bytes, sample by sample
+    samples = recording.table("memory_samples")
+    assert samples["pu"].unique().sort().to_list() == [0, 1]
+    for pu in (0, 1):
+        rows = samples.filter(pu=pu).drop_nulls()
+        assert len(rows) >= 3 and rows["read_bytes"][0] == 0 and rows["read_bytes"].is_sorted()
+        spent_ns = (rows["time_s"][-1] - rows["time_s"][1]) * 1e9
+        read, written = (rows[name][-1] - rows[name][1] for name in ("read_bytes", "written_bytes"))
+        assert read == pytest.approx(2 * spent_ns, rel=0.1) and written == pytest.approx(2 * read, rel=0.01)
+    report = build(recording)
+    assert [each.pu for each in report.use.memory] == [0, 1]
+    assert report.use.memory[0].read_bytes_per_s == pytest.approx(2e9, rel=0.15)
+    (said, _) = use_words.memory_use(report.use, ["vm"])
+    assert said.startswith("memory of the socket of PU 0: ") and said in render_html(report).replace(
+        "Memory", "memory"
+    )
+
+
+# As the kernel has them: arch/x86/events/intel/uncore_snbep.c (Skylake, Ice Lake and Sapphire Rapids servers), and
+# arch/x86/events/amd/uncore.c with umc_cas_cmd of tools/perf/pmu-events/arch/x86/amdzen4.
+INTEL = {"event": "config:0-7", "umask": "config:8-15"}
+AMD = {"event": "config:0-7", "rdwrmask": "config:8-9"}
+CONTROLLERS = {
+    "skx": ("uncore_imc_0", INTEL, ("event=0x04,umask=0x03", "event=0x04,umask=0x0c")),
+    "icx": ("uncore_imc_0", INTEL, ("event=0x04,umask=0x0f", "event=0x04,umask=0x30")),
+    "spr": ("uncore_imc_0", INTEL, ("event=0x05,umask=0xcf", "event=0x05,umask=0xf0")),
+    "zen4": ("amd_umc_0", AMD, None),
+}
+
+
+@one_mpi
+@pytest.mark.parametrize("processor", CONTROLLERS)
+def test_memory_controllers_of_other_processors_are_found_and_not_opened_here(
+    mpi, compiled, record, machine, processor
+):
+    # GIVEN the files of a processor that this machine has not WHEN it is recorded
+    machine.file("proc/stat", stat_text([0, 1], 10))
+    name, formats, terms = CONTROLLERS[processor]
+    scale = "6.103515625e-5"
+    events = dict(zip(("cas_count_read", "cas_count_write"), ((t, scale) for t in terms or ()), strict=False))
+    controller(machine, name, 7777, "0", formats, events)
+    recording = machine.record(mpi, compiled, record)
+    # THEN it was tried, and the kernel knows no such PMU
+    absent = {each["source"]: each for each in recording.context["nodes"][0]["absent"]}["memory bandwidth"]
+    assert "ENOENT" in absent["why"] and "counters of all programs" in absent["why"]
+    assert recording.table("memory_samples").is_empty()
+
+
+@one_mpi
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        ("events/cas_count_read.unit", "unit"),
+        ("format/umask", "no PMU of a memory controller"),
+        ("cpumask", "no PMU of a memory controller"),
+    ],
+)
+def test_a_controller_that_cannot_be_understood_is_named(mpi, compiled, record, machine, spoil, why):
+    machine.file("proc/stat", stat_text([0, 1], 10))
+    events = {"cas_count_read": ("event=0x04,umask=0x03", "6.1e-5")}
+    controller(machine, "uncore_imc_0", 1, "0", INTEL, events)
+    (machine.directory / "sys/bus/event_source/devices/uncore_imc_0" / spoil).unlink()
+    recording = machine.record(mpi, compiled, record)
+    absent = {each["source"]: each for each in recording.context["nodes"][0]["absent"]}["memory bandwidth"]
+    assert why in absent["why"]

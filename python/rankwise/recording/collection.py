@@ -21,11 +21,12 @@ TABLES = (
     *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
     *("rank_use", "rank_masks", "rank_counters", "rank_samples", "rank_devices"),
     *("core_samples", "interface_samples", "port_samples", "interrupts", "port_counters", "interface_queues"),
+    "memory_samples",
     "network_time",
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 10
+TABLES_VERSION = 11
 
 
 @dataclass
@@ -148,6 +149,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         node_use.core_samples,
         node_use.interface_samples,
         node_use.port_samples,
+        node_use.memory_samples,
         node_use.interrupts,
         node_use.port_counters,
         node_use.interface_queues,

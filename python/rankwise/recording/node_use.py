@@ -203,6 +203,28 @@ def interface_samples(found: list[Node]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
+def memory_samples(found: list[Node]) -> pl.DataFrame:
+    """By socket and time, since the first sample: what its memory controllers read and wrote, of all programs.
+
+    Columns: host, pu (OS number of the PU that stands for the socket), time_s, read_bytes, written_bytes.
+    """
+    schema: dict[str, Any] = {"host": pl.String, "pu": pl.Int64, "time_s": pl.Float64}
+    frames = [pl.DataFrame(schema=schema | {"read_bytes": pl.Float64, "written_bytes": pl.Float64})]
+    for node in found:
+        for group in node.sampled.columns:
+            what, _, pu = group.partition(":")
+            if what == "memory" and pu.isdecimal():
+                rows = len(node.sampled.ticks)
+                columns: dict[str, Any] = {"host": [node.host] * rows, "pu": [int(pu)] * rows}
+                columns["time_s"] = node.time_s
+                columns |= {
+                    name: _grown(node.sampled, group, at)
+                    for at, name in enumerate(("read_bytes", "written_bytes"))
+                }
+                frames.append(without_nan(columns, ()))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
 def port_samples(found: list[Node]) -> pl.DataFrame:
     """By port of InfiniBand, Omni-Path, RoCE and Slingshot adapters and time, since the first sample.
 

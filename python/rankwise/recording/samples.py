@@ -231,6 +231,9 @@ def _absent(source: str, number: int, why: str) -> Absent:
     remedy = None
     if source == "migrations":
         remedy = f"{_ALLOW}; or a kernel with CONFIG_SCHED_DEBUG"
+    elif source.startswith("memory bandwidth"):
+        denied = number in (errno.EACCES, errno.EPERM)
+        remedy = "`sysctl kernel.perf_event_paranoid=0` or CAP_PERFMON" if denied else _HARDWARE
     elif number == errno.EMFILE:
         remedy = _FILES
     elif number in (errno.EACCES, errno.EPERM):

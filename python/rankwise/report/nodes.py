@@ -14,7 +14,7 @@ from rankwise.quantities import count_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
 from rankwise.report.pieces import PIECES, grown, share
-from rankwise.report.use_data import CoreUse, InterfaceUse, InterruptLine, NodeMoment, TcpUse
+from rankwise.report.use_data import CoreUse, InterfaceUse, InterruptLine, MemoryUse, NodeMoment, TcpUse
 
 _STATES = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
 _SOFTIRQS = ("hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
@@ -200,6 +200,27 @@ def tcp(recording: Recording) -> list[TcpUse]:
         for node in recording.context["nodes"]
         if node["tcp"]
     ]
+
+
+def memory(recording: Recording) -> list[MemoryUse]:
+    """By host and socket."""
+    hosts = _hosts(recording)
+    found = []
+    for (host, pu), rows in recording.table("memory_samples").group_by("host", "pu", maintain_order=True):
+        seconds = float(rows["time_s"].to_numpy().max())
+        moved = [rows[name].drop_nulls().to_list() for name in ("read_bytes", "written_bytes")]
+        read, written = (int(each[-1]) if each else None for each in moved)
+        found.append(
+            MemoryUse(
+                host=hosts[str(host)],
+                pu=int(pu),
+                read_bytes=read,
+                written_bytes=written,
+                read_bytes_per_s=None if read is None or seconds <= 0 else read / seconds,
+                written_bytes_per_s=None if written is None or seconds <= 0 else written / seconds,
+            )
+        )
+    return found
 
 
 def over_time(recording: Recording) -> list[NodeMoment]:

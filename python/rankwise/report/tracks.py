@@ -32,6 +32,9 @@ def timeline(recording: Recording) -> Timeline | None:
     hosts = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
     sums = {
         "interfaces": interfaces.with_columns(bytes=pl.col("rx_bytes") + pl.col("tx_bytes")),
+        "memory": recording.table("memory_samples").with_columns(
+            bytes=pl.sum_horizontal("read_bytes", "written_bytes", ignore_nulls=True)
+        ),
         "ports": ports.with_columns(bytes=pl.sum_horizontal("rx_bytes", "tx_bytes", ignore_nulls=True)),
     }
     found = [
@@ -39,6 +42,9 @@ def timeline(recording: Recording) -> Timeline | None:
         *_busiest(_by(cores, ("host", "pu"), "interrupts", "interrupts", "PU {}", hosts, edges)),
         *_busiest(_by(cores, ("host", "pu"), "net_rx", "NET_RX", "PU {}", hosts, edges)),
         *_busiest(_by(sums["interfaces"], ("host", "interface"), "bytes", "bytes", "{}", hosts, edges)),
+        *_busiest(
+            _by(sums["memory"], ("host", "pu"), "bytes", "bytes of memory", "socket of PU {}", hosts, edges)
+        ),
         *_busiest(_by(sums["ports"], ("host", "port"), "bytes", "bytes of ports", "{}", hosts, edges)),
     ]
     # Of nodes that are emulated on one machine, whose hosts cannot be told apart, one stands for all.

@@ -41,6 +41,7 @@ def use(recording: Recording) -> Use | None:
         interrupts=lines,
         interfaces=interfaces,
         tcp=tcp,
+        memory=nodes.memory(recording),
         over_time=_over_time(recording),
         nodes_over_time=nodes.over_time(recording),
         timeline=tracks.timeline(recording),

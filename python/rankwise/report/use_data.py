@@ -199,6 +199,26 @@ class InterfaceUse(msgspec.Struct, frozen=True):
     counters: dict[str, int]
 
 
+class MemoryUse(msgspec.Struct, frozen=True):
+    """What the memory controllers of a socket moved, of all programs; `null` for what is not known.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        pu: OS number of the PU that stands for the socket.
+        read_bytes: From the memory.
+        written_bytes: To the memory.
+        read_bytes_per_s: On average from the first to the last sample.
+        written_bytes_per_s: Likewise.
+    """
+
+    host: int
+    pu: int
+    read_bytes: int | None
+    written_bytes: int | None
+    read_bytes_per_s: float | None
+    written_bytes_per_s: float | None
+
+
 class TcpUse(msgspec.Struct, frozen=True):
     """TCP of a node, all programs.
 
@@ -244,9 +264,9 @@ class Track(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: `waiting for a core` (of a rank), `interrupts` and `NET_RX` (of a core), `bytes` (received and sent by an
-            interface), `bytes of ports` (of InfiniBand and the like).
+            interface), `bytes of ports` (of InfiniBand and the like), `bytes of memory` (of a socket).
         host: Index into `program.hosts`.
-        of: `rank 3`, `PU 2`, `eth0`, `mlx5_0/1`.
+        of: `rank 3`, `PU 2`, `eth0`, `mlx5_0/1`, `socket of PU 0`.
         per_s: How many a second in each piece, of waiting the part of the time; `null` where it is not known.
         pu: Of a rank, the OS PU it was seen on at the end of each piece; `null` for others.
         moves_s: Of a rank, when a sample saw it on another PU than the one before, after MPI_Init.
@@ -286,6 +306,7 @@ class Use(msgspec.Struct, frozen=True):
         interrupts: By line.
         interfaces: By interface and port.
         tcp: By node.
+        memory: By socket; empty where no counters of memory controllers can be read.
         over_time: Of ranks, in 20 pieces of equal length; empty with fewer than 3 samples.
         nodes_over_time: Of nodes, likewise.
         timeline: What happened when by rank, core and interface; `null` with fewer than 3 samples.
@@ -302,6 +323,7 @@ class Use(msgspec.Struct, frozen=True):
     interrupts: list[InterruptLine]
     interfaces: list[InterfaceUse]
     tcp: list[TcpUse]
+    memory: list[MemoryUse]
     over_time: list[Moment]
     nodes_over_time: list[NodeMoment]
     timeline: Timeline | None

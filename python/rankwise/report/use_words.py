@@ -171,6 +171,26 @@ def over_time(use: Use) -> list[tuple[str, Sequence[float]]]:
     return [(label, [v or 0.0 for v in values]) for label, values in columns.items() if any(values)]
 
 
+def memory_use(use: Use, hosts: Sequence[str]) -> list[str]:
+    """What each socket's memory controllers moved, where that could be counted."""
+    found = []
+    for each in use.memory:
+        ways = (
+            ("read", each.read_bytes, each.read_bytes_per_s),
+            ("written", each.written_bytes, each.written_bytes_per_s),
+        )
+        parts = [
+            f"{bytes_text(size)} {way}"
+            + (f" ({bytes_text(round(per_s))} a second)" if per_s is not None else "")
+            for way, size, per_s in ways
+            if size is not None
+        ]
+        where = f"{hosts[each.host]}, " if len(hosts) > 1 else ""
+        if parts:
+            found.append(f"memory of {where}the socket of PU {each.pu}: {', '.join(parts)}, by all programs")
+    return found
+
+
 def track_name(track: Track, hosts: Sequence[str]) -> str:
     """`rank 3`, or `n01 eth0` of what is not a rank where there are several hosts."""
     several = len(hosts) > 1 and not track.of.startswith("rank ")

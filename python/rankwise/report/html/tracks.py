@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from rankwise.report import use_words
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREY, ORANGE, PINK, SKY, TEXT, YELLOW, plain_figure
+from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, TEXT, YELLOW, plain_figure
 from rankwise.report.use_data import Track
 
 _COLOURS = {
@@ -20,6 +20,7 @@ _COLOURS = {
     "NET_RX": GREY,
     "bytes": YELLOW,
     "bytes of ports": ORANGE,
+    "bytes of memory": GREEN,
 }
 
 

@@ -33,7 +33,7 @@ def view(report: ReportData) -> list[RenderableType]:
     if len(use.ranks.rank) > _ALL_UP_TO:
         parts.append(Text(f"  the {_SHOWN} that lost their core most; {hidden} more in the HTML report"))
     parts += _cores(report, use) + _interrupts(report, use) + _interfaces(report, use) + _over_time(use)
-    parts += tracks.view(report)
+    parts += _lines(words.memory_use(use, report.program.hosts)) + tracks.view(report)
     return parts + _lines([words.sampled_text(use)]) + absent
 
 
