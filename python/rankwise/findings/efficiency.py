@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The POP efficiencies of a run: parallel = load balance x communication, communication = serialisation x transfer.
+
+Definitions are those of the POP centre of excellence (co-design.pop-coe.eu/metrics). With useful time that of a rank
+outside MPI, and run time that of the whole run:
+
+    load balance  = mean useful / max useful      (inside and between nodes as TALP splits it, bsc-pm/dlb)
+    communication = max useful / run time
+    serialisation = max useful / ideal time       (ideal time: the run on an ideal network)
+    transfer      = ideal time / run time
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise import _core
+from rankwise.errors import RankwiseError
+from rankwise.recording import Recording
+from rankwise.replay.plain import LogGOPS, predict_plain
+from rankwise.schedule.source import Source
+
+DIMEMAS_EAGER_BYTES = 32768
+"""Eager limit of Dimemas where POP's tools call it (`Dimemas -S 32k`): larger messages wait for their receive."""
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """How well a run used its cores; 1 is best, and below 0.8 something is worth mending (POP).
+
+    Attributes:
+        ranks: How many.
+        elapsed_s: Run time, from when the last rank has left MPI_Init to when the last one enters MPI_Finalize.
+        useful_mean_s: Time outside MPI, mean of the ranks.
+        useful_max_s: Of the rank where it is most.
+        parallel: Load balance x communication.
+        load_balance: In nodes x between nodes.
+        load_balance_in_nodes: Of the node whose ranks compute most: its mean over the most of any rank.
+        load_balance_between_nodes: Mean of the nodes over the most of them.
+        communication: Serialisation x transfer.
+        serialisation: `None` where the ideal time is not known.
+        transfer: Likewise. More than 1 where the replay is slower than the run.
+        ideal_s: Run time on an ideal network.
+        why_no_ideal: Why that is not known.
+    """
+
+    ranks: int
+    elapsed_s: float
+    useful_mean_s: float
+    useful_max_s: float
+    parallel: float
+    load_balance: float
+    load_balance_in_nodes: float
+    load_balance_between_nodes: float
+    communication: float
+    serialisation: float | None = None
+    transfer: float | None = None
+    ideal_s: float | None = None
+    why_no_ideal: str | None = None
+
+
+def efficiency(
+    useful_s: np.ndarray,
+    elapsed_s: float,
+    node: np.ndarray,
+    ideal_s: float | None = None,
+    why_no_ideal: str | None = None,
+) -> Efficiency:
+    """The efficiencies of a run.
+
+    Args:
+        useful_s: Of each rank, outside MPI.
+        elapsed_s: Run time.
+        node: Of each rank.
+        ideal_s: Run time on an ideal network.
+        why_no_ideal: Why it is not known.
+
+    Raises:
+        RankwiseError: Nothing was computed, or it took no time.
+    """
+    most, mean = float(useful_s.max(initial=0)), float(useful_s.mean()) if len(useful_s) else 0.0
+    if not most or elapsed_s <= 0:
+        raise RankwiseError("no rank was outside of MPI for any time, so there are no efficiencies")
+    counts = np.bincount(node)
+    of_node = np.bincount(node, useful_s)[counts > 0]
+    # With as many ranks on each node this is TALP's; with fewer on some, theirs is above 1 there.
+    per_rank = float((of_node / counts[counts > 0]).max())
+    return Efficiency(
+        ranks=len(useful_s),
+        elapsed_s=elapsed_s,
+        useful_mean_s=mean,
+        useful_max_s=most,
+        parallel=mean / elapsed_s,
+        load_balance=mean / most,
+        load_balance_in_nodes=per_rank / most,
+        load_balance_between_nodes=mean / per_rank,
+        communication=most / elapsed_s,
+        serialisation=None if ideal_s is None else most / ideal_s,
+        transfer=None if ideal_s is None else ideal_s / elapsed_s,
+        ideal_s=ideal_s,
+        why_no_ideal=why_no_ideal if ideal_s is None else None,
+    )
+
+
+def ideal_s(schedule: _core.schedule.Schedule, eager_limit_bytes: int = DIMEMAS_EAGER_BYTES) -> float:
+    """Run time on an ideal network, as Dimemas has it: latency 0, bandwidth without limit, a node for each rank.
+
+    What remains is computation, and waiting for messages and for receives of messages above the eager limit.
+
+    Raises:
+        RankwiseError: Deadlock.
+    """
+    return predict_plain(schedule, LogGOPS(S_bytes=eager_limit_bytes)).makespan_s
+
+
+def of_recording(recording: Recording, source: Source | None = None) -> Efficiency | None:
+    """The efficiencies of a recorded run.
+
+    Args:
+        recording: The run.
+        source: Its schedule, for serialisation and transfer; `None` where there is no trace.
+
+    Returns:
+        `None` where times were not recorded, or nothing was computed.
+    """
+    ranks = recording.ranks.sort("rank")
+    useful = ranks["compute_s"].to_numpy().astype(float)
+    elapsed = ranks["time_s"].max()
+    if not len(useful) or np.isnan(useful).any() or not useful.max() or not elapsed:
+        return None
+    _, node = np.unique(ranks["host"].to_numpy(), return_inverse=True)
+    ideal, why = _ideal_of(recording, source)
+    if source is not None and source.span is not None:
+        elapsed = source.span.time_s
+    return efficiency(useful, float(elapsed), node, ideal, why)  # type: ignore[arg-type]
+
+
+def _ideal_of(recording: Recording, source: Source | None) -> tuple[float | None, str | None]:
+    if source is None:
+        return None, "they need a trace: `rankwise record --trace`"
+    if source.span is None:
+        return None, "the trace is of a part of the run"
+    if not isinstance(source.schedule, _core.schedule.Schedule):
+        return None, "the trace is too large to be replayed as a whole"
+    try:
+        return ideal_s(source.schedule), None
+    except RankwiseError as error:
+        return None, error.message
