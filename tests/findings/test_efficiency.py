@@ -77,5 +77,10 @@ def test_factors_multiply_and_are_at_most_one(ranks, longer, between):
     assert found.parallel == pytest.approx(found.load_balance * found.communication)
     assert found.communication == pytest.approx(found.serialisation * found.transfer)
     assert found.load_balance == pytest.approx(found.load_balance_in_nodes * found.load_balance_between_nodes)
-    parts = (found.load_balance_in_nodes, found.load_balance_between_nodes, found.serialisation, found.transfer)
+    parts = (
+        found.load_balance_in_nodes,
+        found.load_balance_between_nodes,
+        found.serialisation,
+        found.transfer,
+    )
     assert all(0 < part <= 1 + 1e-12 for part in parts)
