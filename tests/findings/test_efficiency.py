@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.findings.efficiency import efficiency, ideal_s
+from rankwise.findings.efficiency import efficiency, ideal_run
 
 NS = 1e-9
 
@@ -40,10 +40,10 @@ def test_ranks_that_wait_for_each_other_in_turn_are_serialised():
     first = ["calc 1000000", "send 8b to 1 tag 0"]
     middle = [[f"recv 8b from {at - 1} tag 0", "calc 1000000", f"send 8b to {at + 1} tag 0"] for at in (1, 2)]
     last = ["recv 8b from 2 tag 0", "calc 1000000"]
-    ideal = ideal_s(schedule(first, *middle, last))
-    assert ideal == pytest.approx(4e-3)
+    ideal = ideal_run(schedule(first, *middle, last))
+    assert ideal.time_s == pytest.approx(4e-3) and ideal.useful_s == pytest.approx(np.full(4, 1e-3))
     # WHEN the run took 5 ms
-    found = efficiency(np.full(4, 1e-3), 5e-3, np.arange(4), ideal)
+    found = efficiency(ideal.useful_s, 5e-3, np.arange(4), ideal.time_s)
     # THEN a quarter is what serialisation leaves, and 0.8 what transfer leaves
     assert found.load_balance == 1
     assert found.serialisation == pytest.approx(1 / 4) and found.transfer == pytest.approx(4 / 5)
@@ -56,7 +56,7 @@ def test_the_eager_limit_is_kept_on_the_ideal_network(size, expected_s):
     sender = ["calc 1000000", f"send {size}b to 1 tag 0", "calc 1000000"]
     receiver = ["calc 3000000", f"recv {size}b from 0 tag 0"]
     # THEN only a message above the limit has the sender wait for the receive
-    assert ideal_s(schedule(sender, receiver)) == pytest.approx(expected_s)
+    assert ideal_run(schedule(sender, receiver)).time_s == pytest.approx(expected_s)
 
 
 def test_nothing_computed_has_no_efficiency():

@@ -14,6 +14,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.recording import Recording
     from rankwise.report.data import ReportData
 
 HELP = "show where a recording's time and messages went"
@@ -23,9 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json, add_output, size_bytes
 
-    parser.add_argument("recording", metavar="REC", help="the recording, a directory NAME.rw")
+    parser.add_argument(
+        "recording", metavar="REC", help="the recording, a directory NAME.rw; or a JSON of TALP (DLB)"
+    )
     add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
     add_json(parser)
+    parser.add_argument("--talp", metavar="FILE", help="also write the efficiencies as TALP's JSON (DLB)")
     parser.add_argument("--open", action="store_true", help="show the HTML report in the browser")
     parser.add_argument(
         "--job",
@@ -72,20 +76,28 @@ def run(args: argparse.Namespace) -> int:
     """Show a recording."""
     from rankwise.cli.kinds import check_kind
     from rankwise.cli.terminal import Terminal, wants_colour
+    from rankwise.findings import talp
     from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
     from rankwise.recording import Recording
     from rankwise.report import build, data, placements
+    from rankwise.whole_files import check_free
 
     terminal = Terminal(args)
+    if talp.looks_like(Path(args.recording)):
+        return _talp(args, terminal)
     check_kind("recording", args.recording, "`rankwise report app.rw`", 1)
     if args.check:
         return _check(args, terminal)
     ranges = args.ranges or DEFAULT_RANGES
     check_ranges(ranges)
     path = _output(args, terminal)
+    if args.talp:
+        check_free(args.talp, args.force)
     recording = Recording.open(args.recording, args.job)
     asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
     report = build.build(recording, placements.asked_placements(recording, asked), ranges)
+    if args.talp:
+        _write_talp(Path(args.talp), recording, report, terminal)
     if args.json:
         terminal.json(data.to_dict(report))
     else:
@@ -109,6 +121,41 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and not args.json:
         terminal.note(_next(args, recording.world_size))
     return 0
+
+
+def _talp(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Show the efficiencies of a JSON of TALP."""
+    import msgspec
+
+    from rankwise.findings import talp
+    from rankwise.report.text import efficiency, lay_out
+
+    found = talp.read(Path(args.recording))
+    if args.json:
+        terminal.json({"schema": "rankwise.efficiency/1", "efficiency": msgspec.to_builtins(found)})
+    else:
+        terminal.result(lay_out([efficiency.section(found)]))
+    return 0
+
+
+def _write_talp(path: Path, recording: Recording, report: ReportData, terminal: Terminal) -> None:
+    import json
+
+    from rankwise import whole_files
+    from rankwise.findings import talp
+
+    if report.efficiency is None:
+        raise RankwiseError(
+            "the recording has no times, so there are no efficiencies", "record without `--counts`"
+        )
+    counted = recording.table("rank_counters").drop_nulls("count").group_by("counter").sum()
+    counters = dict(counted.select("counter", "count").iter_rows())
+    started_s = report.program.started_s
+    finished_s = None if started_s is None else started_s + report.program.elapsed_s
+    calls = sum(call.count for call in report.calls)
+    content = talp.document(report.efficiency, len(report.program.hosts), calls, finished_s, counters)
+    whole_files.write(path, (json.dumps(content, indent=2) + "\n").encode())
+    terminal.wrote(path)
 
 
 def _printable(report: ReportData) -> ReportData:

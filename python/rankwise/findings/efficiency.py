@@ -12,7 +12,7 @@ outside MPI, and run time that of the whole run:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording
 from rankwise.replay.plain import LogGOPS, predict_plain
-from rankwise.schedule.source import Source
+from rankwise.schedule.source import load
+
+MOST_TRACE_BYTES = 64 << 20
+"""Of coded traces; more takes a report longer than some 30 s."""
 
 DIMEMAS_EAGER_BYTES = 32768
 """Eager limit of Dimemas where POP's tools call it (`Dimemas -S 32k`): larger messages wait for their receive."""
@@ -44,6 +47,8 @@ class Efficiency:
         transfer: Likewise. More than 1 where the replay is slower than the run.
         ideal_s: Run time on an ideal network.
         why_no_ideal: Why that is not known.
+        core_waiting: Part of the ranks' time in which they waited for a core: it is in `transfer` or, where computation
+            is timed by the clock alone, in useful time; `None` where it is not known.
     """
 
     ranks: int
@@ -59,6 +64,7 @@ class Efficiency:
     transfer: float | None = None
     ideal_s: float | None = None
     why_no_ideal: str | None = None
+    core_waiting: float | None = None
 
 
 def efficiency(
@@ -104,47 +110,74 @@ def efficiency(
     )
 
 
-def ideal_s(schedule: _core.schedule.Schedule, eager_limit_bytes: int = DIMEMAS_EAGER_BYTES) -> float:
-    """Run time on an ideal network, as Dimemas has it: latency 0, bandwidth without limit, a node for each rank.
+@dataclass(frozen=True)
+class IdealRun:
+    """A run on an ideal network, as Dimemas has it: latency 0, bandwidth without limit, a node for each rank.
 
     What remains is computation, and waiting for messages and for receives of messages above the eager limit.
+
+    Attributes:
+        time_s: Until the last rank ends.
+        useful_s: Computation of each rank; of a recording without what it waited for a core.
+    """
+
+    time_s: float
+    useful_s: np.ndarray
+
+
+def ideal_run(schedule: _core.schedule.Schedule, eager_limit_bytes: int = DIMEMAS_EAGER_BYTES) -> IdealRun:
+    """Replay on the ideal network.
 
     Raises:
         RankwiseError: Deadlock.
     """
-    return predict_plain(schedule, LogGOPS(S_bytes=eager_limit_bytes)).makespan_s
+    found = predict_plain(schedule, LogGOPS(S_bytes=eager_limit_bytes))
+    return IdealRun(found.makespan_s, found.parts_s["computation"])
 
 
-def of_recording(recording: Recording, source: Source | None = None) -> Efficiency | None:
-    """The efficiencies of a recorded run.
-
-    Args:
-        recording: The run.
-        source: Its schedule, for serialisation and transfer; `None` where there is no trace.
+def of_recording(recording: Recording) -> Efficiency | None:
+    """The efficiencies of a recorded run, with its replay on an ideal network where its trace is not too large.
 
     Returns:
         `None` where times were not recorded, or nothing was computed.
     """
     ranks = recording.ranks.sort("rank")
     useful = ranks["compute_s"].to_numpy().astype(float)
-    elapsed = ranks["time_s"].max()
-    if not len(useful) or np.isnan(useful).any() or not useful.max() or not elapsed:
+    elapsed = ranks["time_s"].to_numpy().astype(float)
+    if not len(useful) or not np.nan_to_num(useful).all() or not elapsed.max() > 0:
         return None
     _, node = np.unique(ranks["host"].to_numpy(), return_inverse=True)
-    ideal, why = _ideal_of(recording, source)
-    if source is not None and source.span is not None:
-        elapsed = source.span.time_s
-    return efficiency(useful, float(elapsed), node, ideal, why)  # type: ignore[arg-type]
+    waits = ranks["runqueue_wait_s"]
+    waited = None if waits.null_count() else float(waits.sum() / elapsed.sum())
+    ideal, span_s, why = _ideal_of(recording)
+    if ideal is not None and ideal.useful_s.max(initial=0) > 0:
+        found = efficiency(ideal.useful_s, span_s or float(elapsed.max()), node, ideal.time_s)
+    else:
+        found = efficiency(useful, float(elapsed.max()), node, None, why)
+    return replace(found, core_waiting=waited)
 
 
-def _ideal_of(recording: Recording, source: Source | None) -> tuple[float | None, str | None]:
-    if source is None:
-        return None, "they need a trace: `rankwise record --trace`"
-    if source.span is None:
-        return None, "the trace is of a part of the run"
-    if not isinstance(source.schedule, _core.schedule.Schedule):
-        return None, "the trace is too large to be replayed as a whole"
+def _ideal_of(recording: Recording) -> tuple[IdealRun | None, float | None, str | None]:
+    """The run on the ideal network and how long it took by the same clock, or why they are not known."""
+    why = _why_not_replayed(recording)
+    if why:
+        return None, None, why
     try:
-        return ideal_s(source.schedule), None
+        source = load(recording.path)
+        if source.span is None:
+            return None, None, "the trace is of a part of the run"
+        schedule = source.whole(recording.path, "the ideal network")
+        return ideal_run(schedule), source.span.time_s, None
     except RankwiseError as error:
-        return None, error.message
+        return None, None, error.message
+
+
+def _why_not_replayed(recording: Recording) -> str | None:
+    traced = recording.context["trace"]
+    if not traced["ranks"]:
+        return "that takes a trace: `rankwise record --trace`"
+    if recording.job is not None:
+        return "the recording has several jobs, of which the largest is replayed"
+    if traced["bytes"] > MOST_TRACE_BYTES:
+        return f"the trace has more than {MOST_TRACE_BYTES >> 20} MiB, whose replay would take long"
+    return None

@@ -27,6 +27,7 @@ class Recording:
     Attributes:
         path: The recording directory.
         context: Content of context.json.
+        job: Which of several MPI jobs was asked for; `None`: the largest.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Recording:
     ):
         self.path = path
         self.context = context
-        self._job = job
+        self.job = job
         self._tables = dict(tables or {})
 
     @classmethod
@@ -166,7 +167,7 @@ class Recording:
     def _timeline(self) -> Timeline:
         from rankwise.recording.waits import Timeline
 
-        return Timeline.of(self.path, self._job)
+        return Timeline.of(self.path, self.job)
 
     def clocks(self) -> list[HostClock]:
         """How the clocks of the hosts relate, from an exact trace's messages, and how far that may be wrong.
@@ -196,6 +197,6 @@ class Recording:
         from rankwise.recording.job import choose_job
         from rankwise.recording.raw import read
 
-        firsts = {t.rank["world_rank"]: t for t in choose_job(read(self.path), self._job).first_threads}
+        firsts = {t.rank["world_rank"]: t for t in choose_job(read(self.path), self.job).first_threads}
         thread = firsts[rank]
         return thread.record.events() | {"seconds_per_tick": thread.rank["seconds_per_tick"]}

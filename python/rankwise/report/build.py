@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 import rankwise
+from rankwise.findings import efficiency
 from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
 from rankwise.recording import Recording
@@ -51,6 +52,7 @@ def build(
         recording=str(recording.path),
         program=_program(recording),
         summary=_summary(recording, time_s, parts),
+        efficiency=efficiency.of_recording(recording),
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from rankwise.findings.efficiency import Efficiency
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.use_data import Use
 
@@ -462,6 +463,7 @@ class ReportData(msgspec.Struct, frozen=True):
         recording: Path of the recording.
         program: What was run.
         summary: The first line.
+        efficiency: The POP efficiencies; `null` without times.
         gaps: What is not in the recording, and why.
         ranks: Time by rank.
         calls: Time by MPI function, the longest first; MPI_Init and its like behind them.
@@ -480,6 +482,7 @@ class ReportData(msgspec.Struct, frozen=True):
     recording: str
     program: Program
     summary: Summary
+    efficiency: Efficiency | None
     gaps: list[Gap]
     ranks: Ranks
     calls: list[Call]

@@ -13,6 +13,7 @@ from rankwise.report.text import (
     calls,
     collectives,
     distribution,
+    efficiency,
     headline,
     matrix,
     network,
@@ -23,6 +24,7 @@ from rankwise.report.text import (
 
 VIEWS = (
     headline.view,
+    efficiency.view,
     ranks.view,
     calls.view,
     call_sites.view,
@@ -43,6 +45,11 @@ def render(report: ReportData, colour: bool = False) -> str:
         report: What to show.
         colour: Whether to add colours, which never carry a meaning of their own.
     """
+    return lay_out([view(report) for view in VIEWS], colour)
+
+
+def lay_out(sections: list[list[RenderableType]], colour: bool = False) -> str:
+    """Sections, an empty line between those that there are; arguments are those of `render`."""
     text = io.StringIO()
     console = Console(
         file=text,
@@ -55,8 +62,7 @@ def render(report: ReportData, colour: bool = False) -> str:
         legacy_windows=False,
         soft_wrap=False,
     )
-    for at, view in enumerate(VIEWS):
-        parts: list[RenderableType] = view(report)
+    for at, parts in enumerate(sections):
         if parts and at:
             console.print()
         for part in parts:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The POP efficiencies in words, the same in every view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankwise.findings.efficiency import Efficiency
+from rankwise.quantities import seconds_text
+from rankwise.report.words import percent
+
+_CORE_WAITING = 0.01
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One efficiency.
+
+    Attributes:
+        name: Its name.
+        value: 1 is best; `None` where it is not known.
+        depth: 0 for the product of all; those below one of depth n with depth n + 1 are its factors.
+        meaning: What it is, in one sentence.
+    """
+
+    name: str
+    value: float | None
+    depth: int
+    meaning: str
+
+
+def factors(found: Efficiency) -> list[Factor]:
+    """All of them, each behind what it is a factor of."""
+    return [
+        Factor("parallel efficiency", found.parallel, 0, "Time that ranks compute, of all their time."),
+        Factor(
+            "load balance",
+            found.load_balance,
+            1,
+            "Computation of the mean rank, of that of the rank with most.",
+        ),
+        Factor("inside nodes", found.load_balance_in_nodes, 2, "What is uneven between the ranks of a node."),
+        Factor("between nodes", found.load_balance_between_nodes, 2, "What is uneven between nodes."),
+        Factor(
+            "communication", found.communication, 1, "Computation of the rank with most, of the run time."
+        ),
+        Factor(
+            "serialisation", found.serialisation, 2, "What waiting for each other leaves on an ideal network."
+        ),
+        Factor("transfer", found.transfer, 2, "Run time on an ideal network, of the run time."),
+    ]
+
+
+def sentences(found: Efficiency) -> list[str]:
+    """What the numbers come from."""
+    times = (
+        f"computation a rank: mean {seconds_text(found.useful_mean_s)}, most {seconds_text(found.useful_max_s)}, "
+        f"in a run of {seconds_text(found.elapsed_s)}"
+    )
+    lines = [times]
+    if found.ideal_s is not None:
+        lines = [f"{times}; on an ideal network it would take {seconds_text(found.ideal_s)}"]
+    else:
+        lines.append(f"serialisation and transfer are not told apart: {found.why_no_ideal}")
+    if (found.core_waiting or 0.0) > _CORE_WAITING:
+        where = "transfer" if found.ideal_s is not None else "computation and in waiting for others"
+        lines.append(
+            f"ranks waited for a core for {percent(found.core_waiting)} of their time, which is in {where}"
+        )
+    return lines
