@@ -124,6 +124,8 @@ static int keep_counter(struct rw_series *series, const char *name, struct perf_
         uint64_t id = 0;
         if (file < 0 || ioctl(file, PERF_EVENT_IOC_ID, &id) != 0) {
             error = file < 0 ? EMFILE : errno;
+            if (file >= 0)
+                close(file);
             continue;
         }
         counters[events].of[thread].file = file;
