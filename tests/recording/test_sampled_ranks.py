@@ -158,9 +158,13 @@ def test_recordings_of_the_version_before_have_no_samples_and_are_read(tmp_path)
     file.write(tmp_path / "old.rw" / "raw" / "n0.rwn")
     recording = Recording.open(tmp_path / "old.rw")
     report = build(recording)
-    assert recording.context["samples"] is None and report.use is None
+    assert recording.context["samples"] is None
+    assert report.use.why_not == "no samples of any rank: it was recorded by an older Rankwise"
     assert recording.table("rank_use").is_empty() and recording.table("rank_samples").is_empty()
-    assert "What the ranks used" not in render_text(report) + render_html(report)
+    # AND that is said, with no table and nothing that would stand out
+    for page in (render_text(report), render_html(report)):
+        assert "o samples of any rank: it was recorded by an older Rankwise" in page
+        assert "nothing stands out" not in page.lower() and "--section" not in page
 
 
 def test_damaged_samples_are_read_as_far_as_they_are_whole():

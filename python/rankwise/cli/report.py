@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number or name of an MPI job, where several were recorded; default the largest",
     )
     parser.add_argument(
+        "--section",
+        choices=("use",),
+        help="print only this section, with its tables: use (by rank, core, interrupt, queue and interface)",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="say only which files of it are whole, damaged, or not covered by checksums; status 1 for damage",
@@ -104,9 +109,9 @@ def run(args: argparse.Namespace) -> int:
         from rankwise.report.text import render
 
         if wants_colour(sys.stdout, args.color):
-            terminal.rendered(render(_printable(report), colour=True))
+            terminal.rendered(render(_printable(report), True, args.section))
         else:
-            terminal.result(render(report))
+            terminal.result(render(report, section=args.section))
     if path:
         try:
             _write_html(report, path, terminal)

@@ -41,6 +41,8 @@ STOPPED = {
 }
 # Shorter times are those of files that are read, and of clocks.
 LEAST_STILL_S, LEAST_STILL_SHARE = 0.1, 0.01
+# The format version that samples of ranks came with.
+_SAMPLES_SINCE = 4
 REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
 
 
@@ -83,6 +85,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         "damage": raw.problems,
         "recorder": _recorder(job),
         "samples": rank_use.describe(job),
+        "not_sampled": _not_sampled(job),
         "network": _network(job),
         "devices_known": sorted(_devices_known(job)),
         "stood_still": _stood_still(job),
@@ -115,6 +118,16 @@ def _network(job: Job) -> dict[str, Any]:
         else:
             why = "RANKWISE_NETWORK is 0, or the recorder is linked into the program"
     return {"ranks": len(counted), "why": why}
+
+
+def _not_sampled(job: Job) -> str | None:
+    """Why ranks have no samples; `None` if all have."""
+    lacking = [thread for thread in job.first_threads if thread.sampled is None]
+    if not lacking:
+        return None
+    if lacking[0].rank["format"] < _SAMPLES_SINCE:
+        return "it was recorded by an older Rankwise"
+    return NO_SPACE if any(thread.has(STORAGE_FULL) for thread in lacking) else "the recorder left none"
 
 
 def _recorder(job: Job) -> dict[str, Any]:

@@ -470,7 +470,7 @@ class ReportData(msgspec.Struct, frozen=True):
         call_sites: Calls by the place they came from, the longest first; empty without `--callsites`.
         collectives: Collective operations by algorithm, the longest first.
         waiting: Waiting and transferring; `null` without a trace.
-        use: What the ranks used of their nodes; `null` for recordings of older formats.
+        use: What the ranks used of their nodes.
         network: Time in the transport's own calls, where it goes through sockets.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
@@ -489,7 +489,7 @@ class ReportData(msgspec.Struct, frozen=True):
     call_sites: list[CallSite]
     collectives: list[Collective]
     waiting: Waiting | None
-    use: Use | None
+    use: Use
     network: Network
     matrix: CommMatrix
     distributions: list[PlacedDistribution]

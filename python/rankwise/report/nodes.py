@@ -10,18 +10,39 @@ import numpy as np
 import polars as pl
 
 from rankwise.placement.by_node import numbers_text
-from rankwise.quantities import count_text
 from rankwise.recording import Recording
-from rankwise.recording.completeness import ranks_text
-from rankwise.report.pieces import PIECES, grown, share
-from rankwise.report.use_data import CoreUse, InterfaceUse, InterruptLine, MemoryUse, NodeMoment, TcpUse
+from rankwise.recording.emulated import is_emulated
+from rankwise.report.pieces import grown, share, summed
+from rankwise.report.use_data import (
+    CoreUse,
+    InterfaceUse,
+    InterruptLine,
+    MemoryUse,
+    NodeMoment,
+    QueueUse,
+    TcpUse,
+)
 
 _STATES = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
 _SOFTIRQS = ("hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
 _PACKETS = ("packets", "packets_dropped")
 _LOST = ("rx_errors", "rx_dropped", "tx_errors", "tx_dropped")
-# From here on it stands out.
-_INTERRUPT_SHARE, _STEAL_SHARE, _PER_S, _ONE_CORE = 0.05, 0.02, 100.0, 0.5
+
+
+def of_machines(recording: Recording, name: str) -> tuple[pl.DataFrame, dict[str, int | None]]:
+    """A table by host and core, and the index of each host.
+
+    The nodes of a lab share one machine, so each of them has its counts: those of the node with the most samples stand
+    for it, with no host.
+    """
+    table, hosts = recording.table(name), _hosts(recording)
+    if not is_emulated(recording.context["run"]):
+        return table, dict(hosts)
+    sampled = (
+        recording.table("core_samples").group_by("host").len().sort(["len", "host"], descending=[True, False])
+    )
+    chosen = sampled["host"].head(1).to_list()
+    return table.filter(pl.col("host").is_in(chosen)), dict.fromkeys(chosen)
 
 
 def _hosts(recording: Recording) -> dict[str, int]:
@@ -32,15 +53,16 @@ def _hosts(recording: Recording) -> dict[str, int]:
 
 def cores(recording: Recording) -> list[CoreUse]:
     """By host and OS PU."""
-    hosts = _hosts(recording)
-    alone: dict[tuple[str, int], list[int]] = {}
+    samples, hosts = of_machines(recording, "core_samples")
+    emulated = is_emulated(recording.context["run"])
+    alone: dict[tuple[int | None, int], list[int]] = {}
+    of_host = _hosts(recording)
     for entry in recording.context["bindings"]:
-        if len(entry["pus"]) == 1:
-            alone.setdefault((entry["host"], entry["pus"][0]), []).append(entry["rank"])
-    last = (
-        recording.table("core_samples")
-        .group_by("host", "pu", maintain_order=True)
-        .agg(pl.col(*_STATES, "interrupts", *_SOFTIRQS, *_PACKETS).drop_nulls().last())
+        pus = entry.get("host_pus", entry["pus"])
+        if len(pus) == 1:
+            alone.setdefault((None if emulated else of_host[entry["host"]], pus[0]), []).append(entry["rank"])
+    last = samples.group_by("host", "pu", maintain_order=True).agg(
+        pl.col(*_STATES, "interrupts", *_SOFTIRQS, *_PACKETS).drop_nulls().last()
     )
     found = []
     for row in last.iter_rows(named=True):
@@ -54,10 +76,11 @@ def cores(recording: Recording) -> list[CoreUse]:
             CoreUse(
                 host=hosts[row["host"]],
                 pu=row["pu"],
-                ranks=numbers_text(alone.get((row["host"], row["pu"]), [])),
-                program_share=of("user_s", "nice_s"),
+                ranks=numbers_text(sorted(alone.get((hosts[row["host"]], row["pu"]), []))),
+                user_share=of("user_s", "nice_s"),
                 system_share=of("system_s"),
-                interrupt_share=of("irq_s", "softirq_s"),
+                irq_share=of("irq_s"),
+                softirq_share=of("softirq_s"),
                 idle_share=of("idle_s", "iowait_s"),
                 steal_share=of("steal_s"),
                 interrupts=None if row["interrupts"] is None else int(row["interrupts"]),
@@ -70,7 +93,7 @@ def cores(recording: Recording) -> list[CoreUse]:
 
 def interrupt_lines(recording: Recording) -> list[InterruptLine]:
     """By host and line, the most first."""
-    hosts = _hosts(recording)
+    table, hosts = of_machines(recording, "interrupts")
     queues = recording.table("interface_queues")
     device_of = {
         (host, queue.removeprefix("irq ")): device
@@ -79,7 +102,7 @@ def interrupt_lines(recording: Recording) -> list[InterruptLine]:
     }
     names = recording.table("interface_samples")["interface"].unique().to_list()
     found = []
-    rows = recording.table("interrupts").sort("count", descending=True)
+    rows = table.sort("count", descending=True)
     for (host, line, what), counts in rows.group_by("host", "line", "what", maintain_order=True):
         # Drivers without a directory of their interrupts name them after the interface: `eth0-TxRx-3`.
         named = [name for name in names if re.search(rf"(^|[\s@]){re.escape(name)}($|[-@\s])", str(what))]
@@ -192,6 +215,17 @@ def _ports(
     return found
 
 
+def queues(recording: Recording) -> list[QueueUse]:
+    """By host, interface and queue."""
+    hosts = _hosts(recording)
+    return [
+        QueueUse(hosts[host], device, queue, how, None if pus is None else numbers_text(sorted(pus)))
+        for host, device, queue, how, pus in recording.table("interface_queues")
+        .select("host", "device", "queue", "how", "pus")
+        .iter_rows()
+    ]
+
+
 def tcp(recording: Recording) -> list[TcpUse]:
     """By host."""
     hosts = _hosts(recording)
@@ -204,9 +238,9 @@ def tcp(recording: Recording) -> list[TcpUse]:
 
 def memory(recording: Recording) -> list[MemoryUse]:
     """By host and socket."""
-    hosts = _hosts(recording)
+    samples, hosts = of_machines(recording, "memory_samples")
     found = []
-    for (host, pu), rows in recording.table("memory_samples").group_by("host", "pu", maintain_order=True):
+    for (host, pu), rows in samples.group_by("host", "pu", maintain_order=True):
         seconds = float(rows["time_s"].to_numpy().max())
         moved = [rows[name].drop_nulls().to_list() for name in ("read_bytes", "written_bytes")]
         read, written = (int(each[-1]) if each else None for each in moved)
@@ -223,13 +257,11 @@ def memory(recording: Recording) -> list[MemoryUse]:
     return found
 
 
-def over_time(recording: Recording) -> list[NodeMoment]:
-    """Sums over nodes in pieces of equal length."""
-    samples = recording.table("core_samples")
-    end_s = samples.select(pl.max("time_s")).item()
-    if not end_s or samples.group_by("host", "pu").len()["len"].max() < 3:  # type: ignore[operator]
+def over_time(recording: Recording, edges: np.ndarray | None) -> list[NodeMoment]:
+    """Sums over nodes in the pieces between `edges`."""
+    samples, _ = of_machines(recording, "core_samples")
+    if edges is None or samples.is_empty():
         return []
-    edges = np.linspace(0, end_s, PIECES + 1)
     network = samples.with_columns(network=pl.col("net_rx") + pl.col("net_tx"))
     outside = recording.table("interface_samples").filter(pl.col("interface") != "lo")
     wanted = [
@@ -237,116 +269,17 @@ def over_time(recording: Recording) -> list[NodeMoment]:
         (network, ("host", "pu"), "network"),
         (outside.with_columns(bytes=pl.col("rx_bytes") + pl.col("tx_bytes")), ("host", "interface"), "bytes"),
     ]
-    sums = []
-    for frame, key, name in wanted:
-        parts = [
-            grown(rows["time_s"].to_numpy(), rows[name].to_numpy().astype(float), edges)
-            for _, rows in frame.group_by(key)
-        ]
-        sums.append(np.sum(parts, axis=0) if parts else np.full(PIECES, np.nan))
-    length = end_s / PIECES
-    return [
-        NodeMoment(float(edges[at]), float(edges[at + 1]), *(share(each[at], length) for each in sums))
-        for at in range(PIECES)
+    sums = [
+        summed(
+            [
+                grown(rows["time_s"].to_numpy(), rows[name].to_numpy().astype(float), edges)
+                for _, rows in frame.group_by(key)
+            ],
+            edges,
+        )
+        for frame, key, name in wanted
     ]
-
-
-def notable(
-    recording: Recording,
-    found_cores: list[CoreUse],
-    lines: list[InterruptLine],
-    found_interfaces: list[InterfaceUse],
-    found_tcp: list[TcpUse],
-) -> list[str]:
-    """What stands out of the nodes, one sentence each."""
-    names = [host["host"] for host in recording.context["hosts"]]
-    elapsed_s = recording.table("core_samples").select(pl.max("time_s")).item() or 0.0
-    found = _interrupt_cores(recording, names, elapsed_s, lines)
-    for host in range(len(names)):
-        own = [core for core in found_cores if core.host == host]
-        received, what = _received(own)
-        total = sum(received.values())
-        if len(own) > 1 and total > _PER_S * elapsed_s:
-            pu = max(received, key=lambda each: received[each])
-            if received[pu] > _ONE_CORE * total:
-                ranks = _ranks_on(recording, names[host], pu)
-                found.append(
-                    f"{names[host]}: PU {pu} did {received[pu] / total * 100:.0f} % of the network's receive work "
-                    f"({count_text(total)} {what}){ranks}"
-                )
-        for core in own:
-            if (core.interrupt_share or 0) > _INTERRUPT_SHARE:
-                found.append(
-                    f"{names[host]}: PU {core.pu} was in interrupts for {(core.interrupt_share or 0) * 100:.0f} % of "
-                    f"the time{_ranks_on(recording, names[host], core.pu)}"
-                )
-        stolen = max((core.steal_share or 0 for core in own), default=0)
-        if stolen > _STEAL_SHARE:
-            found.append(
-                f"{names[host]}: up to {stolen * 100:.0f} % of a core's time was taken by the host of the VM"
-            )
-    for each in found_interfaces:
-        if each.lost:
-            found.append(
-                f"{names[each.host]}: {each.interface} lost {count_text(each.lost)} packets, or had errors"
-            )
-    for entry in found_tcp:
-        if entry.retransmitted_segments:
-            found.append(
-                f"{names[entry.host]}: TCP sent {count_text(entry.retransmitted_segments)} of "
-                f"{count_text(entry.sent_segments)} segments again{_causes(entry)}"
-            )
-    return found
-
-
-def _received(own: list[CoreUse]) -> tuple[dict[int, int], str]:
-    """What each PU took in, and what was counted: a core that only hands packets on to others has NET_RX as well."""
-    packets = {core.pu: core.packets for core in own if core.packets is not None}
-    if packets:
-        return packets, "packets"
-    return {core.pu: core.softirqs.get("NET_RX", 0) for core in own}, "NET_RX"
-
-
-def _causes(entry: TcpUse) -> str:
-    """`: 12 after timeouts, 3 fast`; nothing where that is not known."""
-    words = {
-        "timeouts": "{} timeouts",
-        "fast_retransmits": "{} fast retransmits",
-        "slow_start_retransmits": "{} in slow start",
-        "connection_retransmits": "{} to connect",
-        "lost_again": "{} lost again",
-        "needless": "{} needless",
-    }
-    counts = entry.causes or {}
-    said = [text.format(count_text(counts[name])) for name, text in words.items() if counts.get(name, 0) > 0]
-    return f" ({', '.join(said)})" if said else ""
-
-
-def _interrupt_cores(
-    recording: Recording, names: list[str], elapsed_s: float, lines: list[InterruptLine]
-) -> list[str]:
-    """The core that most interrupts of a network interface went to, where there were many."""
-    by_device: dict[tuple[int, str], dict[int, int]] = {}
-    for line in lines:
-        if line.device is not None:
-            counts = by_device.setdefault((line.host, line.device), {})
-            for pu, count in zip(line.pus, line.counts, strict=True):
-                counts[pu] = counts.get(pu, 0) + count
-    found = []
-    for (host, device), counts in by_device.items():
-        total = sum(counts.values())
-        pu = max(counts, key=lambda each: counts[each])
-        if total > _PER_S * elapsed_s and counts[pu] > _ONE_CORE * total:
-            found.append(
-                f"{names[host]}: PU {pu} took {counts[pu] / total * 100:.0f} % of the {count_text(total)} interrupts "
-                f"of {device}{_ranks_on(recording, names[host], pu)}"
-            )
-    return found
-
-
-def _ranks_on(recording: Recording, host: str, pu: int) -> str:
-    """`; rank 3 ran there`, of ranks that were seen on a PU."""
-    on_host = {entry["rank"] for entry in recording.context["bindings"] if entry["host"] == host}
-    seen = recording.table("rank_use").filter(pl.col("ran_on").list.contains(pu))["rank"].to_list()
-    ranks = sorted(on_host.intersection(seen))
-    return f"; {ranks_text(ranks)} ran there" if ranks else ""
+    return [
+        NodeMoment(begin, end, *(share(each[at], end - begin) for each in sums))
+        for at, (begin, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    ]

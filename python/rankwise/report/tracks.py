@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from rankwise.recording import Recording
+from rankwise.report.nodes import of_machines
 from rankwise.report.use_data import Timeline, Track
 
 _MOST_PIECES, _MOST_TRACKS = 60, 16
@@ -21,7 +22,7 @@ def timeline(recording: Recording) -> Timeline | None:
 
     There are no more pieces than intervals between samples, and between two samples what is counted grows evenly.
     """
-    ranks, cores = recording.table("rank_samples"), recording.table("core_samples")
+    ranks, (cores, machines) = recording.table("rank_samples"), of_machines(recording, "core_samples")
     interfaces, ports = recording.table("interface_samples"), recording.table("port_samples")
     sampled = [(frame, key) for frame, key in ((ranks, ["rank"]), (cores, ["host", "pu"])) if len(frame)]
     most_rows = max((_most(frame.group_by(key).len()["len"]) for frame, key in sampled), default=0)
@@ -32,18 +33,20 @@ def timeline(recording: Recording) -> Timeline | None:
     hosts = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
     sums = {
         "interfaces": interfaces.with_columns(bytes=pl.col("rx_bytes") + pl.col("tx_bytes")),
-        "memory": recording.table("memory_samples").with_columns(
+        "memory": of_machines(recording, "memory_samples")[0].with_columns(
             bytes=pl.sum_horizontal("read_bytes", "written_bytes", ignore_nulls=True)
         ),
         "ports": ports.with_columns(bytes=pl.sum_horizontal("rx_bytes", "tx_bytes", ignore_nulls=True)),
     }
     found = [
         *_busiest(_waits(ranks, hosts, recording, edges)),
-        *_busiest(_by(cores, ("host", "pu"), "interrupts", "interrupts", "PU {}", hosts, edges)),
-        *_busiest(_by(cores, ("host", "pu"), "net_rx", "NET_RX", "PU {}", hosts, edges)),
+        *_busiest(_by(cores, ("host", "pu"), "interrupts", "interrupts", "PU {}", machines, edges)),
+        *_busiest(_by(cores, ("host", "pu"), "net_rx", "NET_RX", "PU {}", machines, edges)),
         *_busiest(_by(sums["interfaces"], ("host", "interface"), "bytes", "bytes", "{}", hosts, edges)),
         *_busiest(
-            _by(sums["memory"], ("host", "pu"), "bytes", "bytes of memory", "socket of PU {}", hosts, edges)
+            _by(
+                sums["memory"], ("host", "pu"), "bytes", "bytes of memory", "socket of PU {}", machines, edges
+            )
         ),
         *_busiest(_by(sums["ports"], ("host", "port"), "bytes", "bytes of ports", "{}", hosts, edges)),
     ]
@@ -74,7 +77,7 @@ def _by(
     column: str,
     kind: str,
     name: str,
-    hosts: dict[str, int],
+    hosts: Mapping[str, int | None],
     edges: _Floats,
 ) -> Iterator[Track]:
     """A track for each row of the key, its first part being the host."""

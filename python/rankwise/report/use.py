@@ -5,55 +5,62 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from rankwise.placement.by_node import numbers_text
-from rankwise.quantities import count_text, seconds_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
+from rankwise.recording.emulated import is_emulated
 from rankwise.report import nodes, tracks
-from rankwise.report.pieces import PIECES, grown, share
-from rankwise.report.use_data import AbsentSources, Counter, MaskChange, Moment, RankUse, Use
-
-# Of a rank, from here on it stands out.
-_MIGRATIONS_PER_S, _SWITCHES_PER_S, _MAJOR_FAULTS_PER_S, _SYSTEM_SHARE = 1.0, 100.0, 10.0, 0.2
-_TURNS = 0.999
+from rankwise.report.notable import notable
+from rankwise.report.pieces import edges, grown, share, summed
+from rankwise.report.use_data import AbsentSources, Counter, InterruptLine, MaskChange, Moment, RankUse, Use
 
 
-def use(recording: Recording) -> Use | None:
-    """Everything that was sampled; `None` where nothing was."""
-    context = recording.context.get("samples")
-    if context is None:
-        return None
+def use(recording: Recording) -> Use:
+    """Everything that was sampled, and why there is nothing of other ranks."""
+    context = recording.context["samples"] or {"interval_s": None, "absent": []}
     ranks = _ranks(recording)
-    changes = _mask_changes(recording)
-    counters = _counters(recording, ranks.rank)
-    cores, lines = nodes.cores(recording), nodes.interrupt_lines(recording)
-    interfaces, tcp = nodes.interfaces(recording), nodes.tcp(recording)
-    return Use(
+    between = edges(recording)
+    found = Use(
+        why_not=_why_not(recording, ranks.rank),
+        emulated=is_emulated(recording.context["run"]),
         interval_s=context["interval_s"],
         cost_share=_cost_share(recording),
         ranks=ranks,
-        mask_changes=changes,
-        counters=counters,
-        cores=cores,
-        interrupts=lines,
-        interfaces=interfaces,
-        tcp=tcp,
+        mask_changes=_mask_changes(recording),
+        counters=_counters(recording, ranks.rank),
+        cores=nodes.cores(recording),
+        interrupts=nodes.interrupt_lines(recording),
+        interfaces=nodes.interfaces(recording),
+        queues=nodes.queues(recording),
+        tcp=nodes.tcp(recording),
         memory=nodes.memory(recording),
-        over_time=_over_time(recording),
-        nodes_over_time=nodes.over_time(recording),
+        over_time=_over_time(recording, between),
+        nodes_over_time=nodes.over_time(recording, between),
         timeline=tracks.timeline(recording),
         absent=_absent(context["absent"]) + _absent_of_nodes(recording.context["nodes"]),
-        notable=_notable(recording, ranks, changes, counters)
-        + nodes.notable(recording, cores, lines, interfaces, tcp),
+        notable=[],
     )
+    return msgspec.structs.replace(
+        found, absent=found.absent + _absent_queues(found.interrupts), notable=notable(recording, found)
+    )
+
+
+def _why_not(recording: Recording, sampled: list[int]) -> str | None:
+    """Of ranks that are in the recording and were not sampled."""
+    without = sorted(set(recording.ranks["rank"].to_list()) - set(sampled))
+    if not without:
+        return None
+    why = recording.context["not_sampled"] or "the recorder left none"
+    return f"no samples of {ranks_text(without) if sampled else 'any rank'}: {why}"
 
 
 def _cost_share(recording: Recording) -> float | None:
     """Of the rank where it cost most, as if that had taken all samples of its node."""
-    own, elapsed_s = recording.context["samples"]["cost_share"], recording.ranks["time_s"].max()
+    own, elapsed_s = (recording.context["samples"] or {}).get("cost_share"), recording.ranks["time_s"].max()
     node_s = max((node["cost_s"] for node in recording.context["nodes"]), default=0.0)
     if own is None or not elapsed_s:
         return None
@@ -61,14 +68,17 @@ def _cost_share(recording: Recording) -> float | None:
 
 
 def _ranks(recording: Recording) -> RankUse:
-    used = recording.table("rank_use")
+    used = recording.table("rank_use").sort("rank")
+    made = ("runqueue_wait_s", "allowed", "ran_on")
     columns: dict[str, list[Any]] = {
-        name: used[name].to_list() for name in RankUse.__struct_fields__ if name not in ("allowed", "ran_on")
+        name: used[name].to_list() for name in RankUse.__struct_fields__ if name not in made
     }
     masks = recording.table("rank_masks").sort("time_s").group_by("rank").agg(pl.col("pus").first())
     first = dict(masks.iter_rows())
+    waits_s = dict(recording.ranks.select("rank", "runqueue_wait_s").iter_rows())
     return RankUse(
         **columns,
+        runqueue_wait_s=[waits_s.get(rank) for rank in columns["rank"]],
         allowed=[numbers_text(first.get(rank, [])) for rank in columns["rank"]],
         ran_on=[numbers_text(pus) for pus in used["ran_on"].to_list()],
     )
@@ -96,31 +106,28 @@ def _counters(recording: Recording, ranks: list[int]) -> list[Counter]:
     return found
 
 
-def _over_time(recording: Recording) -> list[Moment]:
-    """Sums over ranks in pieces of equal length; between two samples what is counted grows evenly."""
+def _over_time(recording: Recording, edges: np.ndarray | None) -> list[Moment]:
+    """Sums over ranks in the pieces between `edges`."""
     samples = recording.table("rank_samples")
-    end_s = samples.select(pl.max("time_s")).item()
-    if not end_s or samples.group_by("rank").len()["len"].max() < 3:  # type: ignore[operator]
+    if edges is None or samples.is_empty():
         return []
-    edges = np.linspace(0, end_s, PIECES + 1)
     names = ("user_s", "system_s", "involuntary_switches", "minor_faults", "major_faults", "runqueue_wait_s")
-    sums = {name: np.zeros(PIECES) for name in (*names, "time_s")}
-    for _, rows in samples.group_by("rank"):
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in (*names, "time_s")}
+    for _, rows in samples.group_by("rank", maintain_order=True):
         time = rows["time_s"].to_numpy()
-        for name in names:
-            sums[name] += grown(time, rows[name].to_numpy().astype(float), edges)
-        sums["time_s"] += grown(time, time, edges)
-    length = end_s / PIECES
+        for name, columns in parts.items():
+            columns.append(grown(time, rows[name].to_numpy().astype(float), edges))
+    sums = {name: summed(columns, edges) for name, columns in parts.items()}
     return [
         Moment(
-            begin_s=float(edges[at]),
-            end_s=float(edges[at + 1]),
+            begin_s=begin,
+            end_s=end,
             system_share=share(sums["system_s"][at], sums["user_s"][at] + sums["system_s"][at]),
-            involuntary_switches_per_s=share(sums["involuntary_switches"][at], length),
-            faults_per_s=share(sums["minor_faults"][at] + sums["major_faults"][at], length),
+            involuntary_switches_per_s=share(sums["involuntary_switches"][at], end - begin),
+            faults_per_s=share(sums["minor_faults"][at] + sums["major_faults"][at], end - begin),
             runqueue_wait_share=share(sums["runqueue_wait_s"][at], sums["time_s"][at]),
         )
-        for at in range(PIECES)
+        for at, (begin, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     ]
 
 
@@ -143,50 +150,11 @@ def _absent_of_nodes(found: list[dict[str, Any]]) -> list[AbsentSources]:
     return [AbsentSources(sources, why, remedy, 0) for (why, remedy), sources in seen.items()]
 
 
-def _notable(
-    recording: Recording, ranks: RankUse, changes: list[MaskChange], counters: list[Counter]
-) -> list[str]:
-    time_s = dict(recording.ranks.select("rank", "time_s").iter_rows())
-    found = []
-    if changes:
-        changed = sorted({change.rank for change in changes})
-        first = min(changes, key=lambda change: change.time_s)
-        found.append(
-            f"the cores that {ranks_text(changed)} might use changed while it ran: "
-            f"rank {first.rank} had {_pus(first.pus)} from {seconds_text(first.time_s)} on"
-        )
-    for name, limit, what in (
-        ("migrations", _MIGRATIONS_PER_S, "came to another core"),
-        ("involuntary_switches", _SWITCHES_PER_S, "lost the core to something else"),
-        ("major_faults", _MAJOR_FAULTS_PER_S, "waited for pages from a disk"),
-    ):
-        counts = getattr(ranks, name)
-        rates = {
-            rank: count / time_s[rank]
-            for rank, count in zip(ranks.rank, counts, strict=True)
-            if count is not None and time_s.get(rank, 0) > 0
-        }
-        high = [rank for rank, rate in rates.items() if rate > limit]
-        if high:
-            most = max(high, key=lambda rank: rates[rank])
-            times = count_text(round(counts[ranks.rank.index(most)]))
-            found.append(f"{ranks_text(high)} {what} often: rank {most} {times} times")
-    system = {
-        rank: in_kernel / (user + in_kernel)
-        for rank, user, in_kernel in zip(ranks.rank, ranks.user_s, ranks.system_s, strict=True)
-        if user is not None and in_kernel is not None and user + in_kernel > 0
-    }
-    high = [rank for rank, share in system.items() if share > _SYSTEM_SHARE]
-    if high:
-        most = max(high, key=lambda rank: system[rank])
-        found.append(f"much processor time in the kernel: {system[most] * 100:.0f} % of that of rank {most}")
-    turns = [
-        each.counter for each in counters if each.running_share is not None and each.running_share < _TURNS
-    ]
-    if turns:
-        found.append(f"counters took turns, and what they counted is scaled: {', '.join(turns)}")
-    return found
-
-
-def _pus(text: str) -> str:
-    return f"PU {text}" if text.isdecimal() else f"PUs {text}"
+def _absent_queues(lines: list[InterruptLine]) -> list[AbsentSources]:
+    """Interfaces with several interrupts spread what they receive by a table that the recorder does not ask for."""
+    own = [line.device for line in lines if line.device]
+    several = sorted({device for device in own if own.count(device) > 1})
+    if not several:
+        return []
+    why = "the drivers' tables of which queue a connection goes to are not read"
+    return [AbsentSources(["RSS"], why, f"`ethtool -x {several[0]}` on the node shows it", 0)]

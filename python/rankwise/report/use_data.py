@@ -13,6 +13,7 @@ class RankUse(msgspec.Struct, frozen=True):
         rank: World rank.
         user_s: Processor time of all its threads in the program.
         system_s: Processor time of all its threads in the kernel.
+        runqueue_wait_s: How long it was ready to run and had no core.
         minor_faults: Page faults without reading from a disk.
         major_faults: Page faults with reading from a disk.
         voluntary_switches: Context switches because it waited.
@@ -30,6 +31,7 @@ class RankUse(msgspec.Struct, frozen=True):
     rank: list[int]
     user_s: list[float | None]
     system_s: list[float | None]
+    runqueue_wait_s: list[float | None]
     minor_faults: list[int | None]
     major_faults: list[int | None]
     voluntary_switches: list[int | None]
@@ -114,12 +116,13 @@ class CoreUse(msgspec.Struct, frozen=True):
     """An OS PU of a node, from the first to the last sample; shares are of its time, `null` for what is not known.
 
     Attributes:
-        host: Index into `program.hosts`.
+        host: Index into `program.hosts`; `null` in a lab, for the one machine that its nodes share.
         pu: OS number.
         ranks: World ranks that might use this PU alone at MPI_Init, as `0-3 8`.
-        program_share: In programs (user and nice).
+        user_share: In programs (user and nice).
         system_share: In the kernel, without interrupts.
-        interrupt_share: In interrupts and softirqs.
+        irq_share: In interrupts.
+        softirq_share: In softirqs.
         idle_share: Nothing to do, or waiting for a disk.
         steal_share: Taken by the host of a virtual machine.
         interrupts: How many.
@@ -128,12 +131,13 @@ class CoreUse(msgspec.Struct, frozen=True):
         packets_dropped: Of its queue, because that was full.
     """
 
-    host: int
+    host: int | None
     pu: int
     ranks: str
-    program_share: float | None
+    user_share: float | None
     system_share: float | None
-    interrupt_share: float | None
+    irq_share: float | None
+    softirq_share: float | None
     idle_share: float | None
     steal_share: float | None
     interrupts: int | None
@@ -146,7 +150,7 @@ class InterruptLine(msgspec.Struct, frozen=True):
     """A line of /proc/interrupts that had some, the one with most first.
 
     Attributes:
-        host: Index into `program.hosts`.
+        host: Index into `program.hosts`; `null` in a lab, likewise.
         line: Its number or name.
         what: What it is of.
         device: The network interface or adapter whose interrupt it is; `null` for others, or if that is not known.
@@ -155,7 +159,7 @@ class InterruptLine(msgspec.Struct, frozen=True):
         counts: Of each of these.
     """
 
-    host: int
+    host: int | None
     line: str
     what: str
     device: str | None
@@ -203,7 +207,7 @@ class MemoryUse(msgspec.Struct, frozen=True):
     """What the memory controllers of a socket moved, of all programs; `null` for what is not known.
 
     Attributes:
-        host: Index into `program.hosts`.
+        host: Index into `program.hosts`; `null` in a lab, for its one machine.
         pu: OS number of the PU that stands for the socket.
         read_bytes: From the memory.
         written_bytes: To the memory.
@@ -211,12 +215,31 @@ class MemoryUse(msgspec.Struct, frozen=True):
         written_bytes_per_s: Likewise.
     """
 
-    host: int
+    host: int | None
     pu: int
     read_bytes: int | None
     written_bytes: int | None
     read_bytes_per_s: float | None
     written_bytes_per_s: float | None
+
+
+class QueueUse(msgspec.Struct, frozen=True):
+    """Which cores serve a queue or an interrupt of an interface or adapter, at the start.
+
+    Attributes:
+        host: Index into `program.hosts`.
+        interface: Its name.
+        queue: `rx-0`, `tx-0`, or `irq` with the number of the interrupt.
+        how: `interrupt` (who gets it), `allowed` (who may get it), `rps` (who takes in what the queue received), `xps`
+            (who sends through it).
+        pus: OS PUs, as `0-3 8`; `null` if that is not known.
+    """
+
+    host: int
+    interface: str
+    queue: str
+    how: str
+    pus: str | None
 
 
 class TcpUse(msgspec.Struct, frozen=True):
@@ -242,7 +265,7 @@ class TcpUse(msgspec.Struct, frozen=True):
 
 
 class NodeMoment(msgspec.Struct, frozen=True):
-    """Rates between two times, all nodes together.
+    """Rates between two times, all nodes together; of a lab's cores, those of the one machine.
 
     Attributes:
         begin_s: After MPI_Init.
@@ -265,7 +288,7 @@ class Track(msgspec.Struct, frozen=True):
     Attributes:
         kind: `waiting for a core` (of a rank), `interrupts` and `NET_RX` (of a core), `bytes` (received and sent by an
             interface), `bytes of ports` (of InfiniBand and the like), `bytes of memory` (of a socket).
-        host: Index into `program.hosts`.
+        host: Index into `program.hosts`; `null` in a lab, of cores and sockets.
         of: `rank 3`, `PU 2`, `eth0`, `mlx5_0/1`, `socket of PU 0`.
         per_s: How many a second in each piece, of waiting the part of the time; `null` where it is not known.
         pu: Of a rank, the OS PU it was seen on at the end of each piece; `null` for others.
@@ -273,7 +296,7 @@ class Track(msgspec.Struct, frozen=True):
     """
 
     kind: str
-    host: int
+    host: int | None
     of: str
     per_s: list[float | None]
     pu: list[int | None] | None
@@ -297,6 +320,8 @@ class Use(msgspec.Struct, frozen=True):
     """What the ranks used of their nodes.
 
     Attributes:
+        why_not: Which ranks were not sampled, and why; `null` if all were.
+        emulated: Whether nodes are those of a lab: cores and interrupts are of the one machine below them.
         interval_s: Between two samples that were kept, at least; `null`: only at the start and the end.
         cost_share: What sampling cost, of the time of the rank where it cost most.
         ranks: By rank.
@@ -305,15 +330,19 @@ class Use(msgspec.Struct, frozen=True):
         cores: By core, of nodes that were sampled.
         interrupts: By line.
         interfaces: By interface and port.
+        queues: By interface and queue.
         tcp: By node.
         memory: By socket; empty where no counters of memory controllers can be read.
-        over_time: Of ranks, in 20 pieces of equal length; empty with fewer than 3 samples.
-        nodes_over_time: Of nodes, likewise.
+        over_time: Of ranks, in pieces of equal length, up to 20, and never more than there are intervals between
+            samples; empty with fewer than 3 samples.
+        nodes_over_time: Of nodes, in the same pieces.
         timeline: What happened when by rank, core and interface; `null` with fewer than 3 samples.
         absent: Sources that gave nothing.
         notable: What stands out, one sentence each; empty where nothing does.
     """
 
+    why_not: str | None
+    emulated: bool
     interval_s: float | None
     cost_share: float | None
     ranks: RankUse
@@ -322,6 +351,7 @@ class Use(msgspec.Struct, frozen=True):
     cores: list[CoreUse]
     interrupts: list[InterruptLine]
     interfaces: list[InterfaceUse]
+    queues: list[QueueUse]
     tcp: list[TcpUse]
     memory: list[MemoryUse]
     over_time: list[Moment]

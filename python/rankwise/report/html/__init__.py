@@ -16,10 +16,13 @@ from markupsafe import Markup
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import efficiency_words, use_words, words
 from rankwise.report.data import ReportData, to_dict
+from rankwise.report.hosts import short_names
 from rankwise.report.html import distribution, matrix, ranks, tracks, use
 
-# Above this many ranks the columns of the table by rank stay out of the embedded JSON (they are in the recording).
-_MOST_RANKS_EMBEDDED = 4096
+# Above this many ranks, or cores, what is by rank or by core stays out of the embedded JSON (`report --json` has it).
+_MOST_EMBEDDED = 4096
+# Rows of a table; others are in the JSON.
+_MOST_ROWS = 500
 
 
 def render(report: ReportData) -> str:
@@ -46,6 +49,8 @@ def render(report: ReportData) -> str:
     )
     return environment.from_string(_file("page.html.jinja")).render(
         report=report,
+        most_rows=_MOST_ROWS,
+        host_names=short_names(report.program.hosts),
         not_recorded=words.not_recorded(report),
         style=Markup(_file("page.css")),
         library=Markup(Resources(mode="inline", components=["bokeh"], minified=True).render_js()),
@@ -62,8 +67,10 @@ def render(report: ReportData) -> str:
 
 def _raw_json(report: ReportData) -> str:
     content = to_dict(report)
-    if len(report.ranks.rank) > _MOST_RANKS_EMBEDDED:
+    if len(report.ranks.rank) > _MOST_EMBEDDED:
         content["ranks"] = content["use"] = None
+    elif max(len(report.use.cores), len(report.use.interrupts), len(report.use.queues)) > _MOST_EMBEDDED:
+        content["use"] = None
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     # Inside a script element only these could end it or start a comment.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -40,7 +40,7 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
 def chart(report: ReportData) -> figure | None:
     """All tracks on one axis of time, those of a kind together; `None` without samples over time."""
     tracks = _tracks(report)
-    timeline = report.use.timeline if report.use else None
+    timeline = report.use.timeline
     if timeline is None or not tracks:
         return None
     rows = [(track.kind, use_words.track_name(track, report.program.hosts)) for track in tracks]
@@ -97,7 +97,7 @@ def chart(report: ReportData) -> figure | None:
 
 
 def _tracks(report: ReportData) -> list[Track]:
-    return report.use.timeline.tracks if report.use and report.use.timeline else []
+    return report.use.timeline.tracks if report.use.timeline else []
 
 
 def _most(tracks: list[Track], kind: str) -> float:

@@ -11,20 +11,20 @@ from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, plain_figure
 
 _COLOURS = {
-    "lost cores": BLUE,
+    "involuntary switches": BLUE,
     "page faults": ORANGE,
     "interrupts": SKY,
-    "network softirqs": GREY,
+    "NET_RX and NET_TX": GREY,
     "bytes of interfaces": YELLOW,
-    "in the kernel": GREEN,
-    "waiting for a core": PINK,
+    "system time": GREEN,
+    "run-queue wait": PINK,
 }
 
 
 def legend(report: ReportData) -> list[tuple[str, str]]:
     """Label and colour of each line: what it is at its highest."""
     return [
-        (f"{label}, at most {use_words.rate_text(label, max(values))}", _COLOURS[label])
+        (f"{label}, at most {use_words.rate_text(label, use_words.most(values))}", _COLOURS[label])
         for label, values in _lines(report)
     ]
 
@@ -32,23 +32,26 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
 def chart(report: ReportData) -> figure | None:
     """A line for each kind, its highest value being 1; `None` without samples over time."""
     lines = _lines(report)
-    if report.use is None or not lines:
+    if not lines:
         return None
     made = plain_figure(
         height=220,
         x_axis_label="time after MPI_Init (s)",
-        y_axis_label="share of the most",
+        y_axis_label="part of its highest value",
         tools="xpan,reset",
     )
-    pieces = report.use.over_time or report.use.nodes_over_time
-    middles = [(each.begin_s + each.end_s) / 2 for each in pieces]
+    middles = [(each.begin_s + each.end_s) / 2 for each in use_words.pieces(report.use)]
     for label, values in lines:
-        most = max(values)
+        most = use_words.most(values) or 1.0
         source = ColumnDataSource(
             {
                 "time": middles,
-                "share": [value / most for value in values],
-                "text": [f"{label}: {use_words.rate_text(label, value)}" for value in values],
+                # Where a value is not known the line has a gap.
+                "share": [float("nan") if value is None else value / most for value in values],
+                "text": [
+                    f"{label}: " + ("not known" if value is None else use_words.rate_text(label, value))
+                    for value in values
+                ],
             }
         )
         made.line("time", "share", source=source, color=_COLOURS[label], line_width=2)
@@ -57,7 +60,5 @@ def chart(report: ReportData) -> figure | None:
     return made
 
 
-def _lines(report: ReportData) -> list[tuple[str, list[float]]]:
-    if report.use is None:
-        return []
+def _lines(report: ReportData) -> list[tuple[str, list[float | None]]]:
     return [(label, list(values)) for label, values in use_words.over_time(report.use)]

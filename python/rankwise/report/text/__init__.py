@@ -35,17 +35,20 @@ VIEWS = (
     matrix.view,
     distribution.view,
 )
+# What `--section` shows alone, with all that there is room for.
+SECTIONS = {"use": use.whole}
 COLUMNS = 80
 
 
-def render(report: ReportData, colour: bool = False) -> str:
-    """The whole report as text.
+def render(report: ReportData, colour: bool = False, section: str | None = None) -> str:
+    """The report as text.
 
     Args:
         report: What to show.
         colour: Whether to add colours, which never carry a meaning of their own.
+        section: One of `SECTIONS`, to have only that, with its tables.
     """
-    return lay_out([view(report) for view in VIEWS], colour)
+    return lay_out([view(report) for view in ((SECTIONS[section],) if section else VIEWS)], colour)
 
 
 def lay_out(sections: list[list[RenderableType]], colour: bool = False) -> str:

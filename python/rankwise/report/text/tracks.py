@@ -10,13 +10,13 @@ from rankwise.quantities import counted, seconds_text
 from rankwise.report import use_words as words
 from rankwise.report.data import ReportData
 
-_LINES, _PIECES = 4, 40
+_LINES, _PIECES, _NAME = 4, 40, 24
 _DIGITS = "·123456789"
 
 
 def view(report: ReportData) -> list[RenderableType]:
     """Of each kind up to four tracks: `9` is the most of the kind, each digit less a ninth less, a blank not known."""
-    timeline = report.use.timeline if report.use else None
+    timeline = report.use.timeline
     if timeline is None:
         return []
     step = -(-(len(timeline.edges_s) - 1) // _PIECES)
@@ -36,9 +36,11 @@ def view(report: ReportData) -> list[RenderableType]:
                 _digit(track.per_s[at : at + step], most) for at in range(0, len(track.per_s), step)
             )
             moved = f"  {counted(len(track.moves_s), 'move')}" if track.moves_s else ""
-            found.append(
-                Text(f"    {words.track_name(track, report.program.hosts)[-24:]:<24}{drawn}{moved}"[:80])
-            )
+            name = words.track_name(track, report.program.hosts)
+            if len(name) >= _NAME:
+                found.append(Text(f"    {name}"))
+                name = ""
+            found.append(Text(f"    {name:<{_NAME}}{drawn}{moved}"))
         if len(tracks) > _LINES:
             found.append(Text(f"    and {len(tracks) - _LINES} more in the HTML report"))
     return found

@@ -1,108 +1,201 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the ranks used of their nodes: what stands out, a table by rank, counters, over time, and what is absent."""
+"""What the ranks used of their nodes: what stands out and what is absent; in whole, all tables as well."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from typing import TypeVar
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from rankwise.quantities import seconds_text
 from rankwise.report import use_words as words
 from rankwise.report.data import ReportData
+from rankwise.report.hosts import short_names
 from rankwise.report.text import tracks
-from rankwise.report.text.tables import table, title
+from rankwise.report.text.columns import columns
+from rankwise.report.text.tables import title
 from rankwise.report.use_data import Use
 
-_ALL_UP_TO, _SHOWN, _LINES = 16, 8, 5
+# Rows of a table, and absent sources where the tables are not shown.
+_SHOWN, _ABSENT = 32, 4
+_LONG = 60  # a list of numbers that is longer is shown by how many it has
 _DIGITS = "·123456789"
+_Row = TypeVar("_Row")
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """One sentence where nothing stands out, else what does and the tables."""
+    """What stands out, over time, and what is absent."""
     use = report.use
-    if use is None:
-        return []
-    heading = "What the ranks used"
-    absent = _lines(words.absent_sources(use))
-    if not use.notable:
-        return [title(heading), *_lines([words.nothing_notable(use)]), *absent]
-    parts: list[RenderableType] = [title(heading), *_lines(use.notable)]
-    parts.append(table(("  by rank", *words.RANK_USE), _rank_rows(use), gap=1))
-    hidden = len(use.ranks.rank) - _SHOWN
-    if len(use.ranks.rank) > _ALL_UP_TO:
-        parts.append(Text(f"  the {_SHOWN} that lost their core most; {hidden} more in the HTML report"))
-    parts += _cores(report, use) + _interrupts(report, use) + _interfaces(report, use) + _over_time(use)
-    parts += _lines(words.memory_use(use, report.program.hosts)) + tracks.view(report)
-    return parts + _lines([words.sampled_text(use)]) + absent
-
-
-def _rank_rows(use: Use) -> list[tuple[str, ...]]:
-    ranks = use.ranks
-    order = list(range(len(ranks.rank)))
-    if len(order) > _ALL_UP_TO:
-        order.sort(key=lambda at: ranks.involuntary_switches[at] or 0, reverse=True)
-        order = order[:_SHOWN]
-    return [(f"  {ranks.rank[at]}", *words.rank_use(ranks, at)) for at in order]
-
-
-def _cores(report: ReportData, use: Use) -> list[RenderableType]:
-    """All of few cores; of many, those with the most interrupts."""
-    shown = use.cores
-    if len(shown) > _ALL_UP_TO:
-        shown = sorted(shown, key=lambda core: -(core.interrupts or 0))[:_SHOWN]
-    rows = [(f"  {_host(report, core.host)}{core.pu}", *words.core_use(core)) for core in shown]
-    if not rows:
-        return []
-    found: list[RenderableType] = [table(("  by core", *words.CORE_USE), rows, gap=1)]
-    if len(use.cores) > len(shown):
-        found.append(Text(f"  the {_SHOWN} with the most interrupts; {len(use.cores) - _SHOWN} more in HTML"))
-    return found
-
-
-def _interrupts(report: ReportData, use: Use) -> list[RenderableType]:
-    """The lines with the most interrupts, those of networks first."""
-    lines = sorted(use.interrupts, key=lambda line: line.device is None)[:_LINES]
-    if not lines:
-        return []
-    several = len(report.program.hosts) > 1
-    texts = [
-        words.interrupt_line(line, report.program.hosts[line.host] if several else None) for line in lines
+    stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
+    absent = words.absent_sources(use)
+    more = len(absent) - _ABSENT
+    below = [f"absent: {more} more"] if more > 0 else []
+    if use.ranks.rank or use.cores:
+        below.append("by rank, core, interrupt and interface: `rankwise report --section use`")
+    return [
+        title("What the ranks used"),
+        *_lines(stands_out),
+        *_over_time(use),
+        *_lines(words.idle_interfaces(use, report.program.hosts)),
+        *_lines([*words.sampled_text(use), *absent[:_ABSENT], *below]),
     ]
-    return [Text("  by interrupt", style="bold"), *(Text(f"  {text}"[:80]) for text in texts)]
 
 
-def _interfaces(report: ReportData, use: Use) -> list[RenderableType]:
+def whole(report: ReportData) -> list[RenderableType]:
+    """The same with all tables, of many rows the worst."""
+    use = report.use
+    stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
+    tables = [_ranks(use), _counters(use), _masks(use), _cores(report), _interrupts(report), _queues(report)]
+    tables += [_interfaces(report), _tcp(report), _lines(words.memory_use(use, report.program.hosts))]
+    tables += [_over_time(use), tracks.view(report)]
+    parts: list[RenderableType] = [title("What the ranks used"), *_lines(stands_out)]
+    for each in tables:
+        parts += [Text(""), *each] if each else []
+    return [*parts, Text(""), *_lines([*words.sampled_text(use), *words.absent_sources(use)])]
+
+
+def _ranks(use: Use) -> list[RenderableType]:
+    places, more = _worst(words.worst_ranks(use), "ranks", "that lost their core most often")
+    rows = [(str(use.ranks.rank[at]), *map(_short, words.rank_use(use.ranks, at))) for at in sorted(places)]
+    return [*columns(("rank", *words.RANK_USE), [("", rows)]), *more, *_lines(words.rank_notes(use))]
+
+
+def _counters(use: Use) -> list[RenderableType]:
+    places, more = _worst(words.worst_ranks(use), "ranks", "that lost their core most often")
     rows = [
-        (f"  {_host(report, each.host)}{each.interface}", *words.interface_use(each))
-        for each in use.interfaces
-        if not each.idle
+        (str(use.ranks.rank[at]), *(words.counter_text(each, at) for each in use.counters))
+        for at in sorted(places)
     ]
+    return (
+        [*columns(("rank", *map(words.counter_heading, use.counters)), [("", rows)]), *more]
+        if use.counters
+        else []
+    )
+
+
+def _masks(use: Use) -> list[RenderableType]:
+    changes, more = _worst(use.mask_changes, "changes", "that were first")
+    rows = [(f"rank {each.rank}", seconds_text(each.time_s), _short(each.pus)) for each in changes]
+    return [*columns(("changes of allowed", "after", "PUs from then on"), [("", rows)]), *more]
+
+
+def _cores(report: ReportData) -> list[RenderableType]:
+    lines = words.lines_by_core(report.use)
+    cores, more = _worst(words.worst_cores(report.use), "PUs", "with most time in interrupts")
+    rows = [
+        (core.host, (str(core.pu), *map(_short, words.core_use(core, lines.get((core.host, core.pu))))))
+        for core in sorted(cores, key=lambda core: (-1 if core.host is None else core.host, core.pu))
+    ]
+    found = columns(("PU", *words.CORE_USE), _by_host(report, rows))
+    return [*found, *more, *_lines(words.CORE_NOTES)] if found else []
+
+
+def _interrupts(report: ReportData) -> list[RenderableType]:
+    """Those of networks first."""
+    shown, more = _worst(
+        sorted(report.use.interrupts, key=lambda line: line.device is None),
+        "lines",
+        "of networks, then with the most",
+    )
     found: list[RenderableType] = []
-    if rows:
-        found.append(table(("  by interface", *words.INTERFACE_USE), rows[:_ALL_UP_TO], gap=1))
-    if len(rows) > _ALL_UP_TO:
-        found.append(Text(f"  and {len(rows) - _ALL_UP_TO} more in the HTML report"))
-    return found + _lines(words.idle_interfaces(use, report.program.hosts))
+    several = len({line.host for line in report.use.interrupts}) > 1
+    names = short_names(report.program.hosts)
+    if shown:
+        found.append(Text("  interrupts by line", style="bold"))
+    for line in shown:
+        count, most, name, what = words.interrupt_line(line)
+        host = f"{names[line.host]} " if several and line.host is not None else ""
+        text = f"{count:>7} most on {most:<15} {host}{name}: {what}"
+        wrapped = textwrap.wrap(
+            text, 78, initial_indent="  ", subsequent_indent=" " * 12, break_on_hyphens=False
+        )
+        found += map(Text, wrapped)
+    return [*found, *more]
 
 
-def _host(report: ReportData, host: int) -> str:
-    return f"{report.program.hosts[host]} " if len(report.program.hosts) > 1 else ""
+def _queues(report: ReportData) -> list[RenderableType]:
+    groups, more = _worst(
+        words.queue_use(report.use, report.program.hosts), "kinds of nodes", "that are first"
+    )
+    return [*columns(("queues of", "served by", "PUs"), groups), *more]
+
+
+def _interfaces(report: ReportData) -> list[RenderableType]:
+    shown, more = _worst(
+        words.worst_interfaces(report.use), "interfaces", "with losses, then with the most bytes"
+    )
+    rows = [
+        (each.host, (each.interface, *map(_short, words.interface_use(each))))
+        for each in sorted(shown, key=lambda each: each.host)
+    ]
+    found = columns(("interface", *words.INTERFACE_USE), _by_host(report, rows))
+    notes = [
+        *(words.INTERFACE_NOTES if found else ()),
+        *words.idle_interfaces(report.use, report.program.hosts),
+    ]
+    return [*found, *more, *_lines(notes)]
+
+
+def _tcp(report: ReportData) -> list[RenderableType]:
+    names = short_names(report.program.hosts)
+    shown, more = _worst(words.worst_tcp(report.use), "nodes", "that sent most again")
+    rows = [(names[each.host], *words.tcp_use(each)) for each in shown]
+    return [*columns(("TCP of", *words.TCP_USE), [("", rows)]), *more]
+
+
+def _by_host(
+    report: ReportData, rows: Sequence[tuple[int | None, Sequence[str]]]
+) -> list[tuple[str, list[Sequence[str]]]]:
+    """Rows below the name of their host, where there are several."""
+    names = short_names(report.program.hosts)
+    groups: dict[int | None, list[Sequence[str]]] = {}
+    for host, row in rows:
+        groups.setdefault(host, []).append(row)
+    several = len(names) > 1
+
+    def label(host: int | None) -> str:
+        return words.MACHINE if host is None else names[host] if several else ""
+
+    return [(label(host), own) for host, own in groups.items()]
+
+
+def _worst(rows: Sequence[_Row], what: str, order: str) -> tuple[Sequence[_Row], list[RenderableType]]:
+    """The first rows, and a line that says of which the others are."""
+    more = len(rows) - _SHOWN
+    if more <= 0:
+        return rows, []
+    return rows[:_SHOWN], _lines([f"the {_SHOWN} {what} {order}; {more} more in `rankwise report --json`"])
+
+
+def _short(cell: str) -> str:
+    """A long list of numbers as how many there are."""
+    if len(cell) <= _LONG or not cell.replace("-", " ").replace(" ", "").isdecimal():
+        return cell
+    bounds = [part.partition("-") for part in cell.split()]
+    return f"{sum(int(last or first) - int(first) + 1 for first, _, last in bounds)} of them"
 
 
 def _over_time(use: Use) -> list[RenderableType]:
     """A digit for each piece of the run: `9` is the most there was, each digit less is a ninth less."""
     found: list[RenderableType] = []
     for label, values in words.over_time(use):
-        most = max(values)
-        drawn = "".join(_DIGITS[round(9 * value / most)] for value in values)
-        found.append(Text(f"  {label:<26}{drawn}  9 is {words.rate_text(label, most)}"))
+        most = words.most(values)
+        drawn = "".join(
+            "?" if value is None else _DIGITS[round(9 * value / most) if most else 0] for value in values
+        )
+        highest = f"9 is {words.rate_text(label, most)}" if most else "none"
+        found.append(Text(f"  {label:<22}{drawn}  {highest}"))
     if found:
-        found.insert(0, Text(f"  over time, {words.piece_text(use)} a digit", style="bold"))
+        unknown = ", ? is not known" if any(None in values for _, values in words.over_time(use)) else ""
+        heading = f"  over time, {words.piece_text(use)} a digit; even between two samples{unknown}"
+        found.insert(0, Text(heading, style="bold"))
     return found
 
 
-def _lines(sentences: list[str]) -> list[RenderableType]:
+def _lines(sentences: Sequence[str]) -> list[RenderableType]:
     return [
         Text(textwrap.fill(each, 79, initial_indent="  ", subsequent_indent="    ")) for each in sentences
     ]
