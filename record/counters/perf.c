@@ -24,7 +24,7 @@
 /* In every recording: what the kernel counts itself, then what most processors count. */
 static const char default_list[] =
     "task-clock,page-faults,context-switches,cpu-migrations,cycles,instructions,"
-    "cache-misses,l2-misses,stalled-cycles-frontend,stalled-cycles-backend";
+    "cache-misses,l2-misses,memory-stalls,resource-stalls,stalled-cycles-frontend,stalled-cycles-backend";
 
 static struct {
     struct {

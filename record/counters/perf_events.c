@@ -65,39 +65,104 @@ static int cache_event(const char *name, uint64_t *config) {
     return 0;
 }
 
-/* The raw code of loads that missed the second-level cache; 0 where it is not known. */
-static uint64_t l2_misses(void) {
+struct processor {
+    char vendor[32]; /* as /proc/cpuinfo has it; `Arm` where that has implementers */
+    uint64_t family, model;
+};
+
+/* `KEY : NUMBER` of the line, whose key is read already. */
+static uint64_t number_behind(struct rw_reader *reader) {
+    uint64_t value = 0;
+    if (rw_skip_blanks(reader) == ':') {
+        reader->at++;
+        rw_number(reader, &value);
+    }
+    return value;
+}
+
+/* The first processor of /proc/cpuinfo. */
+static void find_processor(struct processor *found) {
     static struct rw_reader reader;
-    uint64_t family = 0, model = 0;
     struct rw_kept info;
-    char word[64], vendor[64] = "";
+    char word[64];
+    memset(found, 0, sizeof *found);
     if (rw_keep(&info, "/proc/cpuinfo") != 0)
-        return 0;
-    for (int more = rw_read_again(&reader, &info) == 0; more && !model; more = rw_skip_line(&reader)) {
+        return;
+    for (int more = rw_read_again(&reader, &info) == 0; more && !found->model; more = rw_skip_line(&reader)) {
         rw_word(&reader, word, sizeof word);
         if (strcmp(word, "vendor_id") == 0) {
             rw_skip_blanks(&reader);
             reader.at++;
-            rw_word(&reader, vendor, sizeof vendor);
-        } else if (strcmp(word, "cpu") == 0 || strcmp(word, "model") == 0) {
-            uint64_t *const number = word[0] == 'c' ? &family : &model;
-            if (word[0] == 'c') {
-                rw_word(&reader, word, sizeof word);
-                if (strcmp(word, "family") != 0)
-                    continue;
-            }
-            if (rw_skip_blanks(&reader) == ':') {
-                reader.at++;
-                rw_number(&reader, number);
-            }
+            rw_word(&reader, found->vendor, sizeof found->vendor);
+        } else if (strcmp(word, "model") == 0) {
+            found->model = number_behind(&reader);
+        } else if (strcmp(word, "cpu") == 0) {
+            rw_word(&reader, word, sizeof word);
+            if (strcmp(word, "family") == 0)
+                found->family = number_behind(&reader);
+        } else if (strcmp(word, "CPU") == 0) {
+            rw_word(&reader, word, sizeof word);
+            if (strcmp(word, "implementer") == 0)
+                strcpy(found->vendor, "Arm");
         }
     }
     rw_drop(&info);
-    if (strcmp(vendor, "GenuineIntel") == 0 && family == 6 && model >= 60)
-        return 0x10d1; /* MEM_LOAD_RETIRED.L2_MISS, Haswell and later */
-    if (strcmp(vendor, "AuthenticAMD") == 0 && family >= 0x17)
-        return 0x0964; /* L2 cache misses of loads and of code, Zen */
+}
+
+/*
+ * Raw codes, event | umask << 8 | cmask << 24, that perf has no name for; the first line that fits counts.
+ * Intel: Software Developer's Manual, volume 3B; of family 6 those of models that are no Core are excluded
+ * first. AMD: Processor Programming References, PMCx064, PMCx0AE, PMCx0AF. Arm: Architecture Reference
+ * Manual, PMUv3 common events.
+ */
+static const struct {
+    const char *name, *vendor;
+    uint64_t family, first_model, last_model, config;
+} codes[] = {
+    {"l2-misses", "GenuineIntel", 6, 60, 255, 0x10d1},   /* MEM_LOAD_RETIRED.L2_MISS */
+    {"l2-misses", "AuthenticAMD", 0x17, 0, 255, 0x0864}, /* requests of loads that missed, Zen */
+    {"l2-misses", "AuthenticAMD", 0x19, 0, 255, 0x0864}, /* Zen 3, 4 */
+    {"l2-misses", "HygonGenuine", 0x18, 0, 255, 0x0864}, /* Zen */
+    {"l2-misses", "Arm", 0, 0, 255, 0x17},               /* L2D_CACHE_REFILL */
+    {"memory-stalls", "GenuineIntel", 6, 143, 143,
+     0x050021a6}, /* EXE_ACTIVITY.BOUND_ON_LOADS, Sapphire Rapids */
+    {"memory-stalls", "GenuineIntel", 6, 207, 207, 0x050021a6}, /* Emerald Rapids */
+    {"memory-stalls", "GenuineIntel", 6, 85, 85, 0x140014a3}, /* CYCLE_ACTIVITY.STALLS_MEM_ANY, Skylake-SP */
+    {"memory-stalls", "GenuineIntel", 6, 106, 106, 0x140014a3}, /* Ice Lake-SP */
+    {"memory-stalls", "AuthenticAMD", 0x17, 0, 255, 0x02ae},    /* dispatch waits for the load queue */
+    {"memory-stalls", "AuthenticAMD", 0x19, 0, 255, 0x02ae},
+    {"memory-stalls", "HygonGenuine", 0x18, 0, 255, 0x02ae},
+    {"resource-stalls", "GenuineIntel", 6, 60, 94, 0x01a2},    /* RESOURCE_STALLS.ANY, Haswell to Skylake */
+    {"resource-stalls", "AuthenticAMD", 0x19, 0, 255, 0x20af}, /* dispatch waits for the retire queue */
+};
+
+/* Of family 6: Atom and its like, Xeon Phi. */
+static int is_no_core(uint64_t model) {
+    static const uint8_t others[] = {74,  76,  77,  87,  90,  92,  93,  95,  122,
+                                     133, 134, 138, 150, 156, 175, 182, 190, 221};
+    for (unsigned i = 0; i < COUNT(others); i++)
+        if (model == others[i])
+            return 1;
     return 0;
+}
+
+/* @return whether it is a name of that list; `config` is 0 where the processor has none, or it is not known
+ */
+static int code_of_processor(const char *name, uint64_t *config) {
+    struct processor processor = {.vendor = ""};
+    int known = 0;
+    *config = 0;
+    for (unsigned i = 0; i < COUNT(codes) && !*config; i++) {
+        if (strcmp(name, codes[i].name) != 0)
+            continue;
+        if (!known++)
+            find_processor(&processor);
+        if (strcmp(processor.vendor, codes[i].vendor) == 0 && processor.family == codes[i].family &&
+            processor.model >= codes[i].first_model && processor.model <= codes[i].last_model &&
+            !(codes[i].family == 6 && is_no_core(processor.model)))
+            *config = codes[i].config;
+    }
+    return known;
 }
 
 /* libpfm4's own struct for PFM_OS_PERF_EVENT; its ABI number is the library's. */
@@ -144,7 +209,7 @@ const char *rw_perf_event(const char *name, struct perf_event_attr *event) {
             event->config = generic[i].config;
             return NULL;
         }
-    uint64_t config;
+    uint64_t config = 0;
     if (cache_event(name, &config)) {
         event->type = PERF_TYPE_HW_CACHE;
         event->config = config;
@@ -156,9 +221,9 @@ const char *rw_perf_event(const char *name, struct perf_event_attr *event) {
         if (!*end)
             return NULL;
     }
-    if (strcmp(name, "l2-misses") == 0) {
-        event->config = l2_misses();
-        return event->config ? NULL : "its code on this processor is not known: give it as rNNN";
+    if (code_of_processor(name, &config)) {
+        event->config = config;
+        return config ? NULL : "its code on this processor is not known: give it as rNNN";
     }
     return libpfm_event(name, event);
 }

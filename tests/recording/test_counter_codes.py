@@ -15,6 +15,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 RAW = 4  # PERF_TYPE_RAW
+NOT_KNOWN = "its code on this processor is not known: give it as rNNN"
 KNOWN = {
     # Loads that missed the last level, the second level; cycles stalled with a load outstanding; for store buffers.
     "skx": {
@@ -96,3 +97,33 @@ def test_names_of_perf_have_the_kernels_numbers(events):
     assert events("task-clock", "cycles", "LLC-load-misses", "dTLB-stores", "r10d1") == [
         "1 0x1", "0 0x0", "3 0x10002", "3 0x103", "4 0x10d1"
     ]  # fmt: skip
+
+
+# Skylake-SP, Ice Lake-SP, Sapphire Rapids, Broadwell, Xeon Phi, Zen 2, Zen 4, Dhyana, Neoverse: vendor, family, model.
+REGISTERS = {
+    "skx": ("GenuineIntel", 6, 85, ["0x10d1", "0x140014a3", "0x1a2"]),
+    "icx": ("GenuineIntel", 6, 106, ["0x10d1", "0x140014a3", None]),
+    "spr": ("GenuineIntel", 6, 143, ["0x10d1", "0x50021a6", None]),
+    "bdx": ("GenuineIntel", 6, 79, ["0x10d1", None, "0x1a2"]),
+    "knl": ("GenuineIntel", 6, 87, [None, None, None]),
+    "zen2": ("AuthenticAMD", 23, 49, ["0x864", "0x2ae", None]),
+    "zen4": ("AuthenticAMD", 25, 17, ["0x864", "0x2ae", "0x20af"]),
+    "dhyana": ("HygonGenuine", 24, 1, ["0x864", "0x2ae", None]),
+    "other": ("CentaurHauls", 6, 15, [None, None, None]),
+}
+
+
+@pytest.mark.parametrize("processor", REGISTERS)
+def test_each_processor_has_its_codes(events, processor, tmp_path):
+    vendor, family, model, codes = REGISTERS[processor]
+    lines = f"processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: {model}\n"
+    (tmp_path / "cpuinfo").write_text(lines + "model name\t: of a test\n")
+    said = events("l2-misses", "memory-stalls", "resource-stalls", RANKWISE_PROC=str(tmp_path))
+    assert said == [f"{RAW} {code}" if code else NOT_KNOWN for code in codes]
+
+
+def test_arm_has_the_common_events(events, tmp_path):
+    (tmp_path / "cpuinfo").write_text(
+        "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+    )
+    assert events("l2-misses", "memory-stalls", RANKWISE_PROC=str(tmp_path)) == [f"{RAW} 0x17", NOT_KNOWN]
