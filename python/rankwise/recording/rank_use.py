@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -267,11 +268,17 @@ def _interfaces(thread: Thread) -> dict[str, str]:
     return found
 
 
+@cache
+def _address(packed: bytes) -> str | None:
+    """Of many ranks with many peers there are few addresses."""
+    return address_of(np.frombuffer(packed, "<u4"))
+
+
 def _by_interface(thread: Thread) -> dict[str, tuple[int, int]]:
     interfaces = _interfaces(thread)
     found: dict[str, tuple[int, int]] = {}
     for entry in thread.network:
-        own, peer = address_of(entry["own"]), address_of(entry["peer"])
+        own, peer = _address(entry["own"].tobytes()), _address(entry["peer"].tobytes())
         if own is None or own not in interfaces:
             continue
         device = "lo" if peer in interfaces else interfaces[own]
