@@ -144,13 +144,8 @@ class Machine:
 
     def record(self, mpi, compiled, record, ranks=1) -> Recording:
         program = compiled(mpi, "node_use.c")
-        record(mpi, ranks, program, "swap", *self.swaps, environment=self.environment)
-        return Recording.open(record_directory(record))
-
-
-def record_directory(record) -> Path:
-    """Where the fixture records to."""
-    return record.__closure__[record.__code__.co_freevars.index("tmp_path")].cell_contents
+        done = record(mpi, ranks, program, "swap", *self.swaps, environment=self.environment)
+        return Recording.open(done.directory)
 
 
 @pytest.fixture
