@@ -58,7 +58,7 @@ def single_copies() -> str:
     if libc.process_vm_readv(os.getpid(), ctypes.byref(local), 1, ctypes.byref(remote), 1, 0) != 8:
         reason = os.strerror(ctypes.get_errno()).lower()
         raise RankwiseError(f"the kernel forbids process_vm_readv: {reason}", _CONTAINER)
-    scope = " ".join(_lines(_SYS.parent / "proc/sys/kernel/yama/ptrace_scope")) or "0"
+    scope = " ".join(_lines(_PROC / "sys/kernel/yama/ptrace_scope")) or "0"
     if scope not in ("0", "1"):
         raise RankwiseError(
             f"ranks may not read each other's memory (kernel.yama.ptrace_scope is {scope})",

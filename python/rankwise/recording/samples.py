@@ -224,10 +224,9 @@ def pus_of(text: str) -> list[int]:
 
 def _absent(source: str, number: int, why: str) -> Absent:
     """A reason for people: what errno says, and what would change it."""
-    error = f"{errno.errorcode.get(number, number)}: {os.strerror(number)}" if number else ""
-    said = "; ".join(part for part in (error, why) if part)
     if source.startswith(_COUNTER):
-        return _absent_counter(source, number, why, said)
+        return absent_counter(source, number, why)
+    said = _said(number, why)
     remedy = None
     if source == "migrations":
         remedy = f"{_ALLOW}; or a kernel with CONFIG_SCHED_DEBUG"
@@ -243,7 +242,20 @@ def _absent(source: str, number: int, why: str) -> Absent:
     return Absent(source, said, remedy)
 
 
-def _absent_counter(source: str, number: int, why: str, said: str) -> Absent:
+def _said(number: int, why: str) -> str:
+    error = f"{errno.errorcode.get(number, number)}: {os.strerror(number)}" if number else ""
+    return "; ".join(part for part in (error, why) if part)
+
+
+def absent_counter(source: str, number: int, why: str) -> Absent:
+    """Why a counter of perf_event could not be opened, and what would give it.
+
+    Args:
+        source: Its name.
+        number: errno; 0 if it was not even tried.
+        why: What else is known of it.
+    """
+    said = _said(number, why)
     if number in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
         return Absent(source, f"the kernel offers no such counter here ({said})", _HARDWARE)
     if number in (errno.EACCES, errno.EPERM):
