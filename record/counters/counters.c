@@ -60,6 +60,11 @@ void rw_counters_start(struct rw_thread *thread) {
     series.samples->cost_ticks = 0;
 }
 
+void rw_counters_note(enum rw_note_kind kind, uint32_t count, const char *text) {
+    if (sampled)
+        rw_note(&series, kind, count, text);
+}
+
 void rw_counters_set_aside(const struct rw_thread *thread, uint64_t ticks) {
     if (thread == sampled)
         series.samples->aside_ticks += ticks;

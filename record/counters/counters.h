@@ -18,6 +18,9 @@ RW_HIDDEN void rw_counters_sample(struct rw_thread *thread);
 /** @brief MPI_Finalize is entered: take the last sample. */
 RW_HIDDEN void rw_counters_end(struct rw_thread *thread);
 
+/** @brief Add a note about the process. */
+RW_HIDDEN void rw_counters_note(enum rw_note_kind kind, uint32_t count, const char *text);
+
 /** @brief Note what the recorder took before MPI_Init returned, and since MPI_Finalize was entered. */
 RW_HIDDEN void rw_counters_set_aside(const struct rw_thread *thread, uint64_t ticks);
 

@@ -13,6 +13,7 @@
 #include "lifetime/sample.h"
 #include "lifetime/seals.h"
 #include "network/network.h"
+#include "network/variables.h"
 #include "process/complain.h"
 #include "process/process.h"
 #include "store/storage.h"
@@ -65,6 +66,7 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
 #endif
     rw_calibrate(thread);
     rw_counters_start(thread);
+    rw_variables_start();
     rw_network_start(thread);
     /* What the recorder itself took, and waited for a core meanwhile, belongs to no one. */
     rw_thread_begin_schedstat(thread);
@@ -123,6 +125,7 @@ void rw_world_finish(struct rw_thread *thread, uint64_t now) {
     rw_network_switch(0);
     const uint64_t begin = rw_ticks();
     rw_counters_end(thread);
+    rw_variables_end();
     rw_counters_set_aside(thread, rw_ticks() - begin);
     if (thread->traced)
         rw_trace_flush(thread);

@@ -21,12 +21,11 @@ TABLES = (
     *("messages", "received", "calls", "durations", "ranks", "collectives", "communicators", "call_sites"),
     *("rank_use", "rank_masks", "rank_counters", "rank_samples", "rank_devices"),
     *("core_samples", "interface_samples", "port_samples", "interrupts", "port_counters", "interface_queues"),
-    "memory_samples",
-    "network_time",
+    *("memory_samples", "network_time", "performance_variables"),
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 11
+TABLES_VERSION = 12
 
 
 @dataclass
@@ -143,6 +142,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         "rank_counters": rank_use.rank_counters(job),
         "rank_samples": rank_use.rank_samples(job),
         "rank_devices": rank_use.rank_devices(job),
+        "performance_variables": rank_use.performance_variables(job),
     }
     nodes = node_use.nodes(directory, raw, job)
     for make_table in (

@@ -41,6 +41,13 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
+_VARIABLES_SCHEMA: dict[str, Any] = {
+    "rank": pl.Int64,
+    "variable": pl.String,
+    "class": pl.String,
+    "value": pl.Float64,
+    "elements": pl.Int64,
+}
 _DEVICES_SCHEMA: dict[str, Any] = {
     "rank": pl.Int64,
     "host": pl.String,
@@ -249,6 +256,23 @@ def rank_devices(job: Job) -> pl.DataFrame:
             (*base, device, "address", *moved) for device, moved in sorted(_by_interface(thread).items())
         ]
     return pl.DataFrame(rows, schema=_DEVICES_SCHEMA, orient="row")
+
+
+def performance_variables(job: Job) -> pl.DataFrame:
+    """MPI's own performance variables (MPI_T), as the library offers them, of the process or MPI_COMM_WORLD.
+
+    Columns: rank, variable, class (`counter`, `aggregate`, `timer`: from the return of MPI_Init to the call of
+    MPI_Finalize; `size`, `level`, `high watermark`, `low watermark`: at the end), value, elements (it is the sum of
+    so many).
+    Empty where the library has none.
+    """
+    rows = [
+        (thread.rank["world_rank"], name, of_class, value, elements)
+        for thread in job.first_threads
+        if thread.sampled is not None
+        for name, (of_class, value, elements) in sorted(thread.sampled.variables.items())
+    ]
+    return pl.DataFrame(rows, schema=_VARIABLES_SCHEMA, orient="row")
 
 
 def knows_devices(thread: Thread) -> bool:

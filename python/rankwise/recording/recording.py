@@ -102,8 +102,13 @@ class Recording:
 
     @property
     def network_time(self) -> pl.DataFrame:
-        """Socket calls by rank and peer node: count, bytes and time."""
+        """The transport's calls by rank and peer node: count, bytes and time."""
         return self.table("network_time")
+
+    @property
+    def performance_variables(self) -> pl.DataFrame:
+        """MPI's own performance variables by rank."""
+        return self.table("performance_variables")
 
     @property
     def ranks(self) -> pl.DataFrame:

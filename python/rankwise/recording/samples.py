@@ -20,6 +20,7 @@ from rankwise.recording.layouts import (
     NOTE_COLUMNS,
     NOTE_FACT,
     NOTE_RAN_ON,
+    NOTE_VARIABLE,
     SAMPLES,
 )
 
@@ -61,6 +62,7 @@ class Sampled:
         allowed: (ticks, OS PUs): what the first thread might use from then on.
         ran_on: OS PUs on which it was seen; `None` if it did not come to the end.
         facts: What is known only once.
+        variables: MPI's performance variables: name -> class, value, of how many values that is the sum.
         head: The fields of rw_samples.
     """
 
@@ -72,6 +74,7 @@ class Sampled:
     allowed: list[tuple[int, list[int]]]
     ran_on: list[int] | None
     facts: dict[str, int]
+    variables: dict[str, tuple[str, float, int]]
     head: dict[str, int] = field(default_factory=dict)
 
     def part(self, rows: slice) -> Sampled:
@@ -169,6 +172,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     columns: dict[str, int] = {}
     counts: dict[str, int] = {}
     absent, allowed, facts = [], [], {}
+    variables: dict[str, tuple[str, float, int]] = {}
     ran_on: list[int] | None = None
     used = 0
     for ticks, kind, count, text in _notes(notes):
@@ -185,6 +189,9 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
             ran_on = pus_of(text)
         elif kind == NOTE_FACT and rest.isdecimal() and len(rest) < 20:
             facts[name] = int(rest)
+        elif kind == NOTE_VARIABLE and (value := _number(rest)) is not None:
+            of_class, _, variable = name.partition(":")
+            variables[variable] = (of_class, value, count)
     there = (len(rows) - SAMPLES.itemsize) // (8 * width)
     table = np.frombuffer(rows, "<u8", there * width, SAMPLES.itemsize).reshape(there, width)
     # Rows that were half written have no ticks; while rows were taken out, some were there twice.
@@ -193,8 +200,24 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     kept = table[order[sound], 1:]
     values = np.where(kept == NOT_KNOWN, np.nan, kept.astype(np.float64))
     return Sampled(
-        columns, counts, ticks_of[sound].astype(np.int64), values, absent, allowed, ran_on, facts, head
+        columns,
+        counts,
+        ticks_of[sound].astype(np.int64),
+        values,
+        absent,
+        allowed,
+        ran_on,
+        facts,
+        variables,
+        head,
     )
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _notes(log: bytes) -> Iterator[tuple[int, int, int, str]]:

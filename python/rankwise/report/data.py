@@ -438,6 +438,24 @@ class NetworkPair(msgspec.Struct, frozen=True):
     receive_time_s: float
 
 
+class PerformanceVariable(msgspec.Struct, frozen=True):
+    """One of MPI's own performance variables (MPI_T), as the ranks read it at the end.
+
+    Attributes:
+        name: As the library calls it.
+        variable_class: `counter`, `aggregate`, `timer`, `size`, `level`, `high watermark` or `low watermark`.
+        ranks: How many ranks have it.
+        least: The least value of a rank.
+        most: The most.
+    """
+
+    name: str
+    variable_class: str
+    ranks: int
+    least: float
+    most: float
+
+
 class Network(msgspec.Struct, frozen=True):
     """Network time: in the transport's own calls, between MPI_Init and MPI_Finalize.
 
@@ -446,12 +464,14 @@ class Network(msgspec.Struct, frozen=True):
         ranks: By rank and transport; empty where no rank made such calls.
         pairs: Between nodes by transport, the most time first.
         outside_mpi_s: Of it, what threads spent that were not inside an MPI call; those of the library are among them.
+        variables: MPI's performance variables by name; empty where the library offers none.
     """
 
     why_not: str | None
     ranks: list[NetworkOfRank]
     pairs: list[NetworkPair]
     outside_mpi_s: float
+    variables: list[PerformanceVariable]
 
 
 class ReportData(msgspec.Struct, frozen=True):

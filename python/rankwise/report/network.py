@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.recording import Recording
-from rankwise.report.data import Network, NetworkOfRank, NetworkPair
+from rankwise.report.data import Network, NetworkOfRank, NetworkPair, PerformanceVariable
 
 _KINDS = ("send", "receive", "progress", "wait")
 _TOTALS = ("calls", "bytes", "time_s", "unsized")
@@ -46,7 +46,16 @@ def network(recording: Recording) -> Network:
             for row in _pairs(table.join(own, on="rank")).iter_rows(named=True)
         ],
         outside_mpi_s=float(table.filter(~pl.col("inside_mpi") & (pl.col("kind") != "wait"))["time_s"].sum()),
+        variables=_variables(recording.performance_variables),
     )
+
+
+def _variables(table: pl.DataFrame) -> list[PerformanceVariable]:
+    values = pl.col("value")
+    of_all = table.group_by("variable", "class").agg(
+        pl.len(), values.min().alias("least"), values.max().alias("most")
+    )
+    return [PerformanceVariable(*row) for row in of_all.sort("variable", "class").rows()]
 
 
 def _bytes(row: dict[str, int], kind: str) -> int | None:

@@ -317,6 +317,13 @@ def network_text(report: ReportData) -> list[str]:
         lines.append(
             "none: no rank used sockets, UCX, libfabric or PSM2 where that is seen (memory of the node, or another way)"
         )
+    changed = [variable for variable in network.variables if variable.most > 0]
+    if changed:
+        most = ", ".join(f"{each.name} up to {count_text(round(each.most))}" for each in changed[:3])
+        lines.append(
+            f"MPI's own performance variables: {most}"
+            f"{', more are in `rankwise report --json`' if len(network.variables) > 3 else ''}"
+        )
     if network.why_not is not None:
         lines.append(f"not known of {'all ranks' if network.ranks else 'any rank'}: {network.why_not}")
     return lines

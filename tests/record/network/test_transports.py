@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from rankwise.recording import Recording
+from rankwise.report.build import build
 
 pytestmark = [pytest.mark.mpi, pytest.mark.root]
 LAPS = 200
@@ -137,7 +138,7 @@ def test_a_socket_call_inside_ucx_has_no_time_of_its_own(mpi, compiled, record, 
     assert times["sockets"] < 0.01 * times["UCX"]
 
 
-PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAMS = Path(__file__).resolve().parents[2] / "programs"
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +219,28 @@ def test_calls_of_psm2_are_counted_by_the_node_they_go_to(
             (None, "wait"): (30 + 30 + 20, 0, 0),
             (None, "progress"): (10, 0, 0),
         }
+
+
+@mpis.only(lambda mpi: mpi.name in ("openmpi-5.0.11", "openmpi-4.1.8"), quick=("openmpi-5.0.11",))
+def test_performance_variables_say_what_the_library_knows(mpi, compiled, record, tmp_path):
+    # GIVEN ranks that leave 5 and 6 receives posted WHEN they are recorded over a library that counts its queues
+    record(mpi, 2, compiled(mpi, "posted.c"), environment={"OMPI_MCA_pml": "ob1"})
+    recording = Recording.open(tmp_path)
+    # THEN the length of the queue is that, as the sum over its peers
+    posted = recording.performance_variables.filter(variable="pml_ob1_posted_recvq_length")
+    assert posted.rows() == [(rank, "pml_ob1_posted_recvq_length", "size", 5.0 + rank, 2) for rank in (0, 1)]
+    (shown,) = [each for each in build(recording).network.variables if "posted" in each.name]
+    assert (shown.variable_class, shown.ranks, shown.least, shown.most) == ("size", 2, 5, 6)
+
+
+@mpis.only(lambda mpi: mpi.name == "openmpi-5.0.11")
+def test_only_variables_that_are_asked_for_are_read(mpi, compiled, record, tmp_path):
+    record(mpi, 1, compiled(mpi, "ring.c"), environment={"RANKWISE_VARIABLES": "none,mpool_huge*"})
+    names = Recording.open(tmp_path).performance_variables["variable"].to_list()
+    assert names == ["mpool_hugepage_bytes_allocated"]
+
+
+@mpis.only(lambda mpi: mpi.name == "mpich-5.0.2")
+def test_a_library_without_performance_variables_has_none(mpi, compiled, record, tmp_path):
+    record(mpi, 1, compiled(mpi, "ring.c"))
+    assert len(Recording.open(tmp_path).performance_variables) == 0
