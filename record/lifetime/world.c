@@ -65,8 +65,8 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     rw_try_status();
 #endif
     rw_calibrate(thread);
+    rw_variables_start(); /* before, so that what it takes is not the program's */
     rw_counters_start(thread);
-    rw_variables_start();
     rw_network_start(thread);
     /* What the recorder itself took, and waited for a core meanwhile, belongs to no one. */
     rw_thread_begin_schedstat(thread);
