@@ -61,7 +61,7 @@ def test_the_report_has_it_by_rank_and_between_nodes(tmp_path):
     assert [rank.wait_s for rank in report.network.ranks] == pytest.approx([5e-6, 5e-6])
     lines = render(report).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("Network time"))
-    assert lines[at + 1].split() == [
+    assert lines[at + 2].split() == [
         "b",
         "-",
         "a",

@@ -13,6 +13,7 @@ import pytest
 from rankwise.recording import Recording
 from rankwise.report import use_words
 from rankwise.report.build import build
+from rankwise.report.data import Network, NetworkOfRank, NetworkPair
 from rankwise.report.hosts import hosts_text, short_names
 from rankwise.report.html import render as render_html
 from rankwise.report.nodes import of_machines
@@ -303,3 +304,21 @@ def test_names_of_hosts_are_cut_where_all_have_the_same_domain():
     assert short_names(["10.0.0.1", "11.0.0.1"]) == ["10.0.0.1", "11.0.0.1"]
     assert hosts_text(["a"], 1) == "" and hosts_text(["a", "b"], 2) == " on all 2 hosts"
     assert hosts_text(list("abcdef"), 9) == " on a, b, c, d, ... (6 of 9 hosts)"
+
+
+def test_network_time_between_hosts_with_long_names_is_whole_and_html_says_what_it_leaves_out(made):
+    # GIVEN 501 pairs, the first with large numbers, and threads outside of MPI
+    pair = NetworkPair(
+        transport="sockets", host=0, peer_host=1, address=None, send_calls=1_234_000, send_bytes=9_870_000_000,
+        send_time_s=123.4, receive_calls=7, receive_bytes=55_500_000, receive_time_s=0.0678,
+    )  # fmt: skip
+    network = Network(None, [NetworkOfRank(0, "sockets", 1, 1, 1, 1, 1, 1)], [pair] * 501, 0.5)
+    report = msgspec.structs.replace(made(), network=network)
+    text, page = render_text(report), render_html(report)
+    # THEN numbers and both names are in one line
+    (line, *_) = [line for line in text.splitlines() if "nid000000 - nid000001" in line]
+    assert (
+        all(word in line for word in ("123 s", "67.8 ms", "9.87 GB", "55.5 MB", "1.23 M")) and len(line) <= 80
+    )
+    assert page.count("<td>9.87 GB</td>") == 500 and "500 pairs with the most time; 1 more in" in page
+    assert "of sending, receiving and looking, 500 ms by threads" in re.sub(r"\s+", " ", text)

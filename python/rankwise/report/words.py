@@ -19,6 +19,7 @@ from rankwise.report.data import (
     Waiting,
     WaitingCall,
 )
+from rankwise.report.hosts import short_names
 
 # So many characters of a function's name fit beside its file in a column.
 _FUNCTION = 26
@@ -282,7 +283,7 @@ def together(part: SizeRange, key: str) -> list[float] | None:
 
 def node_pair_text(report: ReportData, pair: NetworkPair) -> str:
     """Two nodes between which there were messages: `n01 - n02`; an address where that is no rank's."""
-    hosts = report.program.hosts
+    hosts = short_names(report.program.hosts)
     nobody = "others" if pair.transport == "sockets" else "any"
     peer = hosts[pair.peer_host] if pair.peer_host is not None else pair.address or nobody
     return f"{hosts[pair.host]} - {peer}"
@@ -311,7 +312,8 @@ def network_text(report: ReportData) -> list[str]:
             )
         if network.outside_mpi_s > 0:
             lines.append(
-                f"{seconds_text(network.outside_mpi_s)} of it by threads that were not inside an MPI call"
+                f"of sending, receiving and looking, {seconds_text(network.outside_mpi_s)} by threads that were not "
+                "inside an MPI call"
             )
     elif network.why_not is None:
         lines.append(

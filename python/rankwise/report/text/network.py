@@ -8,7 +8,8 @@ from rich.padding import Padding
 
 from rankwise.quantities import count_text, seconds_text
 from rankwise.report.data import ReportData
-from rankwise.report.text.tables import table, title
+from rankwise.report.text.columns import columns
+from rankwise.report.text.tables import title
 from rankwise.report.words import bytes_or_dash, network_text, node_pair_text
 
 _SHOWN = 8
@@ -19,7 +20,7 @@ def view(report: ReportData) -> list[RenderableType]:
     network = report.network
     rows = [
         (
-            f"  {node_pair_text(report, pair)}",
+            node_pair_text(report, pair),
             pair.transport,
             seconds_text(pair.send_time_s),
             seconds_text(pair.receive_time_s),
@@ -29,8 +30,8 @@ def view(report: ReportData) -> list[RenderableType]:
         )
         for pair in network.pairs[:_SHOWN]
     ]
-    headings = ("Network time", "through", "sending", "receiving", "sent", "received", "calls")
-    parts: list[RenderableType] = [table(headings, rows) if rows else title("Network time")]
+    headings = ("nodes", "through", "sending", "receiving", "sent", "received", "calls")
+    parts: list[RenderableType] = [title("Network time"), *columns(headings, [("", rows)])]
     more = len(network.pairs) - _SHOWN
     for line in [
         *([f"{more} more are in `rankwise report --json`"] if more > 0 else []),
