@@ -2,13 +2,13 @@
 /*
  * node_use udp N: sends N packets to itself through `lo`, and says what the kernel counted meanwhile.
  * node_use swap [OLD NEW]...: puts what is in the file NEW into the file OLD, calls MPI for 0.4 s, and ends.
- * node_use killed [OLD NEW]...: the same, but calls MPI for 2.5 s, and ends by SIGKILL.
- * node_use turns MS: first rank 0 calls MPI for MS ms while the others sleep, then the others while rank 0
- * does.
+ * node_use killed [OLD NEW]...: the same, but calls MPI until a copy was taken, and ends by SIGKILL.
+ * node_use turns MS: first rank 0 calls MPI for MS ms while the others sleep, then the others while it does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +67,16 @@ static void put(const char *old, const char *new) {
     close(to);
 }
 
+/* How often the recorder copies goes by what a copy takes. */
+static int has_copy(void) {
+    char pattern[4096];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/raw/*.end.tar", getenv("RANKWISE_DIR"));
+    const int there = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return there;
+}
+
 int main(int argc, char **argv) {
     int rank;
     MPI_Init(&argc, &argv);
@@ -92,9 +102,11 @@ int main(int argc, char **argv) {
         for (int i = 2; i + 1 < argc && rank == 0; i += 2)
             put(argv[i], argv[i + 1]);
         const int killed = strcmp(argv[1], "killed") == 0;
-        call_for(killed ? 2.5 : 0.4);
+        for (const double end = now() + 30; killed && !has_copy() && now() < end;)
+            call_for(0.1);
         if (killed)
             raise(SIGKILL);
+        call_for(0.4);
     }
     MPI_Finalize();
     return 0;
