@@ -20,6 +20,7 @@ from rankwise.report.nodes import of_machines
 from rankwise.report.notable import notable
 from rankwise.report.pieces import grown, summed
 from rankwise.report.text import render as render_text
+from rankwise.report.text.use import whole
 from rankwise.report.use_data import (
     CoreUse,
     Counter,
@@ -120,6 +121,8 @@ def test_no_line_is_wider_than_80_columns_and_no_number_is_cut(made, nodes, pus)
         assert max(map(len, text.splitlines())) <= 80
         assert "…" not in text and DOMAIN not in text.partition("What the ranks used")[2]
         assert len(text.splitlines()) < 400
+    # AND that is so before the terminal folds what is too wide
+    assert all(len(line) <= 80 for part in whole(report) for line in part.plain.split("\n"))
     # AND each number of a core and an interface is in the tables, below the short name of its host
     used = report.use
     for cells in (
