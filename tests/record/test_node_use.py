@@ -442,7 +442,9 @@ def test_a_run_that_is_killed_has_its_interrupts_by_line_until_the_last_copy(
     absent = recording.context["nodes"][0]["absent"]
     (said,) = [each for each in absent if each["source"].startswith("interrupts by line")]
     until = re.search(r"after (\d[.\d]*) s$", said["source"])
-    assert until and 1 <= float(until[1]) <= 1.01 * recording.ranks["time_s"][0] and "meanwhile" in said["why"]
+    assert (
+        until and 1 <= float(until[1]) <= 1.01 * recording.ranks["time_s"][0] and "meanwhile" in said["why"]
+    )
     # AND all copies are as they were written, with nothing left beside them
     found = {".".join(each.file.rsplit(".", 2)[-2:]): each.state for each in check(tmp_path)}
     assert {name: state for name, state in found.items() if name.endswith("tar")} == {
