@@ -22,6 +22,7 @@ from rankwise.report.pieces import grown, summed
 from rankwise.report.text import render as render_text
 from rankwise.report.text.use import whole
 from rankwise.report.use_data import (
+    AbsentSources,
     CoreUse,
     Counter,
     InterfaceUse,
@@ -315,7 +316,7 @@ def test_network_time_between_hosts_with_long_names_is_whole_and_html_says_what_
         transport="sockets", host=0, peer_host=1, address=None, send_calls=1_234_000, send_bytes=9_870_000_000,
         send_time_s=123.4, receive_calls=7, receive_bytes=55_500_000, receive_time_s=0.0678,
     )  # fmt: skip
-    network = Network(None, [NetworkOfRank(0, "sockets", 1, 1, 1, 1, 1, 1)], [pair] * 501, 0.5)
+    network = Network(None, [NetworkOfRank(0, "sockets", 1, 1, 1, 1, 1, 1)], [pair] * 501, 0.5, [])
     report = msgspec.structs.replace(made(), network=network)
     text, page = render_text(report), render_html(report)
     # THEN numbers and both names are in one line
@@ -325,3 +326,16 @@ def test_network_time_between_hosts_with_long_names_is_whole_and_html_says_what_
     )
     assert page.count("<td>9.87 GB</td>") == 500 and "500 pairs with the most time; 1 more in" in page
     assert "of sending, receiving and looking, 500 ms by threads" in re.sub(r"\s+", " ", text)
+
+
+def test_what_is_absent_on_some_nodes_says_on_which(made):
+    absent = [
+        AbsentSources(["tcp"], "ENOENT", "more of /proc", 0, [2]),
+        AbsentSources(["ports"], "none", None, 0, [0, 1, 2]),
+    ]
+    report = made(3, absent=absent)
+    assert use_words.absent_sources(report.use, report.program.hosts) == [
+        "absent: tcp: ENOENT; more of /proc (on nid000002)",
+        "absent: ports: none",
+    ]
+    assert "absent: tcp: ENOENT; more of /proc (on nid000002)" in render_text(report)

@@ -41,7 +41,7 @@ def use(recording: Recording) -> Use:
         over_time=_over_time(recording, between),
         nodes_over_time=nodes.over_time(recording, between),
         timeline=tracks.timeline(recording),
-        absent=_absent(context["absent"]) + _absent_of_nodes(recording.context["nodes"]),
+        absent=_absent(context["absent"]) + _absent_of_nodes(recording),
         notable=[],
     )
     return msgspec.structs.replace(
@@ -136,18 +136,24 @@ def _absent(found: list[dict[str, Any]]) -> list[AbsentSources]:
     for each in found:
         source = each["source"].removeprefix("counter:")
         grouped.setdefault((each["why"], each["remedy"], each["ranks"]), []).append(source)
-    return [AbsentSources(sources, why, remedy, n) for (why, remedy, n), sources in grouped.items()]
+    return [AbsentSources(sources, why, remedy, n, []) for (why, remedy, n), sources in grouped.items()]
 
 
-def _absent_of_nodes(found: list[dict[str, Any]]) -> list[AbsentSources]:
+def _absent_of_nodes(recording: Recording) -> list[AbsentSources]:
     """Once for all nodes that say the same."""
-    seen: dict[tuple[str, str | None], list[str]] = {}
-    for node in found:
+    index = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
+    of_why: dict[tuple[str, str | None], dict[str, list[int]]] = {}
+    for node in recording.context["nodes"]:
         for each in node["absent"]:
-            sources = seen.setdefault((each["why"], each["remedy"]), [])
-            if each["source"] not in sources:
-                sources.append(each["source"])
-    return [AbsentSources(sources, why, remedy, 0) for (why, remedy), sources in seen.items()]
+            hosts = of_why.setdefault((each["why"], each["remedy"]), {}).setdefault(each["source"], [])
+            hosts += [index[node["host"]]] if node["host"] in index else []
+    found: dict[tuple[str, str | None, tuple[int, ...]], list[str]] = {}
+    for (why, remedy), sources in of_why.items():
+        for source, hosts in sources.items():
+            found.setdefault((why, remedy, tuple(hosts)), []).append(source)
+    return [
+        AbsentSources(names, why, remedy, 0, list(hosts)) for (why, remedy, hosts), names in found.items()
+    ]
 
 
 def _absent_queues(lines: list[InterruptLine]) -> list[AbsentSources]:
@@ -157,4 +163,4 @@ def _absent_queues(lines: list[InterruptLine]) -> list[AbsentSources]:
     if not several:
         return []
     why = "the drivers' tables of which queue a connection goes to are not read"
-    return [AbsentSources(["RSS"], why, f"`ethtool -x {several[0]}` on the node shows it", 0)]
+    return [AbsentSources(["RSS"], why, f"`ethtool -x {several[0]}` on the node shows it", 0, [])]

@@ -84,12 +84,14 @@ class AbsentSources(msgspec.Struct, frozen=True):
         why: The reason.
         remedy: What would give them; `null` where nothing would.
         ranks: On how many ranks; 0: of nodes.
+        hosts: Of nodes, on which: indices into `program.hosts`.
     """
 
     sources: list[str]
     why: str
     remedy: str | None
     ranks: int
+    hosts: list[int]
 
 
 class Moment(msgspec.Struct, frozen=True):

@@ -128,9 +128,18 @@ def _cost(share: float) -> str:
     return "< 0.01 %" if share < 5e-5 else f"{share * 100:.2g} %"
 
 
-def absent_sources(use: Use) -> list[str]:
-    """Each source that is not there, with its reason and what would give it."""
-    return [_absent(use, each) for each in use.absent]
+def absent_sources(use: Use, hosts: Sequence[str]) -> list[str]:
+    """Each source that is not there, with its reason, what would give it, and where, if not everywhere."""
+    names = short_names(hosts)
+    return [
+        _absent(use, each)
+        + (
+            f" ({hosts_text([names[at] for at in each.hosts], len(hosts)).strip()})"
+            if 0 < len(each.hosts) < len(hosts)
+            else ""
+        )
+        for each in use.absent
+    ]
 
 
 def _absent(use: Use, each: AbsentSources) -> str:

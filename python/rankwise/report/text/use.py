@@ -30,7 +30,7 @@ def view(report: ReportData) -> list[RenderableType]:
     """What stands out, over time, and what is absent."""
     use = report.use
     stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
-    absent = words.absent_sources(use)
+    absent = words.absent_sources(use, report.program.hosts)
     more = len(absent) - _ABSENT
     below = [f"absent: {more} more"] if more > 0 else []
     if use.ranks.rank or use.cores:
@@ -54,7 +54,11 @@ def whole(report: ReportData) -> list[RenderableType]:
     parts: list[RenderableType] = [title("What the ranks used"), *_lines(stands_out)]
     for each in tables:
         parts += [Text(""), *each] if each else []
-    return [*parts, Text(""), *_lines([*words.sampled_text(use), *words.absent_sources(use)])]
+    return [
+        *parts,
+        Text(""),
+        *_lines([*words.sampled_text(use), *words.absent_sources(use, report.program.hosts)]),
+    ]
 
 
 def _ranks(use: Use) -> list[RenderableType]:
