@@ -196,9 +196,9 @@ def test_what_stands_out_is_one_sentence_a_kind_however_many_cores_and_nodes(mad
     found = notable(recorded(report), report.use)
     assert len(found) <= 8
     (inside,) = [each for each in found if "in interrupts for" in each]
-    assert "PU 17 of nid000007 was in interrupts for 39 %" in inside and "4095 PUs more of 32 nodes" in inside
-    assert any("lost" in each and "31 at eth0 of nid000031; 30 interfaces more" in each for each in found)
-    assert any(each.startswith("TCP of nid") and "31 nodes more" in each for each in found)
+    assert "PU 17 of nid000007 was in interrupts for 39 %" in inside and "4095 more PUs of 32 nodes" in inside
+    assert any("lost" in each and "31 at eth0 of nid000031; 30 more interfaces" in each for each in found)
+    assert any(each.startswith("TCP of nid") and "31 more nodes" in each for each in found)
 
 
 @pytest.mark.parametrize(("count", "stands_out"), [(5, False), (99, False), (100, True), (5000, True)])

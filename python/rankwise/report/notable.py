@@ -255,7 +255,7 @@ class _Nodes:
 
 
 def _more(count: int, noun: str, what: str) -> str:
-    return f"; {counted(count, noun)} more {what}" if count else ""
+    return f"; {counted(count, f'more {noun}')} {what}" if count else ""
 
 
 def _numbers(text: str | None) -> set[int]:

@@ -14,12 +14,15 @@ _WIDTH, _INDENT, _WRAPPED = 80, "  ", 30
 Group = tuple[str, Sequence[Sequence[str]]]
 
 
-def columns(headings: Sequence[str], groups: Sequence[Group]) -> list[RenderableType]:
+def columns(
+    headings: Sequence[str], groups: Sequence[Group], left: Sequence[int] = ()
+) -> list[RenderableType]:
     """A table.
 
     Args:
         headings: Of each column; lines of one are below each other. The first column is in each block.
         groups: A line above its rows (none if it is empty), and the rows.
+        left: Columns of text, beside the first; the others hold numbers.
     """
     rows = [row for _, group in groups for row in group]
     if not rows:
@@ -34,14 +37,14 @@ def columns(headings: Sequence[str], groups: Sequence[Group]) -> list[Renderable
     for block in _blocks(width):
         high = max(len(lines[at]) for at in block)
         head = [[""] * (high - len(lines[at])) + lines[at] for at in block]
-        found += [Text(line, style="bold") for line in _lines(head, [width[at] for at in block])]
+        found += [Text(line, style="bold") for line in _lines(head, block, width, left)]
         at_row = 0
         for label, group in groups:
             if label:
                 found.append(Text(_INDENT + label))
             for _ in group:
                 cells = [wrapped[at][at_row] for at in block]
-                found += map(Text, _lines(cells, [width[at] for at in block]))
+                found += map(Text, _lines(cells, block, width, left))
                 at_row += 1
     return found
 
@@ -64,14 +67,17 @@ def _blocks(width: dict[int, int]) -> list[list[int]]:
     return found or [[0]]
 
 
-def _lines(cells: Sequence[Sequence[str]], width: Sequence[int]) -> list[str]:
-    """A row: the first column to the left, the others to the right."""
+def _lines(
+    cells: Sequence[Sequence[str]], block: Sequence[int], width: dict[int, int], left: Sequence[int]
+) -> list[str]:
+    """A row: the first column and those of text to the left, the others to the right."""
     made = []
     for line in range(max(map(len, cells))):
         parts = [cell[line] if line < len(cell) else "" for cell in cells]
         padded = [
-            part + " " * (wide - cell_len(part)) if at == 0 else " " * (wide - cell_len(part)) + part
-            for at, (part, wide) in enumerate(zip(parts, width, strict=True))
+            part + blank if at == 0 or at in left else blank + part
+            for at, part in zip(block, parts, strict=True)
+            for blank in [" " * (width[at] - cell_len(part))]
         ]
         made.append((_INDENT + " ".join(padded)).rstrip())
     return made

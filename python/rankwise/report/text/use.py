@@ -124,7 +124,7 @@ def _queues(report: ReportData) -> list[RenderableType]:
     groups, more = _worst(
         words.queue_use(report.use, report.program.hosts), "kinds of nodes", "that are first"
     )
-    return [*columns(("queues of", "served by", "PUs"), groups), *more]
+    return [*columns(("queues of", "served by", "PUs"), groups, left=(1, 2)), *more]
 
 
 def _interfaces(report: ReportData) -> list[RenderableType]:
@@ -147,7 +147,7 @@ def _tcp(report: ReportData) -> list[RenderableType]:
     names = short_names(report.program.hosts)
     shown, more = _worst(words.worst_tcp(report.use), "nodes", "that sent most again")
     rows = [(names[each.host], *words.tcp_use(each)) for each in shown]
-    return [*columns(("TCP of", *words.TCP_USE), [("", rows)]), *more]
+    return [*columns(("TCP of", *words.TCP_USE), [("", rows)], left=(5,)), *more]
 
 
 def _by_host(
