@@ -15,10 +15,12 @@
 #undef _FORTIFY_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -32,9 +34,10 @@
 #define A_RUN RW_NETWORK_A_RUN(struct rw_network_peer)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-enum { MOST_DESCRIPTORS = 1 << 16, NOT_ASKED = 0, NO_SOCKET = 1, FIRST_PEER = 2 };
+enum { MOST_DESCRIPTORS = 1 << 16, NOT_ASKED = 0, NO_SOCKET = 1, FIRST_PEER = 2, BLOCKS = 1 << 15 };
 
-/* What a descriptor is: a peer's entry + FIRST_PEER, or one of the above. */
+/* What a descriptor is: a peer's entry + FIRST_PEER, | BLOCKS if calls on it may sleep, or one of the above.
+ */
 static uint16_t known[MOST_DESCRIPTORS];
 
 /* Result, name, parameters, arguments of each function that moves data: `done` bytes, or less than 1. */
@@ -117,6 +120,9 @@ static struct {
     GIVES(NEXT_INT)
     CHANGES(NEXT_INT)
     MANY(NEXT_KIND)
+    int (*fcntl)(int fd, int command, void *argument);
+    int (*fcntl64)(int fd, int command, void *argument);
+    int (*ioctl)(int fd, unsigned long request, void *argument);
 } next;
 
 /*
@@ -136,6 +142,9 @@ __attribute__((constructor)) static void find_all(void) {
     GIVES(FIND_INT)
     CHANGES(FIND_INT)
     MANY(FIND_KIND)
+    (void)FIND(fcntl);
+    (void)FIND(fcntl64);
+    (void)FIND(ioctl);
     dlerror(); /* the program must not find our failures */
 }
 
@@ -195,9 +204,11 @@ static uint16_t learn(int fd) {
         what = errno == ENOTSOCK ? NO_SOCKET : NOT_ASKED;
     else if (write_address(peer_address, &peer) && getsockname(fd, (struct sockaddr *)&own, &own_size) == 0 &&
              write_address(own_address, &own)) {
+        const uint16_t blocks = FIND(fcntl)(fd, F_GETFL, NULL) & O_NONBLOCK ? 0 : BLOCKS;
         what = NOT_ASKED;
         if (!__atomic_exchange_n(&rw_shim_network.lock, 1, __ATOMIC_ACQUIRE)) {
             what = (uint16_t)(peer_of(own_address, peer_address) + FIRST_PEER);
+            what |= blocks;
             __atomic_store_n(&rw_shim_network.lock, 0, __ATOMIC_RELEASE);
         }
     }
@@ -219,23 +230,43 @@ static uint16_t counted_as(int fd) {
 
 /* A call that began before counting ended and came back afterwards is left out: what was counted is closed.
  */
-static void add(uint32_t peer, int kind, uint64_t bytes, uint64_t ticks) {
+static void add_timed(uint32_t peer, int kind, int timed_as, uint64_t bytes, uint64_t ticks) {
     if (!is_on())
         return;
     const int error = errno;
     struct rw_network_peer *entry = entry_at(peer);
-    const int total = rw_shim_network.inside_mpi() ? RW_NETWORK_KINDS + kind : kind;
+    const int first = rw_shim_network.inside_mpi() ? RW_NETWORK_KINDS : 0, total = first + kind;
     __atomic_fetch_add(&entry->calls[total], 1, __ATOMIC_RELAXED);
     if (!rw_transport_depth) /* else it is in the time of the transport's call around this one */
-        __atomic_fetch_add(&entry->ticks[total], ticks, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&entry->ticks[first + timed_as], ticks, __ATOMIC_RELAXED);
     if (bytes)
         __atomic_fetch_add(&entry->bytes[total], bytes, __ATOMIC_RELAXED);
     errno = error;
 }
 
-static void add_data(uint16_t what, int kind, ssize_t bytes, uint64_t ticks) {
-    add(what - FIRST_PEER, bytes > 0 ? kind : RW_NETWORK_PROGRESS, bytes > 0 ? (uint64_t)bytes : 0, ticks);
+static void add(uint32_t peer, int kind, uint64_t bytes, uint64_t ticks) {
+    add_timed(peer, kind, kind, bytes, ticks);
 }
+
+static void add_data(uint16_t what, int kind, int sleeps, ssize_t bytes, uint64_t ticks) {
+    const int as = bytes > 0 ? kind : RW_NETWORK_PROGRESS;
+    add_timed((what & ~BLOCKS) - FIRST_PEER, as, sleeps ? RW_NETWORK_WAIT : as,
+              bytes > 0 ? (uint64_t)bytes : 0, ticks);
+}
+
+/* Whether a receive is going to sleep: its time is waiting then. Asked of sockets that block only. */
+static int will_sleep(uint16_t what, int kind, int fd, int asked) {
+    if (kind != RW_NETWORK_RECEIVE || !(what & BLOCKS) || asked & MSG_DONTWAIT)
+        return 0;
+    const int error = errno;
+    int there = 0;
+    const int failed = FIND(ioctl)(fd, FIONREAD, &there);
+    errno = error;
+    return !failed && there == 0;
+}
+
+/* What calls without a parameter of that name have. */
+enum { flags = 0 };
 
 #define DEFINE_DATA(result, name, kind, parameters, arguments)                                               \
     EXPORT result name parameters {                                                                          \
@@ -243,8 +274,9 @@ static void add_data(uint16_t what, int kind, ssize_t bytes, uint64_t ticks) {
         if (!what)                                                                                           \
             return FIND(name) arguments;                                                                     \
         const uint64_t begin = rw_ticks();                                                                   \
+        const int sleeps = will_sleep(what, RW_NETWORK_##kind, fd, flags);                                   \
         const result done = FIND(name) arguments;                                                            \
-        add_data(what, RW_NETWORK_##kind, done, rw_ticks() - begin);                                         \
+        add_data(what, RW_NETWORK_##kind, sleeps, done, rw_ticks() - begin);                                 \
         return done;                                                                                         \
     }
 CALLS(DEFINE_DATA)
@@ -278,6 +310,19 @@ GIVES(DEFINE_GIVE)
     }
 CHANGES(DEFINE_CHANGE)
 
+/* Whether calls may sleep is asked again. The argument is one register, whatever it is. */
+#define DEFINE_SETS(symbol, name, type, command)                                                             \
+    EXPORT int rw_##name(int fd, type what, void *argument) __asm__(symbol);                                 \
+    int rw_##name(int fd, type what, void *argument) {                                                       \
+        const int done = FIND(name)(fd, what, argument);                                                     \
+        if (what == (command))                                                                               \
+            forget(fd);                                                                                      \
+        return done;                                                                                         \
+    }
+DEFINE_SETS("fcntl", fcntl, int, F_SETFL)
+DEFINE_SETS("fcntl64", fcntl64, int, F_SETFL)
+DEFINE_SETS("ioctl", ioctl, unsigned long, FIONBIO)
+
 static ssize_t sum(const struct mmsghdr *messages, int count) {
     ssize_t bytes = 0;
     for (int i = 0; i < count; i++)
@@ -291,8 +336,9 @@ static ssize_t sum(const struct mmsghdr *messages, int count) {
         if (!what)                                                                                           \
             return FIND(name) arguments;                                                                     \
         const uint64_t begin = rw_ticks();                                                                   \
+        const int sleeps = will_sleep(what, RW_NETWORK_##kind, fd, (int)flags);                              \
         const int done = FIND(name) arguments;                                                               \
-        add_data(what, RW_NETWORK_##kind, sum(messages, done), rw_ticks() - begin);                          \
+        add_data(what, RW_NETWORK_##kind, sleeps, sum(messages, done), rw_ticks() - begin);                  \
         return done;                                                                                         \
     }
 MANY(DEFINE_MANY)

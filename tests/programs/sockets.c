@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Known socket calls of each rank, on a TCP connection to itself over 127.0.0.1: what
- * tests/record/test_sockets.py expects. With the argument `threads`, 4 threads that send 1000 times each;
- * with `timed`, sends and receives of 60 kB, whose time the program says itself; with `late`, a thread sleeps
- * in a call until MPI_Finalize has returned.
+ * tests/record/network/test_sockets.py expects. With the argument `threads`, 4 threads that send 1000 times
+ * each; with `timed`, sends and receives of 60 kB, whose time the program says itself; with `late`, a thread
+ * sleeps in a call until MPI_Finalize has returned; with `blocks`, it sleeps in 3 receives, and not in 2 of
+ * data that is there, nor in 1 of a descriptor that does not block.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -142,6 +143,29 @@ static void *sleep_until_told(void *fd) {
     return NULL;
 }
 
+static void *send_later(void *end) {
+    for (int i = 0; i < 3; i++) {
+        usleep(50000);
+        must(send(*(int *)end, "later", 5, 0) == 5, "send later");
+    }
+    return NULL;
+}
+
+static void block(int ends[2]) {
+    char data[8];
+    pthread_t sender;
+    pthread_create(&sender, NULL, send_later, &ends[0]);
+    for (int i = 0; i < 3; i++)
+        must(recv(ends[1], data, 5, 0) == 5, "recv later");
+    pthread_join(sender, NULL);
+    for (int i = 0; i < 2; i++) {
+        must(send(ends[0], "there", 5, 0) == 5, "send");
+        must(recv(ends[1], data, 5, 0) == 5, "recv");
+    }
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    must(recv(ends[1], data, 5, 0) < 0, "recv of nothing");
+}
+
 int main(int argc, char **argv) {
     int ends[2], provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
@@ -154,6 +178,8 @@ int main(int argc, char **argv) {
             pthread_join(threads[i], NULL);
     } else if (argc > 1 && strcmp(argv[1], "timed") == 0) {
         time_calls(ends);
+    } else if (argc > 1 && strcmp(argv[1], "blocks") == 0) {
+        block(ends);
     } else if (argc > 1 && strcmp(argv[1], "late") == 0) {
         pthread_t sleeper;
         pthread_create(&sleeper, NULL, sleep_until_told, &ends[1]);

@@ -78,6 +78,22 @@ def test_the_report_has_it_by_rank_and_between_nodes(tmp_path):
     ]
 
 
+def test_an_address_that_several_hosts_have_is_no_nodes(tmp_path):
+    # GIVEN two hosts with the bridge's address, that each uses to itself, and a third that reaches one of them
+    ranks = [Rank(0, 3, host="a"), Rank(1, 3, host="b"), Rank(2, 3, host="c")]
+    for rank in ranks[:2]:
+        rank.sockets("172.17.0.1", "172.17.0.1", NETWORK_SEND, 1, 10, 100)
+    ranks[2].sockets("10.0.0.3", "172.17.0.1", NETWORK_SEND, 11, 110, 100)
+    # WHEN their table is made
+    table = Recording.open(write_recording(tmp_path, ranks)).network_time
+    # THEN what goes to itself is its own host's, and of the third it is not known whose it is
+    assert table.select("rank", "node", "address").rows() == [
+        (0, "a", "172.17.0.1"),
+        (1, "b", "172.17.0.1"),
+        (2, None, "172.17.0.1"),
+    ]
+
+
 def over_ucx():
     """Ranks 0 and 1 of two nodes that know each other's workers; rank 0 also reaches one that nobody has."""
     ranks = [Rank(0, 2, host="a"), Rank(1, 2, host="b")]

@@ -354,10 +354,15 @@ def _sockets(job: Job) -> pl.DataFrame:
     hosts = [thread.rank["host"] for thread in job.threads]
     own = [address_of(entry) for entry in entries["own"]]
     peer = [address_of(entry) for entry in entries["peer"]]
-    node_of = {address: hosts[at] for address, at in zip(own, owner, strict=True) if address is not None}
+    hosts_of: dict[str, set[str]] = {}
+    for address, at in zip(own, owner, strict=True):
+        if address is not None:
+            hosts_of.setdefault(address, set()).add(hosts[at])
+    # An address that several hosts use as their own, as those of container bridges, is nobody's.
+    node_of = {address: min(of) for address, of in hosts_of.items() if len(of) == 1}
     nodes = [
-        None if address is None else hosts[at] if _is_loopback(address) else node_of.get(address)
-        for address, at in zip(peer, owner, strict=True)
+        None if to is None else hosts[at] if _is_loopback(to) or to == own_one else node_of.get(to)
+        for own_one, to, at in zip(own, peer, owner, strict=True)
     ]
     transports = [TRANSPORT_NAMES[TRANSPORT_SOCKETS]] * len(entries)
     return _by_kind(job, entries, owner, transports, nodes, peer)
@@ -384,7 +389,7 @@ def _by_kind(
     peers: list[str | None],
 ) -> pl.DataFrame:
     """A row for each entry and kind that has calls."""
-    row, total = np.nonzero(entries["calls"])
+    row, total = np.nonzero(entries["calls"] + entries["ticks"])
     seconds = of_thread(job.threads, "seconds_per_tick", np.float64)[owner[row]]
     inside, kind = total // NETWORK_KINDS, total % NETWORK_KINDS
     assert NETWORK_TOTALS == 2 * NETWORK_KINDS
