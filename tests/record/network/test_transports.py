@@ -224,7 +224,7 @@ def test_calls_of_psm2_are_counted_by_the_node_they_go_to(
 @mpis.only(lambda mpi: mpi.name in ("openmpi-5.0.11", "openmpi-4.1.8"), quick=("openmpi-5.0.11",))
 def test_performance_variables_say_what_the_library_knows(mpi, compiled, record, tmp_path):
     # GIVEN ranks that leave 5 and 6 receives posted WHEN they are recorded over a library that counts its queues
-    record(mpi, 2, compiled(mpi, "posted.c"), environment={"OMPI_MCA_pml": "ob1"})
+    record(mpi, 2, compiled(mpi, "posted.c"), environment={"OMPI_MCA_pml": "ob1", "RANKWISE_VARIABLES": "*"})
     recording = Recording.open(tmp_path)
     # THEN the length of the queue is that, as the sum over its peers
     posted = recording.performance_variables.filter(variable="pml_ob1_posted_recvq_length")
@@ -242,5 +242,5 @@ def test_only_variables_that_are_asked_for_are_read(mpi, compiled, record, tmp_p
 
 @mpis.only(lambda mpi: mpi.name == "mpich-5.0.2")
 def test_a_library_without_performance_variables_has_none(mpi, compiled, record, tmp_path):
-    record(mpi, 1, compiled(mpi, "ring.c"))
+    record(mpi, 1, compiled(mpi, "ring.c"), environment={"RANKWISE_VARIABLES": "*"})
     assert len(Recording.open(tmp_path).performance_variables) == 0
