@@ -254,7 +254,8 @@ enum rw_note_kind {
     RW_NOTE_ALLOWED = 3, /* OS PUs that the first thread may use from here on, as `0-3,8` */
     RW_NOTE_RAN_ON = 4,  /* OS PUs on which it was seen until here */
     RW_NOTE_FACT = 5,    /* `name`, tab, value */
-    RW_NOTE_VARIABLE = 6 /* MPI_T: `class:name`, tab, value, a number as printf %.17g writes it; `count`: it is a sum of these */
+    RW_NOTE_VARIABLE = 6, /* MPI_T: `class:name`, tab, value, a number as printf %.17g writes it; `count`: it is a sum of these */
+    RW_NOTE_THREADS_RAN_ON = 7 /* OS PUs on which threads that were ready to run were seen until here */
 };
 
 /*

@@ -10,7 +10,8 @@
 #define DEFAULT_INTERVAL_NS 100000000u
 #define LEAST_ROWS 64u
 
-static const struct rw_source *const sources[] = {&rw_usage, &rw_where, &rw_perf, &rw_migrations};
+static const struct rw_source *const sources[] = {&rw_usage, &rw_where, &rw_perf, &rw_migrations,
+                                                  &rw_threads};
 #define SOURCES (sizeof sources / sizeof *sources)
 
 static struct rw_series series;
@@ -99,6 +100,7 @@ void rw_counters_end(struct rw_thread *thread) {
     const uint64_t cost = series.samples->cost_ticks;
     take(rw_ticks());
     rw_note_ran_on(&series);
+    rw_note_threads_ran_on(&series);
     rw_note_memory(&series);
     rw_note_devices(&series, 0);
     rw_node_end();

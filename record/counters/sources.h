@@ -7,7 +7,7 @@
 
 /* Of the process. */
 extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW_HIDDEN,
-    rw_migrations RW_HIDDEN;
+    rw_migrations RW_HIDDEN, rw_threads RW_HIDDEN;
 
 /* Of the node. */
 extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
@@ -30,6 +30,9 @@ RW_HIDDEN void rw_look_where(void);
 
 /** @brief Note on which cores it was seen. */
 RW_HIDDEN void rw_note_ran_on(struct rw_series *series);
+
+/** @brief Note on which cores threads were seen that were ready to run. */
+RW_HIDDEN void rw_note_threads_ran_on(struct rw_series *series);
 
 /** @brief How many OS PUs the node can have: the highest number + 1. */
 RW_HIDDEN unsigned rw_node_cpus(void);

@@ -244,3 +244,28 @@ def test_descriptors_that_the_program_takes_over_are_never_read(mpi, use):
     lost = [each for each in report.use.absent if "could not be read after" in each.why]
     assert {"interrupts", "softirqs", "interfaces"} <= {source for each in lost for source in each.sources}
     assert all("1000 to 1063" in each.remedy for each in lost)
+
+
+@one_mpi
+def test_threads_that_share_a_core_are_seen(mpi, compiled, record, tmp_path):
+    # GIVEN a first thread alone on one core, and two others together on another one
+    if len(PUS) < 2:
+        pytest.skip("needs two cores")
+    record(mpi, 1, compiled(mpi, "crowded.c"), *PUS, 3)
+    recording = Recording.open(tmp_path)
+    (row,) = recording.table("rank_use").iter_rows(named=True)
+    # THEN a look finds three that are ready, of which two share
+    assert row["threads_ready"] == pytest.approx(3, abs=0.5)
+    assert row["threads_crowded"] == pytest.approx(2 / 3, abs=0.2)
+    assert row["threads_ran_on"] == PUS and PUS[0] in row["ran_on"]
+    # AND what stands out says so
+    (said,) = [each for each in build(recording).use.notable if "shared a core" in each]
+    assert said.startswith("threads of rank 0 ")
+
+
+@one_mpi
+def test_one_thread_shares_with_nobody(mpi, use):
+    _, recording = use(mpi, 1)
+    (row,) = recording.table("rank_use").iter_rows(named=True)
+    assert row["threads_crowded"] in (0, None) and (row["threads_ready"] or 1) < 1.5
+    assert not any("shared a core" in each for each in build(recording).use.notable)

@@ -15,7 +15,7 @@ def sampled(*rows):
     """Rows of value, enabled and running time of one counter."""
     values = np.array(rows, float).reshape(len(rows), 3)
     ticks = np.arange(1, len(rows) + 1)
-    return Sampled({"counter:cycles": 0}, {"counter:cycles": 3}, ticks, values, [], [], None, {})
+    return Sampled({"counter:cycles": 0}, {"counter:cycles": 3}, ticks, values, [], [], None, {}, {})
 
 
 def counted(*rows):

@@ -37,6 +37,9 @@ _SCHEMA: dict[str, Any] = {
     "peak_memory_bytes": pl.Int64,
     "memory_bytes": pl.List(pl.Int64),
     "ran_on": pl.List(pl.Int64),
+    "threads_ran_on": pl.List(pl.Int64),
+    "threads_ready": pl.Float64,
+    "threads_crowded": pl.Float64,
     "mask_changes": pl.Int64,
 }
 
@@ -68,8 +71,10 @@ def rank_use(job: Job) -> pl.DataFrame:
 
     Migrations are those of `migrations_of`: all threads (a counter of perf_event) or the first thread (the scheduler's
     own count); `moves_seen` is how often the first thread was seen on another PU than 10 ms before, so it moved at
-    least as often. Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end; `ran_on` are
-    OS PUs.
+    least as often. Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end. `ran_on` are
+    OS PUs of the first thread, `threads_ran_on` those of all that were ready to run when a sample looked, once a
+    second; `threads_ready` is how many that were in the mean, `threads_crowded` which part of them shared its PU with
+    another.
     """
     return pl.DataFrame(
         [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
@@ -97,7 +102,19 @@ def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
         "peak_memory_bytes": None if peak is None else peak * 1024,
         "memory_bytes": _by_numa_node(sampled),
         "ran_on": sampled.ran_on or sorted({int(pu) for pu in seen[~np.isnan(seen)]}),
+        "threads_ran_on": sampled.threads_ran_on,
+        **_threads(sampled),
         "mask_changes": max(len(sampled.allowed) - 1, 0) + sampled.facts.get("dropped_notes", 0),
+    }
+
+
+def _threads(sampled: Sampled) -> dict[str, float | None]:
+    looks, ready, crowded = (
+        sampled.total(name) for name in ("thread_looks", "threads_ready", "threads_crowded")
+    )
+    return {
+        "threads_ready": ready / looks if looks and ready is not None else None,
+        "threads_crowded": crowded / ready if ready and crowded is not None else None,
     }
 
 

@@ -20,6 +20,7 @@ from rankwise.recording.layouts import (
     NOTE_COLUMNS,
     NOTE_FACT,
     NOTE_RAN_ON,
+    NOTE_THREADS_RAN_ON,
     NOTE_VARIABLE,
     SAMPLES,
 )
@@ -64,6 +65,7 @@ class Sampled:
         facts: What is known only once.
         variables: MPI's performance variables: name -> class, value, of how many values that is the sum.
         head: The fields of rw_samples.
+        threads_ran_on: OS PUs on which threads that were ready to run were seen; `None` if nobody looked.
     """
 
     columns: dict[str, int]
@@ -76,6 +78,7 @@ class Sampled:
     facts: dict[str, int]
     variables: dict[str, tuple[str, float, int]]
     head: dict[str, int] = field(default_factory=dict)
+    threads_ran_on: list[int] | None = None
 
     def part(self, rows: slice) -> Sampled:
         """Some of its rows."""
@@ -174,6 +177,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     absent, allowed, facts = [], [], {}
     variables: dict[str, tuple[str, float, int]] = {}
     ran_on: list[int] | None = None
+    threads_ran_on: list[int] | None = None
     used = 0
     for ticks, kind, count, text in _notes(notes):
         name, _, rest = text.partition("\t")
@@ -187,6 +191,8 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
             allowed.append((ticks, pus_of(text)))
         elif kind == NOTE_RAN_ON:
             ran_on = pus_of(text)
+        elif kind == NOTE_THREADS_RAN_ON:
+            threads_ran_on = pus_of(text)
         elif kind == NOTE_FACT and rest.isdecimal() and len(rest) < 20:
             facts[name] = int(rest)
         elif kind == NOTE_VARIABLE and (value := _number(rest)) is not None:
@@ -210,6 +216,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
         facts,
         variables,
         head,
+        threads_ran_on,
     )
 
 

@@ -17,6 +17,8 @@ from rankwise.report.use_data import CoreUse, Counter, MaskChange, RankUse, TcpU
 _MIGRATIONS_PER_S, _SWITCHES_PER_S, _MAJOR_FAULTS_PER_S, _LEAST = 1.0, 100.0, 10.0, 100
 _SYSTEM_SHARE, _LEAST_PROCESSOR_S = 0.2, 0.1
 _TURNS = 0.999
+# Of the threads that were ready to run; two, so that there is somebody to share with.
+_CROWDED, _READY = 0.25, 1.5
 # Of a node.
 _INTERRUPT_SHARE, _STEAL_SHARE, _PER_S = 0.05, 0.02, 100.0
 # Clock ticks of which /proc/stat counts processor time, so much of it that a share means something.
@@ -28,6 +30,7 @@ def notable(recording: Recording, use: Use) -> list[str]:
     return [
         *_masks(use.mask_changes),
         *_rates(recording, use.ranks),
+        *_crowded(use.ranks),
         *_system(use.ranks),
         *_turns(use.counters),
         *_Nodes(recording, use).sentences(),
@@ -42,6 +45,27 @@ def _masks(changes: Sequence[MaskChange]) -> list[str]:
     return [
         f"the cores that {ranks_text(sorted({change.rank for change in changes}))} might use changed while it ran: "
         f"rank {first.rank} had {pus} from {seconds_text(first.time_s)} on"
+    ]
+
+
+def _crowded(ranks: RankUse) -> list[str]:
+    """Threads that share a PU, which costs them half of it or more."""
+    known = zip(ranks.threads_crowded, ranks.threads_ready, strict=True)
+    crowded = {
+        at: (share, ready)
+        for at, (share, ready) in enumerate(known)
+        if share is not None and share > _CROWDED and ready is not None and ready >= _READY
+    }
+    if not crowded:
+        return []
+    worst = max(crowded, key=lambda at: crowded[at])
+    share, ready = crowded[worst]
+    pus = ranks.threads_ran_on[worst]
+    who = ranks_text([ranks.rank[at] for at in crowded])
+    return [
+        f"threads of {who} shared a core with another of the same rank: of rank {ranks.rank[worst]}, "
+        f"{ready:.1f} were ready to run in the mean, on {'PU' if pus.isdecimal() else 'PUs'} {pus}, "
+        f"{share * 100:.0f} % of them with another beside them"
     ]
 
 

@@ -69,7 +69,7 @@ def _cost_share(recording: Recording) -> float | None:
 
 def _ranks(recording: Recording) -> RankUse:
     used = recording.table("rank_use").sort("rank")
-    made = ("runqueue_wait_s", "allowed", "ran_on")
+    made = ("runqueue_wait_s", "allowed", "ran_on", "threads_ran_on")
     columns: dict[str, list[Any]] = {
         name: used[name].to_list() for name in RankUse.__struct_fields__ if name not in made
     }
@@ -81,6 +81,7 @@ def _ranks(recording: Recording) -> RankUse:
         runqueue_wait_s=[waits_s.get(rank) for rank in columns["rank"]],
         allowed=[numbers_text(first.get(rank, [])) for rank in columns["rank"]],
         ran_on=[numbers_text(pus) for pus in used["ran_on"].to_list()],
+        threads_ran_on=[numbers_text(pus or []) for pus in used["threads_ran_on"].to_list()],
     )
 
 
@@ -109,7 +110,8 @@ def _counters(recording: Recording, ranks: list[int]) -> list[Counter]:
 def _over_time(recording: Recording, edges: np.ndarray | None) -> list[Moment]:
     """Sums over ranks in the pieces between `edges`."""
     samples = recording.table("rank_samples")
-    if edges is None or samples.is_empty():
+    # Without samples in between, start and end say nothing of pieces.
+    if edges is None or samples.is_empty() or samples.group_by("rank").len()["len"].max() < 3:  # type: ignore[operator]
         return []
     names = ("user_s", "system_s", "involuntary_switches", "minor_faults", "major_faults", "runqueue_wait_s")
     parts: dict[str, list[np.ndarray]] = {name: [] for name in (*names, "time_s")}

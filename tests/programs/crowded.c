@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crowded PU0 PU1 S: the first thread calls MPI on PU0 for S seconds, while two others compute on PU1. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+static int ended;
+
+static void move_to(int pu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(pu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        exit(3);
+}
+
+static void *compute(void *pu) {
+    move_to(*(int *)pu);
+    while (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+        ;
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int level, pus[2] = {atoi(argv[1]), atoi(argv[2])};
+    pthread_t threads[2];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    move_to(pus[0]);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, compute, &pus[1]);
+    for (const double end = MPI_Wtime() + atof(argv[3]); MPI_Wtime() < end;)
+        MPI_Barrier(MPI_COMM_SELF);
+    __atomic_store_n(&ended, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    MPI_Finalize();
+    return 0;
+}
