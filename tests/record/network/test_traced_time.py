@@ -21,6 +21,7 @@ LINE = re.compile(
     r"sys_(?P<what>enter|exit): NR (?P<call>\d+)(?: = (?P<done>-?\d+))?"
 )
 COUNT, BYTES = 400, 200_000
+SMALL = 1000  # what connects the ranks, in MPI_Init and MPI_Finalize
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def traced(directory: Path):
 
 
 def seconds(instance: Path) -> tuple[dict[tuple[int, str], float], bool]:
-    """By thread and kind, time in calls that moved data; and whether nothing was lost."""
+    """By thread and kind, time in calls that moved messages; and whether nothing was lost."""
     found: dict[tuple[int, str], float] = defaultdict(float)
     begun: dict[int, float] = {}
     for line in (instance / "trace").read_text().splitlines():
@@ -59,7 +60,7 @@ def seconds(instance: Path) -> tuple[dict[tuple[int, str], float], bool]:
             begun[tid] = at
         elif tid in begun:
             kind = "send" if int(event["call"]) in SENDS else "receive"
-            found[tid, kind] += (at - begun.pop(tid)) * (int(event["done"]) > 0)
+            found[tid, kind] += (at - begun.pop(tid)) * (int(event["done"]) > SMALL)
     lost = any("overrun: 0" not in each.read_text() for each in instance.glob("per_cpu/cpu*/stats"))
     return found, not lost
 
