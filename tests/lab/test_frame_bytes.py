@@ -48,6 +48,7 @@ def test_network_time_has_the_bytes_that_interfaces_count(lab, compiled, name):
     recording = Recording.open(place)
     table = recording.network_time.drop_nulls("node")
     of_rank = table.join(recording.ranks.select("rank", "host"), on="rank")
+    through, of_rank = of_rank.filter(transport="UCX"), of_rank.filter(transport="sockets")
 
     def moved(kind, own, peer):
         kept = (pl.col("kind") == kind) & (pl.col("host") == own) & (pl.col("node") == peer)
@@ -58,6 +59,9 @@ def test_network_time_has_the_bytes_that_interfaces_count(lab, compiled, name):
     assert moved("send", *reversed(nodes)) == moved("receive", *nodes)
     least = count * (BYTES + ADDED[name])
     assert least <= moved("send", *nodes) <= least + 20_000
+    # AND where the library goes through UCX, that was given the messages alone
+    given = through.filter(kind="send", host=nodes[0], node=nodes[1])["bytes"].sum()
+    assert given == 0 if through.is_empty() else count * BYTES <= given <= count * BYTES + 20_000
     # AND the interface counted that much, without the headers of its frames, and what launching took
     interface = next(each for each in json.loads(said.read_text())["interfaces"] if each["host"] == nodes[0])
     carried = interface["tx_bytes"] - HEADER_BYTES * interface["tx_packets"]

@@ -44,7 +44,7 @@ def test_interrupts_come_to_the_core_that_receives(line, mpi, compiled, tmp_path
     assert found.interrupts[pu] > 0.99 * total
     # AND there is about one a message: a core that is at it already needs none
     assert 0.3 * 2 * LAPS < found.interrupts[pu] < 1.5 * received
-    # AND the report has what each core took in
-    assert (
-        sum(use.packets for use in build(recording).use.cores if use.pu == pu) >= 2 * found.packets[pu] * 0.9
+    # AND the report has what each core of the machine took in, once
+    assert sum(use.packets for use in build(recording).use.cores if use.pu == pu) == pytest.approx(
+        found.packets[pu], rel=0.1
     )
