@@ -143,7 +143,9 @@ def test_the_report_says_what_stands_out_and_nothing_else(tmp_path):
     report = build(Recording.open(write_recording(tmp_path / "loud.rw", [sampled_rank(ROWS, [change])])))
     text = render_text(report)
     assert "nothing stands out" not in text
-    assert any("changed while it ran: rank 0 had PU 1 from 150 ms on" in each for each in report.use.notable)
+    assert any(
+        "changed while it ran: rank 0 had PU 1 from 150 ms on" in each.sentence for each in report.findings
+    )
     assert any("lost the core" in each and "200 times" in each for each in report.use.notable)
     # AND over time: the last half has all lost cores
     pieces = report.use.over_time

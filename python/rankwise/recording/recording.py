@@ -190,6 +190,14 @@ class Recording:
         """
         return self._timeline.waits()
 
+    def timeline(self) -> Timeline:
+        """The traces of all ranks with all that relates them; read once.
+
+        Raises:
+            RankwiseError: As `waits`.
+        """
+        return self._timeline
+
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.
 

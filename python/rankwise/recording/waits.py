@@ -87,9 +87,9 @@ class Timeline:
         hosts = [names.index(thread.rank["host"]) for thread in job.first_threads]
         return cls(ranks, messages, clocks, hosts, numbers)
 
-    def waits(self) -> pl.DataFrame:
-        """Waiting and transferring by rank and call (`waits`), all ranks on the first host's clock."""
-        moved = [
+    def on_one_clock(self) -> list[RankEvents]:
+        """Events by world rank, all on the first host's clock."""
+        return [
             RankEvents(
                 each.columns,
                 each.begin_s + self.clocks[host].offset_s,
@@ -98,7 +98,10 @@ class Timeline:
             )
             for each, host in zip(self.ranks, self.host, strict=True)
         ]
-        return waits(moved, self.messages, self.communicator_of)
+
+    def waits(self) -> pl.DataFrame:
+        """Waiting and transferring by rank and call (`waits`)."""
+        return waits(self.on_one_clock(), self.messages, self.communicator_of)
 
 
 def waits(ranks: list[RankEvents], messages: Messages, communicator_of: list[dict[int, int]]) -> pl.DataFrame:

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 import rankwise
-from rankwise.findings import efficiency
+from rankwise.findings.catalogue import findings_of
+from rankwise.findings.evidence import Evidence
 from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
 from rankwise.recording import Recording
@@ -46,13 +47,17 @@ def build(
     columns = matrix_of(recording.messages)
     ran = recorded_placement(recording)
     parts = core_parts(recording)
+    evidence = Evidence(recording)
+    findings, not_looked_for = findings_of(evidence)
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
         recording=str(recording.path),
         program=_program(recording),
         summary=_summary(recording, time_s, parts),
-        efficiency=efficiency.of_recording(recording),
+        findings=findings,
+        not_looked_for=not_looked_for,
+        efficiency=evidence.efficiency,
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.use_data import Use
 
@@ -483,6 +484,8 @@ class ReportData(msgspec.Struct, frozen=True):
         recording: Path of the recording.
         program: What was run.
         summary: The first line.
+        findings: What to fix: waiting for a core first, then what costs most.
+        not_looked_for: Findings that this recording cannot have, and why.
         efficiency: The POP efficiencies; `null` without times.
         gaps: What is not in the recording, and why.
         ranks: Time by rank.
@@ -502,6 +505,8 @@ class ReportData(msgspec.Struct, frozen=True):
     recording: str
     program: Program
     summary: Summary
+    findings: list[Finding]
+    not_looked_for: list[NotLookedFor]
     efficiency: Efficiency | None
     gaps: list[Gap]
     ranks: Ranks

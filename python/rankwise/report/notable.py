@@ -11,7 +11,7 @@ from rankwise.quantities import count_text, counted, seconds_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
 from rankwise.report.hosts import short_names
-from rankwise.report.use_data import CoreUse, Counter, MaskChange, RankUse, TcpUse, Use
+from rankwise.report.use_data import CoreUse, Counter, RankUse, Use
 
 # Of a rank, from here on it stands out; fewer in all than `_LEAST` do not, however short the run.
 _MIGRATIONS_PER_S, _SWITCHES_PER_S, _MAJOR_FAULTS_PER_S, _LEAST = 1.0, 100.0, 10.0, 100
@@ -28,23 +28,11 @@ _LEAST_SOFTIRQ_S = 0.1
 def notable(recording: Recording, use: Use) -> list[str]:
     """Sentences without a full stop; the first word of each is no name, so that it may have a capital."""
     return [
-        *_masks(use.mask_changes),
         *_rates(recording, use.ranks),
         *_crowded(use.ranks),
         *_system(use.ranks),
         *_turns(use.counters),
         *_Nodes(recording, use).sentences(),
-    ]
-
-
-def _masks(changes: Sequence[MaskChange]) -> list[str]:
-    if not changes:
-        return []
-    first = min(changes, key=lambda change: change.time_s)
-    pus = f"PU {first.pus}" if first.pus.isdecimal() else f"PUs {first.pus}"
-    return [
-        f"the cores that {ranks_text(sorted({change.rank for change in changes}))} might use changed while it ran: "
-        f"rank {first.rank} had {pus} from {seconds_text(first.time_s)} on"
     ]
 
 
@@ -136,8 +124,6 @@ class _Nodes:
             *self._received(),
             *self._in_interrupts(),
             *self._stolen(),
-            *self._lost(),
-            *self._tcp(),
         ]
 
     def _of(self, host: int | None) -> str:
@@ -256,27 +242,6 @@ class _Nodes:
             "(steal)" + _more(len(high) - 1, "node", f"above {_STEAL_SHARE * 100:.0f} %")
         ]
 
-    def _lost(self) -> list[str]:
-        losing = [each for each in self.use.interfaces if each.lost]
-        if not losing:
-            return []
-        most = max(losing, key=lambda each: each.lost or 0)
-        return [
-            f"packets were lost, or had errors: {count_text(most.lost or 0)} at {most.interface} of "
-            f"{self._of(most.host)}" + _more(len(losing) - 1, "interface", "likewise")
-        ]
-
-    def _tcp(self) -> list[str]:
-        again = [each for each in self.use.tcp if each.retransmitted_segments]
-        if not again:
-            return []
-        most = max(again, key=lambda each: each.retransmitted_segments)
-        return [
-            f"TCP of {self._of(most.host)} sent {count_text(most.retransmitted_segments)} of "
-            f"{count_text(most.sent_segments)} segments again{_causes(most)}"
-            + _more(len(again) - 1, "node", "likewise")
-        ]
-
 
 def _more(count: int, noun: str, what: str) -> str:
     return f"; {counted(count, f'more {noun}')} {what}" if count else ""
@@ -289,18 +254,3 @@ def _numbers(text: str | None) -> set[int]:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return found
-
-
-def _causes(entry: TcpUse) -> str:
-    """` (12 timeouts, 3 fast retransmits)`; nothing where that is not known."""
-    words = {
-        "timeouts": "{} timeouts",
-        "fast_retransmits": "{} fast retransmits",
-        "slow_start_retransmits": "{} in slow start",
-        "connection_retransmits": "{} to connect",
-        "lost_again": "{} lost again",
-        "needless": "{} needless",
-    }
-    counts = entry.causes or {}
-    said = [text.format(count_text(counts[name])) for name, text in words.items() if counts.get(name, 0) > 0]
-    return f" ({', '.join(said)})" if said else ""

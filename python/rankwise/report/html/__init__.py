@@ -14,7 +14,7 @@ from bokeh.resources import Resources
 from markupsafe import Markup
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report import efficiency_words, use_words, words
+from rankwise.report import efficiency_words, finding_words, use_words, words
 from rankwise.report.data import ReportData, to_dict
 from rankwise.report.hosts import short_names
 from rankwise.report.html import distribution, matrix, ranks, tracks, use
@@ -42,6 +42,7 @@ def render(report: ReportData) -> str:
         words=words,
         use_words=use_words,
         efficiency_words=efficiency_words,
+        finding_words=finding_words,
         counted=counted,
         count_text=count_text,
         bytes_text=bytes_text,

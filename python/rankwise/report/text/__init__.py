@@ -14,6 +14,7 @@ from rankwise.report.text import (
     collectives,
     distribution,
     efficiency,
+    findings,
     headline,
     matrix,
     network,
@@ -24,6 +25,7 @@ from rankwise.report.text import (
 
 VIEWS = (
     headline.view,
+    findings.view,
     efficiency.view,
     ranks.view,
     calls.view,
@@ -69,6 +71,6 @@ def lay_out(sections: list[list[RenderableType]], colour: bool = False) -> str:
         if parts and at:
             console.print()
         for part in parts:
-            console.print(part)
+            console.print(part, crop=False)
     lines = text.getvalue().rstrip("\n").split("\n")
     return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The list of findings, one a file, and what of it a recording has."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.defects import (
+    busy_cores,
+    cores_changed,
+    late_sender,
+    load_imbalance,
+    lost_packets,
+    shared_core,
+    tcp_retransmits,
+    too_many_ranks,
+    unbound_migrating,
+)
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import Finding, NotLookedFor
+from rankwise.recording import Recording
+
+
+class Defect(Protocol):
+    """What a file of `defects/` has.
+
+    Attributes:
+        NAME: Of the finding.
+        PAGE: What it is, how it is told, from when on, what refutes it, what to do; for `rankwise explain`.
+    """
+
+    NAME: str
+    PAGE: str
+
+    def find(self, evidence: Evidence) -> list[Finding]:
+        """What of it the recording has; raises RankwiseError where that cannot be told, and why."""
+
+
+# Those of waiting for a core come first: the times that others are told from include it.
+_OF_CORES: tuple[Defect, ...] = (too_many_ranks, shared_core, busy_cores, cores_changed)
+DEFECTS: tuple[Defect, ...] = (
+    *_OF_CORES,
+    load_imbalance,
+    late_sender,
+    unbound_migrating,
+    tcp_retransmits,
+    lost_packets,
+)
+
+
+def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[NotLookedFor]]:
+    """What is wrong: waiting for a core, then what costs most, then what has no cost; and what was not looked for.
+
+    Whatever fails in one of them is said as the reason why it was not looked for.
+    """
+    if isinstance(evidence, Recording):
+        evidence = Evidence(evidence)
+    found: list[Finding] = []
+    not_looked_for = []
+    for defect in DEFECTS:
+        try:
+            found += defect.find(evidence)
+        except RankwiseError as error:
+            why = f"{error.message}; {error.hint}" if error.hint else error.message
+            not_looked_for.append(NotLookedFor(defect.NAME, why))
+        except Exception as error:
+            not_looked_for.append(NotLookedFor(defect.NAME, f"it failed: {type(error).__name__}: {error}"))
+    of_cores = {defect.NAME for defect in _OF_CORES}
+    found.sort(key=lambda each: (each.name not in of_cores, each.cost_s is None, -(each.cost_s or 0.0)))
+    return found, not_looked_for

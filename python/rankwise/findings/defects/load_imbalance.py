@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that compute longer than others, which wait for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence, Times
+from rankwise.findings.finding import Finding
+from rankwise.quantities import seconds_text
+from rankwise.recording.completeness import ranks_text
+
+NAME = "load-imbalance"
+_LEAST_RATIO = 1.1
+PAGE = """\
+Some ranks compute longer than others, which wait for them in MPI.
+
+How it is told: useful time is that of a rank outside MPI. The others' time in
+MPI, less what an exact trace shows to be transfer, must be as long as what
+they compute less.
+
+From when on: mending it saves 5 % of the run time and 10 ms, and those ranks
+compute 1.1 times as long as the others: runs of one program differ by as much
+among themselves.
+
+Its cost: the most useful time of a rank less the mean, which is what a program
+whose ranks wait for each other again and again saves if the work is dealt
+evenly. It is not more than what others waited.
+
+Where ranks waited for a core, which may have been inside MPI or outside, it is
+told with all of it taken off.
+
+What refutes it: the same work on every rank, and the run takes as long; or
+other data or another core for that rank, and it computes as long as the others
+(then not the work is uneven but the core is slower).
+
+What to do: give those ranks less work: other sizes of parts, other weights of
+a partitioner, dynamic distribution.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """Those that compute longest."""
+    times = evidence.times
+    if len(times.time_s) < 2:
+        return []
+    least, most = times.useful_least_s, times.useful_most_s
+    top = int(np.argmax(least))
+    rest = np.arange(len(most)) != top
+    # What is sure: the least of the one with most, the most of the others.
+    mean_s = float((least[top] + most[rest].sum()) / len(most))
+    waited_s = _waited_s(evidence, times)
+    cost_s = min(float(least[top]) - mean_s, float(waited_s[rest].sum()) / len(most))
+    if cost_s < max(LEAST_S, LEAST_SHARE * times.elapsed_s):
+        return []
+    heavy = least >= (float(least[top]) + mean_s) / 2
+    others_s = float(most[~heavy].mean())
+    ratio = float(least[heavy].mean()) / others_s if others_s > 0 else np.inf
+    if ratio < _LEAST_RATIO:
+        return []
+    ranks = [int(rank) for rank in np.flatnonzero(heavy)]
+    still = float(times.still_s[heavy].mean()) > (float(least[heavy].mean()) - others_s) / 2
+    does = ("is", "are") if still else ("computes", "compute")
+    what = does[len(ranks) > 1] + (" outside MPI" if still else "")
+    much = (
+        f"{ratio:.1f} times as long as the mean of the others"
+        if ratio < 100
+        else "while the others do next to nothing"
+    )
+    lines = [
+        f"{seconds_text(float(least[heavy].mean()))} against {seconds_text(others_s)} of the others, in a run of "
+        f"{seconds_text(times.elapsed_s)}",
+        f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
+        f"{ranks_text(ranks)} for {seconds_text(float(times.mpi_s[heavy].mean()))}",
+    ]
+    if still:
+        lines.append(
+            f"of that they stood still for {seconds_text(float(times.still_s[heavy].mean()))}: slept, were stopped, or "
+            "waited for a file or another thread"
+        )
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"{ranks_text(ranks)} {what} {much}",
+            evidence=lines,
+            ranks=ranks,
+            cost_s=cost_s,
+            estimate="the most useful time of a rank less the mean, and no more than the others waited",
+            do=f"give {ranks_text(ranks)} less of the work, or find out why the same work takes longer there",
+            command=None
+            if len(evidence.recording.call_sites)
+            else evidence.record_command("--trace", "--exact-times", "--callsites"),
+            # A rank that hardly waits itself is on the critical path.
+            confidence="high" if least[top] >= 0.8 * times.elapsed_s else "medium",
+            refuted_by="a run with the same work on every rank that takes as long",
+        )
+    ]
+
+
+def _waited_s(evidence: Evidence, times: Times) -> np.ndarray:
+    """What each rank may have waited for others: after its end, and in MPI without what is known to be transfer."""
+    waited = times.mpi_s + times.elapsed_s - times.time_s
+    if times.core_s is not None:
+        waited = waited - np.minimum(times.core_s, times.mpi_s)
+    try:
+        calls = evidence.waits
+    except RankwiseError:
+        return waited
+    for rank, time_s, waiting_s in calls.select("rank", "time_s", "waiting_s").iter_rows():
+        waited[rank] -= time_s - waiting_s
+    return np.clip(waited, 0, None)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Network interfaces lose packets."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import count_text, counted
+
+NAME = "lost-packets"
+_LOST = ("rx_errors", "rx_dropped", "tx_errors", "tx_dropped")
+_LEAST_SHARE, _LEAST = 1e-4, 10
+PAGE = """\
+A network interface of a node dropped packets or had errors while the program
+ran.
+
+How it is told: from the kernel's counts of each interface (/proc/net/dev), and
+of each port of an InfiniBand, Omni-Path or Slingshot adapter. They are of the
+whole node.
+
+From when on: one packet of ten thousand, and 10 of them. Interfaces drop a few
+packets that concern nobody, of unknown protocols; those are fewer.
+
+Its cost: not estimated: which messages waited is not known.
+
+What refutes it: the packets were of protocols that this node does not know,
+and not the program's.
+
+What to do: see which count grows (`ip -s -s link`, `ethtool -S`): larger ring
+buffers (`ethtool -G`), more queues on more cores, another cable.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The interface that lost most."""
+    last = _lost(evidence)
+    if not len(last):
+        return []
+    row = last.row(0, named=True)
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"packets were lost, or had errors: {count_text(int(row['lost']))} at {row['interface']} of "
+            f"{row['host']}, of {count_text(int(row['packets']))}"
+            + (f"; {counted(len(last) - 1, 'more interface')} likewise" if len(last) > 1 else ""),
+            evidence=[],
+            ranks=[],
+            cost_s=None,
+            estimate="which messages waited for it is not known",
+            do="see which count grows: `ip -s -s link`, `ethtool -S`",
+            command=None,
+            confidence="medium",
+            refuted_by="the packets were of other programs, or of protocols that the node does not know",
+        )
+    ]
+
+
+def _lost(evidence: Evidence) -> pl.DataFrame:
+    """host, interface, lost, packets; the most first."""
+    interfaces = (
+        evidence.recording.table("interface_samples")
+        .group_by("host", "interface", maintain_order=True)
+        .agg(pl.col(*_LOST, "rx_packets", "tx_packets").drop_nulls().last())
+        .select(
+            "host",
+            "interface",
+            lost=pl.sum_horizontal(*_LOST, ignore_nulls=False).cast(pl.Float64),
+            packets=(pl.col("rx_packets") + pl.col("tx_packets")).cast(pl.Float64),
+        )
+    )
+    counter, count = pl.col("counter"), pl.col("count").cast(pl.Float64)
+    ports = (
+        evidence.recording.table("port_counters")
+        .group_by("host", "device", "port", maintain_order=True)
+        .agg(
+            lost=count.filter(counter.str.contains("error|discard|dropped")).sum(),
+            packets=count.filter(counter.is_in(["port_rcv_packets", "port_xmit_packets"])).sum(),
+        )
+        .select("host", pl.col("device").alias("interface"), "lost", "packets")
+    )
+    return (
+        pl.concat([interfaces, ports], how="vertical_relaxed")
+        .drop_nulls()
+        .filter((pl.col("lost") >= _LEAST) & (pl.col("lost") >= _LEAST_SHARE * pl.col("packets")))
+        .sort("lost", descending=True)
+    )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that share cores while others of the node are free."""
+
+from __future__ import annotations
+
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import counted
+from rankwise.recording.completeness import ranks_text
+
+NAME = "shared-core"
+PAGE = """\
+Ranks are bound to the same core, or to fewer cores than they are, while other
+cores of the node have no rank.
+
+How it is told: from the PUs that the kernel let each rank use, and from the
+node's topology.
+
+From when on: one rank too many; where waiting for a core was sampled, if those
+ranks did so for 5 % of their time.
+
+Its cost: their mean waiting for a core, as if each had one.
+
+What refutes it: the free cores belong to another job or are reserved, so that
+nobody may use them; or the same run with a core for each rank takes as long.
+
+What to do: bind each rank to a core of its own with the launcher's options.
+Where two launches run side by side, each binds from core 0 on: give each its
+own cores.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The node where ranks wait most; none in a lab, whose nodes share the cores of one machine."""
+    if evidence.in_lab:
+        return []
+    found = []
+    for node in evidence.nodes:
+        crowded = node.crowded()
+        if not crowded or not (free := node.free(*crowded)):
+            continue
+        pus, ranks = crowded
+        if evidence.mask_changed.intersection(ranks):
+            continue  # cores_changed says why
+        cost_s = evidence.core_waits_s(ranks)
+        if cost_s is None or cost_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
+            found.append((cost_s or 0.0, node, pus, ranks, free, cost_s))
+    if not found:
+        return []
+    _, node, pus, ranks, free, cost_s = max(found, key=lambda each: each[0])
+    which = ", ".join(map(str, sorted(pus)[:8])) + (", ..." if len(pus) > 8 else "")
+    more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"{ranks_text(sorted(ranks))} share PU{'s' if len(pus) > 1 else ''} {which} of {node.host} "
+            f"while {counted(free, 'PU')} there {'has' if free == 1 else 'have'} no rank" + more,
+            evidence=["times of calls, of computation and of waiting for others include waiting for a core"],
+            ranks=sorted(ranks),
+            cost_s=cost_s,
+            estimate="the mean waiting for a core of these ranks"
+            if cost_s is not None
+            else "waiting for a core was not sampled",
+            do="bind each rank to a core of its own",
+            command=evidence.bound_command(),
+            confidence="high" if cost_s is not None else "medium",
+            refuted_by="the free PUs are another job's; or a run with a core for each rank takes as long",
+        )
+    ]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""More ranks on a node than cores that they may use."""
+
+from __future__ import annotations
+
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import counted
+from rankwise.recording.completeness import ranks_text
+
+NAME = "too-many-ranks"
+PAGE = """\
+More ranks on a node than PUs (hardware threads) that they may use, so that
+some wait for a core while others run.
+
+How it is told: from the cores that the kernel let each rank use, and from the
+time that ranks were ready to run and had no core (Linux' run-queue wait).
+
+From when on: such waiting takes 5 % of the ranks' time; where it was not
+sampled, from one rank too many on.
+
+Its cost: the mean waiting of the ranks of that node, as if each had a core.
+Fewer ranks that do the same work together save less: only what ranks spend in
+looking for messages while others wait for the core.
+
+Times of calls, of computation and of waiting for others include this waiting.
+So other findings that only times tell are told with all of it taken off, or
+not at all.
+
+What refutes it: the same run with a core for each rank takes as long.
+
+What to do: start as many ranks as there are cores, or ask for more cores or
+nodes. For tests that must share cores, make ranks that wait give up the core
+(MPICH: MPIR_CVAR_ENABLE_HEAVY_YIELD=1; Open MPI: --mca mpi_yield_when_idle 1).
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The node where it is worst."""
+    share = evidence.core_waiting
+    if share is not None and share < LEAST_SHARE:
+        return []
+    found = []
+    for node in evidence.nodes:
+        crowded = node.crowded()
+        if crowded and not node.free(*crowded) and not evidence.mask_changed.intersection(crowded[1]):
+            union = frozenset[int]().union(*node.pus)
+            if len(node.ranks) > len(union):
+                crowded = union, node.ranks
+            found.append((len(crowded[1]) / len(crowded[0]), node, crowded))
+    if not found:
+        return []
+    _, node, (pus, ranks) = max(found, key=lambda each: each[0])
+    cost_s = None
+    if not evidence.in_lab:
+        cost_s = evidence.core_waits_s(ranks)
+        if cost_s is not None and cost_s < LEAST_S:
+            return []
+    more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    evidence_lines = (
+        [] if share is None else [f"ranks waited for a core for {share * 100:.0f} % of their time"]
+    )
+    evidence_lines.append("times of calls, of computation and of waiting for others include that")
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"{counted(len(ranks), 'rank')} share {counted(len(pus), 'PU')} of {node.host}" + more,
+            evidence=evidence_lines,
+            ranks=sorted(ranks),
+            cost_s=cost_s,
+            estimate=_estimate(evidence, cost_s),
+            do="nothing, if it is only this lab's machine that is small: its times include the waiting"
+            if evidence.in_lab
+            else f"give each rank a core: no more than {counted(len(pus), 'rank')} there, or more cores or nodes",
+            command=None,
+            # Ranks that wait for messages do not lose what they wait for a core meanwhile.
+            confidence="high" if cost_s is not None and evidence.mpi_share < 0.5 else "medium",
+            refuted_by=f"a run with a core for each of {ranks_text(sorted(ranks))} that takes as long",
+        )
+    ]
+
+
+def _estimate(evidence: Evidence, cost_s: float | None) -> str:
+    if cost_s is not None:
+        return "the mean waiting for a core of these ranks; saved with a core for each of them"
+    if evidence.in_lab:
+        return "ranks of a lab wait for a core while messages are on their way as well, which costs nothing"
+    return "waiting for a core was not sampled"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that are not bound and move between cores all the time."""
+
+from __future__ import annotations
+
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import count_text
+from rankwise.recording.completeness import ranks_text
+
+NAME = "unbound-migrating"
+# Filling a cache of 1 MiB again from a cache further out, at 10 GB/s.
+_MOVE_S, _LEAST_SHARE, _LEAST = 1e-4, 0.01, 100
+PAGE = """\
+Ranks may use several cores and move between them all the time; each move
+leaves the caches behind.
+
+How it is told: from the cores that the kernel let each rank use, and its
+counts of migrations.
+
+From when on: 100 moves a second of a rank, and 100 in all. To fill a cache of
+1 MiB again takes some 0.1 ms, so fewer cost less than 1 % of the time.
+
+Its cost: not estimated: it depends on what is in the caches, and on whether
+memory is on another NUMA node then.
+
+What refutes it: the same run with bound ranks takes as long.
+
+What to do: bind each rank to a core with the launcher's options. Where there
+are more ranks or threads than cores, that is to be mended first: binding makes
+it worse.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """All such ranks."""
+    if any(node.crowded() for node in evidence.nodes):
+        return []
+    time_s = dict(evidence.recording.ranks.select("rank", "time_s").iter_rows())
+    several = {
+        rank
+        for node in evidence.nodes
+        for rank, pus in zip(node.ranks, node.pus, strict=True)
+        if len(pus) > 1
+    }
+    moved = {
+        rank: count
+        for rank, count in evidence.recording.table("rank_use").select("rank", "migrations").iter_rows()
+        if rank in several
+        and count is not None
+        and count >= max(_LEAST, _LEAST_SHARE / _MOVE_S * (time_s.get(rank) or 0.0))
+    }
+    if not moved:
+        return []
+    most = max(moved, key=lambda rank: moved[rank])
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"{ranks_text(sorted(moved))} {'is' if len(moved) == 1 else 'are'} not bound to a core and "
+            f"moved often: rank {most} {count_text(moved[most])} times",
+            evidence=[],
+            ranks=sorted(moved),
+            cost_s=None,
+            estimate="what a move costs depends on what the caches held",
+            do="bind each rank to a core",
+            command=evidence.bound_command(),
+            confidence="high",
+            refuted_by="a run with bound ranks that takes as long",
+        )
+    ]

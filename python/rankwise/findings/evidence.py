@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What findings look at: a recording and what is worked out of it, each once."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.efficiency import Efficiency, of_recording
+from rankwise.recording import Recording
+from rankwise.recording.emulated import is_emulated
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankwise.recording.waits import Timeline
+
+LEAST_SHARE = 0.05
+"""Of the run time. What costs less is not told: runs of one program differ by as much among themselves."""
+
+LEAST_S = 0.01
+"""Waiting for a core is known between samples 10 ms apart, so nothing shorter is told apart from it."""
+
+_BIND = {
+    "hydra": ("-bind-to", "core"),
+    "orterun": ("--map-by", "core", "--bind-to", "core"),
+    "prterun": ("--map-by", "core", "--bind-to", "core"),
+    "srun": ("--cpu-bind=cores",),
+}
+_LAUNCHERS = re.compile(r"(mpiexec|mpirun|orterun|prterun|srun)([.\-].*)?$")
+_BINDS = re.compile(r"--?(bind|map|cpu-bind|cpu_bind|rankfile|rf|binding|report-bindings|use-hwthread)")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of the ranks in seconds, as columns by rank.
+
+    What a rank waited for a core may have been inside MPI or outside: hence the least and the most.
+
+    Attributes:
+        elapsed_s: Of the run.
+        time_s: From MPI_Init to MPI_Finalize.
+        mpi_s: Inside MPI.
+        useful_least_s: Outside MPI on a core.
+        useful_most_s: Outside MPI.
+        still_s: Of the time outside MPI, in which the rank neither ran nor waited for a core.
+        core_s: It waited for a core; `None` where that was not sampled.
+    """
+
+    elapsed_s: float
+    time_s: npt.NDArray[np.float64]
+    mpi_s: npt.NDArray[np.float64]
+    useful_least_s: npt.NDArray[np.float64]
+    useful_most_s: npt.NDArray[np.float64]
+    still_s: npt.NDArray[np.float64]
+    core_s: npt.NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class NodeSeats:
+    """The ranks of one node and the PUs that they may use, as OS indices of the machine behind it.
+
+    Attributes:
+        host: Its name.
+        ranks: Their ranks.
+        pus: Of each of them.
+        all_pus: How many the node has; `None` where that is not known.
+    """
+
+    host: str
+    ranks: list[int]
+    pus: list[frozenset[int]]
+    all_pus: int | None
+
+    def crowded(self) -> tuple[frozenset[int], list[int]] | None:
+        """PUs that are fewer than the ranks that may use no others, and these ranks; `None` where there are none."""
+        found = []
+        for some in {*self.pus, frozenset().union(*self.pus)}:
+            inside = [rank for rank, pus in zip(self.ranks, self.pus, strict=True) if pus <= some]
+            if len(inside) > len(some):
+                found.append((some, inside))
+        # The most too many, on as few PUs as that is true of.
+        return min(
+            found, key=lambda each: (len(each[0]) - len(each[1]), len(each[0]), min(each[0])), default=None
+        )
+
+    def free(self, some: frozenset[int], inside: list[int]) -> int:
+        """How many PUs of the node are left when each rank that is not inside has one; 0 where that is not known."""
+        if self.all_pus is None:
+            return 0
+        return max(self.all_pus - len(some) - (len(self.ranks) - len(inside)), 0)
+
+
+class Evidence:
+    """What findings look at.
+
+    Attributes:
+        recording: The run.
+    """
+
+    def __init__(self, recording: Recording):
+        self.recording = recording
+
+    @cached_property
+    def efficiency(self) -> Efficiency | None:
+        """The POP efficiencies; `None` without times."""
+        return of_recording(self.recording)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Run time."""
+        return float(self.recording.ranks["time_s"].to_numpy().max(initial=0.0))
+
+    @property
+    def mpi_share(self) -> float:
+        """Part of the ranks' time inside MPI; 1 where it was not timed."""
+        ranks = self.recording.ranks
+        if ranks["mpi_s"].null_count() or not self.elapsed_s:
+            return 1.0
+        return float(ranks["mpi_s"].to_numpy().sum() / ranks["time_s"].to_numpy().sum())
+
+    @property
+    def in_lab(self) -> bool:
+        """Whether its nodes are emulated on one machine."""
+        return is_emulated(self.recording.context["run"])
+
+    @cached_property
+    def times(self) -> Times:
+        """Of all ranks.
+
+        Raises:
+            RankwiseError: The run is not known whole, or was not timed.
+        """
+        context, ranks = self.recording.context, self.recording.ranks.sort("rank")
+        if context["missing_ranks"] or context["partial_ranks"] or ranks["partial"].any():
+            raise RankwiseError("not every rank is recorded to its end")
+        if not len(ranks) or ranks["mpi_s"].null_count():
+            raise RankwiseError("the calls were counted and not timed")
+        time, mpi, outside = (
+            ranks[name].to_numpy().astype(float) for name in ("time_s", "mpi_s", "compute_s")
+        )
+        core = (
+            None
+            if ranks["runqueue_wait_s"].null_count()
+            else ranks["runqueue_wait_s"].to_numpy().astype(float)
+        )
+        still = np.zeros(len(time))
+        for each in context["stood_still"]:
+            still[each["rank"]] = each["time_s"]
+        least = outside if core is None else np.clip(outside - core, 0, None)
+        return Times(float(time.max()), time, mpi, least, outside, np.minimum(still, outside), core)
+
+    @cached_property
+    def core_waiting(self) -> float | None:
+        """Part of the ranks' time in which they waited for a core; `None` where that was not sampled in all of them."""
+        ranks = self.recording.ranks
+        if not len(ranks) or ranks["runqueue_wait_s"].null_count() or not ranks["time_s"].sum() > 0:
+            return None
+        return float(ranks["runqueue_wait_s"].sum()) / float(ranks["time_s"].sum())
+
+    @property
+    def timeline(self) -> Timeline:
+        """The exact trace.
+
+        Raises:
+            RankwiseError: There is none, or its clocks cannot be related.
+        """
+        if not self.recording.context["trace"]["bytes"]:
+            raise RankwiseError("that takes `rankwise record --trace --exact-times`")
+        return self.recording.timeline()
+
+    @cached_property
+    def waits(self) -> pl.DataFrame:
+        """Waiting and transferring by rank and call, from the exact trace (`rankwise.recording.waits.waits`).
+
+        Raises:
+            RankwiseError: As `timeline`.
+        """
+        return self.timeline.waits()
+
+    @cached_property
+    def masks(self) -> dict[int, list[tuple[float, frozenset[int]]]]:
+        """By rank, the OS PUs that its first thread might use, and from when on; empty where it was not sampled."""
+        found: dict[int, list[tuple[float, frozenset[int]]]] = {}
+        table = self.recording.table("rank_masks").sort("time_s", maintain_order=True)
+        for rank, time_s, pus in table.select("rank", "time_s", "pus").iter_rows():
+            known = found.setdefault(rank, [])
+            if not known or known[-1][1] != frozenset(pus):
+                known.append((time_s, frozenset(pus)))
+        return found
+
+    @cached_property
+    def mask_changed(self) -> set[int]:
+        """Ranks that might use other cores later than at launch."""
+        return {rank for rank, known in self.masks.items() if len(known) > 1}
+
+    def core_waits_s(self, ranks: Collection[int]) -> float | None:
+        """Mean time that some ranks waited for a core; `None` where that was not sampled in all of them."""
+        table = self.recording.ranks
+        waits = table.filter(table["rank"].is_in(list(ranks)))["runqueue_wait_s"]
+        return None if waits.null_count() or not len(waits) else float(waits.to_numpy().mean())
+
+    @cached_property
+    def nodes(self) -> list[NodeSeats]:
+        """By node that has ranks, with the cores they had last; in a lab the one machine behind its nodes."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for entry in self.recording.context["bindings"]:
+            found.setdefault("the lab's machine" if self.in_lab else entry["host"], []).append(entry)
+        sizes = {}
+        for host in self.recording.context["hosts"]:
+            if host["topology"] is not None and not self.in_lab:
+                sizes[host["host"]] = sum(len(core) for core in host["topology"]["pus"])
+        return [
+            NodeSeats(
+                name,
+                [entry["rank"] for entry in entries],
+                [self._pus(entry) for entry in entries],
+                sizes.get(name),
+            )
+            for name, entries in found.items()
+        ]
+
+    def _pus(self, binding: dict[str, Any]) -> frozenset[int]:
+        known = self.masks.get(binding["rank"]) if binding["rank"] in self.mask_changed else None
+        return known[-1][1] if known else frozenset(binding.get("host_pus", binding["pus"]))
+
+    @cached_property
+    def command(self) -> list[str]:
+        """The launch line as typed; empty where it is not known."""
+        return list((self.recording.context["run"] or {}).get("command") or [])
+
+    def bound_command(self) -> str | None:
+        """The launch line with each rank bound to a core of its own, as this launcher wants it.
+
+        `None` where it is not known, or has options for that already, which may contradict.
+        """
+        launcher = (self.recording.context["run"] or {}).get("launcher") or {}
+        options = _BIND.get(launcher.get("kind", ""))
+        words = self.command
+        if not options or self.in_lab or not words or not _LAUNCHERS.match(Path(words[0]).name):
+            return None
+        if any(_BINDS.match(word) for word in words):
+            return None
+        return shlex.join([words[0], *options, *words[1:]])
+
+    def record_command(self, *options: str) -> str | None:
+        """To record the same again with other options; `None` in a lab, or where the line is not known."""
+        if self.in_lab or not self.command:
+            return None
+        return shlex.join(["rankwise", "record", *options, "--", *self.command])
+
+    def place_of(self, rank: int, call: str) -> str | None:
+        """Where in the program most of a rank's time in a call was spent; `None` where that is not known."""
+        sites = self.recording.call_sites.filter(rank=rank, call=call).drop_nulls("time_s")
+        total_s = sites["time_s"].sum()
+        if not len(sites) or not total_s > 0:
+            return None
+        top = sites.sort("time_s", descending=True).row(0, named=True)
+        if top["time_s"] < total_s / 2:
+            return None
+        where = f"{top['file']}:{top['line']}" if top["file"] else f"{top['module']}+{top['offset']:#x}"
+        return f"{where} ({top['function']})" if top["function"] else where

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings in words, the same in every view."""
+
+from __future__ import annotations
+
+from rankwise.findings.catalogue import DEFECTS
+from rankwise.findings.finding import Finding
+from rankwise.quantities import seconds_text
+from rankwise.report.data import ReportData
+
+
+def headline(report: ReportData, finding: Finding) -> str:
+    """The sentence, and what mending it saves."""
+    if finding.cost_s is None:
+        return finding.sentence
+    return (
+        f"{finding.sentence}: mending it saves about {seconds_text(finding.cost_s)} of "
+        f"{seconds_text(report.program.elapsed_s)}"
+    )
+
+
+def details(finding: Finding) -> list[str]:
+    """Evidence, what to do, how sure it is."""
+    cost = "estimated" if finding.cost_s is not None else "not estimated"
+    return [
+        *finding.evidence,
+        f"do: {finding.do}",
+        f"{finding.confidence} confidence; {cost}: {finding.estimate}; refuted by: {finding.refuted_by}",
+    ]
+
+
+def closing(report: ReportData) -> list[str]:
+    """What was looked for where nothing was found, what was not, and where the pages are."""
+    found = {finding.name for finding in report.findings}
+    without = {each.name for each in report.not_looked_for}
+    lines = []
+    if found:
+        lines.append(f"how each is told: {', '.join(f'`rankwise explain {name}`' for name in sorted(found))}")
+    else:
+        names = ", ".join(defect.NAME for defect in DEFECTS if defect.NAME not in without)
+        lines.append(f"nothing to fix was found; looked for {names}")
+    by_reason: dict[str, list[str]] = {}
+    for each in report.not_looked_for:
+        by_reason.setdefault(each.why, []).append(each.name)
+    lines += [f"not looked for: {', '.join(names)}: {why}" for why, names in by_reason.items()]
+    return lines

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What to fix, ranked, with what it costs and a command to paste."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rankwise.report import finding_words as words
+from rankwise.report.data import ReportData
+from rankwise.report.text.tables import title
+
+_MOST = 5
+_WIDTH = 79
+
+
+def view(report: ReportData) -> list[RenderableType]:
+    """The first few; HTML and JSON have all."""
+    parts: list[RenderableType] = [title("What to fix")]
+    for at, finding in enumerate(report.findings[:_MOST], 1):
+        parts += _wrapped(words.headline(report, finding), f"  {at}. ")
+        for line in words.details(finding):
+            parts += _wrapped(line, "     ")
+        if finding.command:
+            parts += _command(finding.command)
+    if len(report.findings) > _MOST:
+        parts += _wrapped(f"and {len(report.findings) - _MOST} more, all in the HTML report", "  ")
+    for line in words.closing(report):
+        parts += _wrapped(line, "  ")
+    return parts
+
+
+def _wrapped(text: str, begin: str) -> list[RenderableType]:
+    lines = textwrap.wrap(
+        text, _WIDTH, initial_indent=begin, subsequent_indent=" " * len(begin), break_on_hyphens=False
+    )
+    return [Text(line) for line in lines]
+
+
+def _command(command: str) -> list[RenderableType]:
+    """To paste: lines end in a backslash, and a word is never broken."""
+    lines = [" " * 4]
+    for word in map(shlex.quote, shlex.split(command)):
+        if len(lines[-1]) + len(word) > _WIDTH - 3 and lines[-1].strip():
+            lines[-1] += " \\"
+            lines.append(" " * 6)
+        lines[-1] += f" {word}"
+    return [Text(line, no_wrap=True, overflow="ignore") for line in lines]

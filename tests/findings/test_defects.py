@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings of recordings written by hand, whose defects are known."""
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from raw_writer import ABORTED, FINALIZED, TRACED, Rank, u, write_recording, z
+from saved_topology import save_topology
+
+from rankwise.cli import main
+from rankwise.findings import catalogue
+from rankwise.findings.catalogue import DEFECTS, findings_of
+from rankwise.findings.defects import lost_packets, tcp_retransmits, unbound_migrating
+from rankwise.findings.evidence import NodeSeats
+from rankwise.recording import Recording
+from rankwise.recording.layouts import NOTE_ALLOWED, NOTE_COLUMNS
+from rankwise.report.build import build
+from rankwise.report.html import render as render_html
+from rankwise.report.text import render as render_text
+
+MS = 1_000_000
+
+
+def recorded(path, ranks, packages=(0, 0, 1, 1)) -> Recording:
+    """On nodes of four PUs, if nothing else is said."""
+    path = write_recording(path, ranks)
+    for host in {rank.host for rank in ranks}:
+        save_topology(path / "raw" / f"{host}.topology.tar", packages)
+    return Recording.open(path)
+
+
+def four(useful_ms, **more) -> list[Rank]:
+    """Ranks of a run of 1 s that are outside MPI for as long as said, each bound to a core of its own."""
+    made = [Rank(me, len(useful_ms), affinity=(me,), **more) for me in range(len(useful_ms))]
+    for rank, useful in zip(made, useful_ms, strict=True):
+        rank.count("MPI_Allreduce", ns=(1000 - useful) * MS)
+    return made
+
+
+def names(recording) -> list[str]:
+    return [each.name for each in findings_of(recording)[0]]
+
+
+def test_a_rank_that_computes_four_times_as_long_costs_what_is_more_than_the_mean(tmp_path):
+    recording = recorded(tmp_path / "a.rw", four([200, 200, 200, 800]))
+    (found,) = findings_of(recording)[0]
+    assert (found.name, found.ranks) == ("load-imbalance", [3])
+    assert found.sentence == "rank 3 computes 4.0 times as long as the mean of the others"
+    assert found.cost_s == pytest.approx(0.8 - 0.35)
+    # AND every view begins with it
+    report = build(recording)
+    text = " ".join(render_text(report).split())
+    assert (
+        "1. rank 3 computes 4.0 times as long as the mean of the others: mending it saves about 450 ms of 1 s"
+        in text
+    )
+    assert text.index("What to fix") < text.index("Efficiency")
+    assert found.sentence in render_html(report)
+
+
+def test_half_of_the_ranks_may_be_to_blame(tmp_path):
+    (found,) = findings_of(recorded(tmp_path / "a.rw", four([300, 300, 900, 900])))[0]
+    assert found.ranks == [2, 3] and found.cost_s == pytest.approx(0.3)
+    assert found.sentence.startswith("ranks 2, 3 compute 3.0 times as long")
+
+
+def test_ranks_that_differ_by_little_have_nothing_to_fix_and_that_is_said(tmp_path):
+    # GIVEN 80 ms more on one rank, whose mending saves 60 ms: more than 5 %; and half of that
+    assert names(recorded(tmp_path / "a.rw", four([800, 800, 800, 880]))) == []
+    assert names(recorded(tmp_path / "b.rw", four([700, 700, 700, 780]))) == ["load-imbalance"]
+    recording = recorded(tmp_path / "c.rw", four([900, 900, 900, 940]))
+    assert names(recording) == []
+    text = " ".join(render_text(build(recording)).split())
+    assert "nothing to fix was found; looked for too-many-ranks" in text
+    assert "not looked for: late-sender: that takes `rankwise record --trace --exact-times`" in text
+
+
+def test_waiting_for_a_core_is_taken_off_computation(tmp_path):
+    # GIVEN a rank that is outside MPI for 600 ms more, 550 of which it may have waited for a core
+    ranks = four([200, 200, 200, 800])
+    ranks[3].runqueue_wait_ns = 550 * MS
+    found = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    # THEN that is what is told, and no imbalance, of which 50 ms are sure
+    assert [each.name for each in found] == ["busy-cores"] and found[0].cost_s == pytest.approx(0.55 / 4)
+
+
+def test_standing_still_is_not_called_computation(tmp_path):
+    ranks = four([200, 200, 200, 800])
+    ranks[3].still_ns = 700 * MS
+    ranks[3].mpi_ns = 200 * MS
+    (found,) = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    assert (
+        found.sentence.startswith("rank 3 is outside MPI 4.0 times") and "stood still" in found.evidence[-1]
+    )
+
+
+def test_more_ranks_than_cores_come_first_with_what_they_waited(tmp_path):
+    # GIVEN five ranks on four PUs that waited for a core for 200 ms each, and a rank with 2.5 times the work
+    ranks = four([300, 300, 300, 300, 950])
+    for rank in ranks:
+        rank.affinity, rank.runqueue_wait_ns = (0, 1, 2, 3), 200 * MS
+    first, *others = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    assert first.name == "too-many-ranks" and first.cost_s == pytest.approx(0.2)
+    assert first.sentence == "5 ranks share 4 PUs of n0"
+    # AND of the work what is sure: 750 ms of one, 300 ms of each other
+    assert [(each.name, each.cost_s) for each in others] == [("load-imbalance", pytest.approx(0.75 - 0.39))]
+
+
+@pytest.mark.parametrize(("wait_ms", "expected"), [(400, ["shared-core"]), (20, [])])
+def test_two_ranks_on_one_core_while_others_are_free(tmp_path, wait_ms, expected):
+    ranks = four([900, 900])
+    for rank in ranks:
+        rank.affinity, rank.runqueue_wait_ns = (0,), wait_ms * MS
+    found = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    assert [each.name for each in found] == expected
+    if found:
+        assert found[0].sentence == "ranks 0, 1 share PU 0 of n0 while 3 PUs there have no rank"
+        assert found[0].cost_s == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("pus", "all_pus", "crowded", "free"),
+    [
+        ([{0}, {1}], 2, None, None),
+        ([{0, 1}, {0, 1}], 2, None, None),
+        ([{0}, {0}], 2, ({0}, [0, 1]), 1),
+        ([{0}, {0}, {1}], 2, ({0}, [0, 1]), 0),
+        ([{0, 1}, {0, 1}, {0, 1}], 8, ({0, 1}, [0, 1, 2]), 6),
+        ([{0}, {0, 1}, {1}], 2, ({0, 1}, [0, 1, 2]), 0),
+    ],
+)
+def test_ranks_are_too_many_where_they_are_more_than_the_pus_that_they_may_use(pus, all_pus, crowded, free):
+    node = NodeSeats("n0", list(range(len(pus))), [frozenset(each) for each in pus], all_pus)
+    found = node.crowded()
+    assert found == (crowded and (frozenset(crowded[0]), crowded[1]))
+    if found:
+        assert node.free(*found) == free
+
+
+def test_ranks_that_were_bound_to_one_core_later_are_that_changes_doing(tmp_path):
+    ranks = four([900, 900])
+    columns = [(10_000, NOTE_COLUMNS, 1, "user_ns")]
+    for rank in ranks:
+        rank.runqueue_wait_ns = 450 * MS
+        rank.notes = [*columns, (10_000, NOTE_ALLOWED, 0, str(rank.world_rank))]
+        rank.rows = [[10_000, 0], [10_000 + 1000 * MS, 5]]
+    ranks[0].notes.append((10_000 + 150 * MS, NOTE_ALLOWED, 0, "1"))
+    (found,) = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    assert (found.name, found.ranks, found.cost_s) == ("cores-changed", [0], pytest.approx(0.45))
+    assert "rank 0 had PU 1 from 150 ms on, and PU 0 before" in found.sentence
+
+
+def late() -> list[Rank]:
+    """Rank 0 computes 100 ms and sends, rank 1 waits for that and then computes as long, five times."""
+    first, second = (
+        Rank(me, 2, affinity=(me,), flags=FINALIZED | TRACED, run_ns=1000 * MS) for me in range(2)
+    )
+    received = [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    for _ in range(5):
+        first.event("MPI_Send", 100 * MS, MS, u(0) + z(1) + z(0) + u(8))
+        first.event("MPI_Recv", 0, 99 * MS, received[0])
+        second.event("MPI_Recv", 0, 101 * MS, received[1])
+        second.event("MPI_Send", 98 * MS, MS, u(0) + z(0) + z(0) + u(8))
+    for rank in (first, second):
+        rank.count("MPI_Recv", ns=500 * MS)
+    return [first, second]
+
+
+def test_a_sender_that_computes_while_its_receiver_waits_is_named(tmp_path):
+    found = findings_of(recorded(tmp_path / "a.rw", late()))[0]
+    # THEN rank 1 waited 100 ms five times; and it answers late as well, of which one line tells
+    assert found[0].name == "late-sender" and found[0].ranks == [0, 1]
+    assert found[0].sentence == "rank 1 waits 500 ms in MPI_Recv for rank 0, which sends late"
+    assert "5 messages that rank 0 sends with MPI_Send" in found[0].evidence[0]
+    assert found[0].evidence[1].startswith("likewise rank 0 for rank 1, 490 ms")
+    assert len(found) == 1 and found[0].cost_s == pytest.approx(0.5, rel=0.05)
+
+
+def test_what_a_late_sender_waited_for_a_core_is_not_its_fault(tmp_path):
+    ranks = late()
+    ranks[0].runqueue_wait_ns = ranks[1].runqueue_wait_ns = 450 * MS
+    assert names(recorded(tmp_path / "a.rw", ranks)) == ["busy-cores"]
+
+
+def test_a_run_of_which_a_rank_is_missing_is_not_judged_by_times(tmp_path):
+    ranks = four([200, 200, 200, 800])
+    ranks[1].flags = ABORTED
+    found, not_looked_for = findings_of(recorded(tmp_path / "a.rw", ranks))
+    assert found == []
+    assert ("load-imbalance", "not every rank is recorded to its end") in [
+        (each.name, each.why) for each in not_looked_for
+    ]
+
+
+def test_a_finding_that_fails_does_not_break_the_report(tmp_path, monkeypatch):
+    def fail(evidence):
+        raise ZeroDivisionError("no such thing")
+
+    broken = SimpleNamespace(NAME="broken", PAGE="", find=fail)
+    monkeypatch.setattr(catalogue, "DEFECTS", (broken, *DEFECTS))
+    report = build(recorded(tmp_path / "a.rw", four([200, 800])))
+    assert [each.name for each in report.findings] == ["load-imbalance"]
+    assert "broken: it failed: ZeroDivisionError: no such thing" in " ".join(render_text(report).split())
+
+
+def counts(nodes=(), interfaces=(), **more):
+    """What is asked of a recording for what nodes counted: its tables, of which not given ones are empty."""
+    schema = [
+        "host",
+        "interface",
+        "rx_errors",
+        "rx_dropped",
+        "tx_errors",
+        "tx_dropped",
+        "rx_packets",
+        "tx_packets",
+    ]
+    tables = {
+        "interface_samples": pl.DataFrame(list(interfaces), schema=schema, orient="row"),
+        "port_counters": pl.DataFrame(
+            schema={
+                "host": pl.String,
+                "device": pl.String,
+                "port": pl.String,
+                "counter": pl.String,
+                "count": pl.Int64,
+            }
+        ),
+    } | more
+    return SimpleNamespace(
+        recording=SimpleNamespace(
+            context={"nodes": list(nodes)}, table=lambda name: tables[name], ranks=more.get("ranks")
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("again", "sent", "told"), [(30, 7000, True), (7, 7000, False), (9, 100, False), (10, 10_000, True)]
+)
+def test_tcp_that_sends_one_segment_of_a_thousand_again_is_told(again, sent, told):
+    tcp = {"sent_segments": sent, "retransmitted_segments": again}
+    nodes = [{"host": f"n{at}", "tcp": tcp, "tcp_causes": {"timeouts": 2, "needless": 0}} for at in range(3)]
+    found = tcp_retransmits.find(counts([*nodes, {"host": "x", "tcp": None, "tcp_causes": None}]))
+    assert bool(found) == told
+    if told:
+        assert (
+            found[0].sentence.startswith("TCP of n0 sent")
+            and "(2 timeouts); 2 more nodes" in found[0].sentence
+        )
+
+
+@pytest.mark.parametrize(("lost", "told"), [(9, False), (10, True)])
+def test_an_interface_that_loses_packets_is_told(lost, told):
+    rows = [("n0", "eth0", 0, 0, 0, 0, 10_000, 0), ("n0", "eth0", 0, lost, 0, 0, 50_000, 50_000)]
+    found = lost_packets.find(counts(interfaces=rows))
+    assert bool(found) == told
+    if told:
+        assert "10 at eth0 of n0, of 100 k" in found[0].sentence
+
+
+def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
+    ranks = pl.DataFrame({"rank": [0, 1, 2], "time_s": [10.0] * 3})
+    use = pl.DataFrame({"rank": [0, 1, 2], "migrations": [1000, 999, 1000]})
+    evidence = counts(ranks=ranks, rank_use=use)
+    evidence.nodes = [
+        NodeSeats("n0", [0, 1, 2], [frozenset({0, 1, 2}), frozenset({0, 1, 2}), frozenset({3})], 4)
+    ]
+    evidence.bound_command = lambda: "mpiexec -bind-to core -n 3 ./app"
+    (found,) = unbound_migrating.find(evidence)
+    assert (
+        found.ranks == [0]
+        and found.sentence == "rank 0 is not bound to a core and moved often: rank 0 1 k times"
+    )
+
+
+def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):
+    for defect in DEFECTS:
+        assert main(["explain", defect.NAME]) == 0
+        page = capsys.readouterr().out
+        for words in ("How it is told:", "From when on:", "Its cost:", "What refutes it:", "What to do:"):
+            assert words in page, (defect.NAME, words)
+        assert max(map(len, page.splitlines())) <= 80
+    assert main(["explain"]) == 0
+    listed = capsys.readouterr().out
+    assert all(defect.NAME in listed for defect in DEFECTS)
+    assert main(["explain", "no-such"]) == 1
+    assert "there is no finding `no-such`" in capsys.readouterr().err
