@@ -238,6 +238,7 @@ struct rw_samples {
     uint64_t columns_crc;    /* CRC-32C of the texts and counts of the notes of columns; it tells ranks that see others */
 };
 #define RW_NOT_KNOWN 0x7fffffffffffffffu /* in a row: this time there was no such number */
+#define RW_NOT_READ 0x7ffffffffffffffeu  /* in a row: this time it was left out, as it takes long */
 
 /* What the samples are, what is not in them, and what is known only once. Followed by a text, padded to 8 bytes with zeros. */
 struct rw_note {
@@ -255,7 +256,7 @@ enum rw_note_kind {
     RW_NOTE_RAN_ON = 4,  /* OS PUs on which it was seen until here */
     RW_NOTE_FACT = 5,    /* `name`, tab, value */
     RW_NOTE_VARIABLE = 6, /* MPI_T: `class:name`, tab, value, a number as printf %.17g writes it; `count`: it is a sum of these */
-    RW_NOTE_THREADS_RAN_ON = 7 /* OS PUs on which threads that were ready to run were seen until here */
+    RW_NOTE_THREADS_RAN_ON = 7 /* OS PUs on which threads that ran were seen until here */
 };
 
 /*

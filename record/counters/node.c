@@ -27,9 +27,9 @@ static const struct rw_source *const sources[] = {
 static struct rw_series series;
 static struct rw_file_header *head; /* NULL: this rank takes no part */
 static unsigned first_column[SOURCES + 1];
-static int counted, ended;                               /* in ranks_running; no longer */
-static uint64_t asked, interval;                         /* ns, ticks; 0: not known yet */
-static uint64_t cost_of[SOURCES], counting_since, spent; /* ticks */
+static int counted, ended;       /* in ranks_running; no longer */
+static uint64_t asked, interval; /* ns, ticks; 0: not known yet */
+static uint64_t cost_ns[SOURCES], counting_since_ns, spent_ns;
 static uint64_t copy_ns = UNKNOWN_COPY_NS, next_copy_ns = FIRST_COPY_NS;
 
 static void open_sources(void) {
@@ -59,19 +59,28 @@ static int join(void) {
 }
 
 /*
- * Sources cost 1/RW_SAMPLES_MOST_PART of the time together: one that costs more than what is left of that is
- * not in this row. On a node of a thousand cores /proc/interrupts takes a hundred times as long as the
- * others.
+ * Sources cost 1/RW_SAMPLES_MOST_PART of the time together, by the processor time of this thread: one that
+ * costs more than what is left of that is not in this row. On a node of a thousand cores /proc/interrupts
+ * takes a hundred times as long as the others.
  */
-static int affordable(unsigned source, uint64_t now) {
-    return spent + cost_of[source] <= (now - counting_since) / RW_SAMPLES_MOST_PART;
+static int affordable(unsigned source) {
+    return spent_ns + cost_ns[source] <=
+           (rw_clock_ns(CLOCK_MONOTONIC) - counting_since_ns) / RW_SAMPLES_MOST_PART;
 }
 
 static void read_source(unsigned source) {
-    const uint64_t begin = rw_ticks();
+    const uint64_t begin = rw_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     sources[source]->read(series.values + first_column[source]);
-    cost_of[source] = rw_typical_cost(cost_of[source], rw_ticks() - begin);
-    spent += cost_of[source];
+    const uint64_t cost = rw_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+    /* The first time it opens files, too: most of that does not come again. */
+    const int first = !cost_ns[source];
+    spent_ns += first ? 0 : cost;
+    cost_ns[source] = first ? cost / 4 + 1 : cost;
+}
+
+static void leave_out(unsigned source) {
+    for (unsigned column = first_column[source]; column < first_column[source + 1]; column++)
+        series.values[column] = RW_NOT_READ;
 }
 
 /* One row, in which all sources are, or those that can be afforded; without any there is none. */
@@ -80,11 +89,14 @@ static void take(uint64_t begin, int all) {
     if (series.samples_run->seal & RW_SEAL_CLOSED) /* by a job of the same recording that has ended */
         rw_storage_seal(series.samples_run, 0, 0);
     rw_series_clear(&series);
-    for (unsigned i = 0; i < SOURCES; i++)
-        if (first_column[i] < first_column[i + 1] && (all || affordable(i, begin))) {
+    for (unsigned i = 0; i < SOURCES; i++) {
+        const int now = first_column[i] < first_column[i + 1] && (all || affordable(i));
+        any |= now;
+        if (now)
             read_source(i);
-            any = 1;
-        }
+        else
+            leave_out(i);
+    }
     if (any)
         rw_series_append(&series, begin);
     __atomic_store_n(&head->node_sampler, (uint64_t)getpid(), __ATOMIC_RELAXED);
@@ -103,7 +115,7 @@ static void prepare(const struct rw_thread *thread) {
     series.samples->asked_ns = asked;
     series.samples->interval_ticks = UINT64_MAX;
     take(rw_ticks(), 1);
-    spent = 0; /* before MPI_Init returns */
+    spent_ns = 0; /* before MPI_Init returns */
     series.samples->cost_ticks = 0;
     __atomic_store_n(&head->node_due, asked ? 0 : UINT64_MAX, __ATOMIC_RELEASE);
     rw_series_seal(&series, 0);
@@ -128,7 +140,7 @@ void rw_node_start(const struct rw_thread *thread, uint64_t asked_ns) {
     if (!head)
         return;
     counted = 1;
-    counting_since = rw_ticks();
+    counting_since_ns = rw_clock_ns(CLOCK_MONOTONIC);
     const uint64_t running = __atomic_fetch_add(&head->ranks_running, 1, __ATOMIC_ACQ_REL);
     if (__atomic_compare_exchange_n(&head->node_samples, &nobody, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         const uint64_t begin = rw_clock_ns(CLOCK_MONOTONIC);
@@ -169,6 +181,8 @@ void rw_node_sample(const struct rw_rank *rank) {
     const uint64_t now = rank->last_ticks;
     uint64_t due = __atomic_load_n(&head->node_due, __ATOMIC_ACQUIRE);
     const int mine = __atomic_load_n(&head->node_sampler, __ATOMIC_RELAXED) == (uint64_t)getpid();
+    if (!mine)
+        rw_uncore_rest();
     if (now < due || (!mine && now - due < TURN * interval) || !join())
         return;
     if (series.samples->interval_ticks == UINT64_MAX) {

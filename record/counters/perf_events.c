@@ -129,9 +129,8 @@ static const struct {
     {"memory-stalls", "GenuineIntel", 6, 207, 207, 0x050021a6}, /* Emerald Rapids */
     {"memory-stalls", "GenuineIntel", 6, 85, 85, 0x140014a3}, /* CYCLE_ACTIVITY.STALLS_MEM_ANY, Skylake-SP */
     {"memory-stalls", "GenuineIntel", 6, 106, 106, 0x140014a3}, /* Ice Lake-SP */
-    {"memory-stalls", "AuthenticAMD", 0x17, 0, 255, 0x02ae},    /* dispatch waits for the load queue */
+    {"memory-stalls", "AuthenticAMD", 0x17, 0x30, 255, 0x02ae}, /* dispatch waits for the load queue, Zen 2 */
     {"memory-stalls", "AuthenticAMD", 0x19, 0, 255, 0x02ae},
-    {"memory-stalls", "HygonGenuine", 0x18, 0, 255, 0x02ae},
     {"resource-stalls", "GenuineIntel", 6, 60, 94, 0x01a2},    /* RESOURCE_STALLS.ANY, Haswell to Skylake */
     {"resource-stalls", "AuthenticAMD", 0x19, 0, 255, 0x20af}, /* dispatch waits for the retire queue */
 };

@@ -153,13 +153,14 @@ void rw_series_append(struct rw_series *series, uint64_t ticks) {
     series->samples_run->used = sizeof *samples + samples->rows * width * sizeof(uint64_t);
 }
 
-uint64_t rw_typical_cost(uint64_t before, uint64_t cost) {
+/* One that was interrupted says little of the others. */
+static uint64_t typical_cost(uint64_t before, uint64_t cost) {
     const uint64_t rising = before + before / 4;
     return before && cost > rising ? rising : cost;
 }
 
 uint64_t rw_series_next(struct rw_series *series, uint64_t begin, uint64_t end) {
-    series->typical_cost = rw_typical_cost(series->typical_cost, end - begin);
+    series->typical_cost = typical_cost(series->typical_cost, end - begin);
     const uint64_t interval = series->samples->interval_ticks;
     const uint64_t least = RW_SAMPLES_MOST_PART * series->typical_cost;
     if (interval >= UINT64_MAX / 2)

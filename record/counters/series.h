@@ -67,10 +67,6 @@ RW_HIDDEN void rw_series_clear(struct rw_series *series);
 /** @brief Add the row `values`, and halve what is there when it is full. */
 RW_HIDDEN void rw_series_append(struct rw_series *series, uint64_t ticks);
 
-/** @brief What one is taken to cost after it was `before`: one that was interrupted says little of the
- * others. */
-RW_HIDDEN uint64_t rw_typical_cost(uint64_t before, uint64_t cost);
-
 /**
  * @brief When the next sample is due, after one from `begin` to `end`.
  *

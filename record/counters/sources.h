@@ -13,6 +13,9 @@ extern const struct rw_source rw_usage RW_HIDDEN, rw_where RW_HIDDEN, rw_perf RW
 extern const struct rw_source rw_cpu_times RW_HIDDEN, rw_softirqs RW_HIDDEN, rw_interrupts RW_HIDDEN,
     rw_softnet RW_HIDDEN, rw_interfaces RW_HIDDEN, rw_tcp RW_HIDDEN, rw_ports RW_HIDDEN, rw_uncore RW_HIDDEN;
 
+/** @brief Another rank samples now: close what counts on memory controllers. */
+RW_HIDDEN void rw_uncore_rest(void);
+
 /** @brief Whether a counter of perf_event says how often threads came to another CPU. */
 RW_HIDDEN int rw_perf_counts_migrations(void);
 
@@ -31,7 +34,7 @@ RW_HIDDEN void rw_look_where(void);
 /** @brief Note on which cores it was seen. */
 RW_HIDDEN void rw_note_ran_on(struct rw_series *series);
 
-/** @brief Note on which cores threads were seen that were ready to run. */
+/** @brief Note on which cores threads were that ran. */
 RW_HIDDEN void rw_note_threads_ran_on(struct rw_series *series);
 
 /** @brief How many OS PUs the node can have: the highest number + 1. */

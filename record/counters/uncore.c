@@ -2,8 +2,8 @@
 /*
  * What the memory controllers read and wrote, of all programs: PMUs with events for that in
  * /sys/bus/event_source/devices (Documentation/ABI/testing/sysfs-bus-event_source-devices-events of Linux),
- * by the CPU that stands for their socket. All ranks look which there are; only the one that samples opens
- * them, as the controllers have few counters.
+ * by the CPU that stands for their socket. All ranks look which there are; only the one that samples has them
+ * open, as the controllers have few counters. Each counts from when it opened them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -112,6 +112,20 @@ static unsigned socket_of(int cpu) {
     return socket_count++;
 }
 
+static void add_on(int cpu, const struct perf_event_attr *attr, double bytes, unsigned way) {
+    const unsigned socket = socket_of(cpu);
+    if (socket == MOST_SOCKETS || event_count == MOST_EVENTS) {
+        left_out++;
+        return;
+    }
+    events[event_count].attr = *attr;
+    events[event_count].bytes = bytes;
+    events[event_count].cpu = cpu;
+    events[event_count].file = -1;
+    events[event_count].socket = socket;
+    events[event_count++].way = way;
+}
+
 static void add(const char *pmu, const char *terms, double bytes, unsigned way) {
     char text[TEXT_BYTES];
     struct perf_event_attr attr = {
@@ -121,18 +135,11 @@ static void add(const char *pmu, const char *terms, double bytes, unsigned way) 
     attr.type = (uint32_t)strtoul(text, NULL, 10);
     if (!parse(pmu, terms, &attr) || !read_text(pmu, "cpumask", text))
         return;
-    for (char *rest = text, *cpu; (cpu = strsep(&rest, ",")) != NULL;) {
-        const unsigned socket = socket_of((int)strtol(cpu, NULL, 10));
-        if (socket == MOST_SOCKETS || event_count == MOST_EVENTS) {
-            left_out++;
-            continue;
-        }
-        events[event_count].attr = attr;
-        events[event_count].bytes = bytes;
-        events[event_count].cpu = sockets[socket];
-        events[event_count].file = -1;
-        events[event_count].socket = socket;
-        events[event_count++].way = way;
+    for (char *rest = text, *cpus; (cpus = strsep(&rest, ",")) != NULL;) {
+        char *end;
+        const long first = strtol(cpus, &end, 10), last = *end == '-' ? strtol(end + 1, NULL, 10) : first;
+        for (long cpu = first; cpu <= last; cpu++)
+            add_on((int)cpu, &attr, bytes, way);
     }
 }
 
@@ -201,6 +208,7 @@ static void open_uncore(struct rw_series *series) {
         snprintf(text, sizeof text, "%d", order[socket]);
         rw_add_columns(series, "memory", text, WAYS);
     }
+    rw_add_columns(series, "memory_sampler", NULL, 1);
 }
 
 static void read_uncore(uint64_t *values) {
@@ -226,6 +234,14 @@ static void read_uncore(uint64_t *values) {
     for (unsigned at = 0; at < socket_count * WAYS; at++)
         if (known[at] == 1)
             values[at] = (uint64_t)sums[at];
+    values[socket_count * WAYS] = (uint64_t)getpid();
+}
+
+void rw_uncore_rest(void) {
+    for (unsigned event = 0; opened && event < event_count; event++)
+        if (events[event].file >= 0)
+            close(events[event].file);
+    opened = 0;
 }
 
 const struct rw_source rw_uncore = {open_uncore, read_uncore};

@@ -108,7 +108,8 @@ REGISTERS = {
     "knl": ("GenuineIntel", 6, 87, [None, None, None]),
     "zen2": ("AuthenticAMD", 23, 49, ["0x864", "0x2ae", None]),
     "zen4": ("AuthenticAMD", 25, 17, ["0x864", "0x2ae", "0x20af"]),
-    "dhyana": ("HygonGenuine", 24, 1, ["0x864", "0x2ae", None]),
+    "zen1": ("AuthenticAMD", 23, 1, ["0x864", None, None]),
+    "dhyana": ("HygonGenuine", 24, 1, ["0x864", None, None]),
     "other": ("CentaurHauls", 6, 15, [None, None, None]),
 }
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankwise.recording.node_use import _grown_by_turns
 from rankwise.recording.samples import Sampled
 
 NAN = float("nan")
@@ -62,3 +63,33 @@ def test_it_never_falls_and_is_at_least_what_was_seen(steps):
     assert (np.diff(known) >= 0).all()
     if len(known):
         assert known[-1] >= rows[-1][0] * (1 - 1e-9)
+
+
+def node_rows(column, sampler, left_out=None):
+    """A node's memory counter over time: NaN where it is not known."""
+    values = np.array([column, sampler], float).T
+    ticks = np.arange(1, len(column) + 1) * 100
+    out = np.zeros(values.shape, bool)
+    if left_out is not None:
+        out[:, 0] = left_out
+    names = {"memory:0": 0, "memory_sampler": 1}
+    return Sampled(names, dict.fromkeys(names, 1), ticks, values, [], [], None, {}, {}, left_out=out)
+
+
+def test_memory_counted_by_ranks_in_turn_is_counted_once():
+    # GIVEN 10 an interval, by rank 7, by 8 that opens its counters anew, and by 7 again, anew
+    found = _grown_by_turns(node_rows([0, 10, 20, 0, 10, 0, 10], [7, 7, 7, 8, 8, 7, 7]), "memory:0", 0)
+    assert found.tolist() == pytest.approx([0, 10, 20, 30, 40, 50, 60])
+    # AND one whose counters stayed open, and a row that is not known
+    found = _grown_by_turns(node_rows([0, 10, 0, NAN, 20, 60], [7, 7, 8, 8, 8, 7]), "memory:0", 0)
+    assert found.tolist() == pytest.approx([0, 10, 20, NAN, 40, 50], nan_ok=True)
+    assert np.isnan(_grown_by_turns(node_rows([0, 5], [7, 8]), "memory:0", 0)).all()
+
+
+def test_what_takes_long_is_told_from_what_cannot_be_read():
+    lost = {"memory": "memory bandwidth"}
+    (closed,) = node_rows([0, 10, NAN, NAN], [7] * 4).lost(lost, 100, 1.0)
+    assert closed.why == "could not be read after 100 s" and "descriptors" in closed.remedy
+    (dear,) = node_rows([0, NAN, NAN, NAN], [7] * 4, [False, True, True, True]).lost(lost, 100, 1.0)
+    assert dear.source == "memory bandwidth between start and end" and "1 of 4 samples" in dear.why
+    assert node_rows([0, NAN, 5, NAN], [7] * 4, [False, True, False, True]).lost(lost, 100, 1.0) == []

@@ -47,7 +47,7 @@ def ranks_of(count: int, **columns) -> RankUse:
         "migrations": [12] * count, "migrations_of": ["all threads"] * count, "moves_seen": [1] * count,
         "peak_memory_bytes": [19_600_000] * count, "memory_bytes": [[10_000_000, 0, 9_600_000]] * count,
         "allowed": ["0-127"] * count, "ran_on": ["0 64"] * count, "threads_ran_on": ["0 64"] * count,
-        "threads_ready": [1.0] * count, "threads_crowded": [0.0] * count, "mask_changes": [0] * count,
+        "threads_busy": [1.0] * count, "threads_crowded": [0.0] * count, "mask_changes": [0] * count,
     }  # fmt: skip
     return RankUse(**(made | columns))
 

@@ -185,6 +185,7 @@ SAMPLES = np.dtype(
     ]
 )
 NOT_KNOWN = 0x7FFFFFFFFFFFFFFF
+NOT_READ = 0x7FFFFFFFFFFFFFFE
 NOTE = np.dtype(
     [
         ("ticks", "<u8"),

@@ -66,6 +66,8 @@ _LOST = {
     "softnet": "packets by core",
     "interface": "interfaces",
     "tcp": "tcp",
+    "port": "ports",
+    "memory": "memory bandwidth",
 }
 
 
@@ -129,16 +131,15 @@ def nodes(directory: Path, raw: RawRecording, job: Job) -> list[Node]:
 
 
 def _rows_of(threads: list[Thread], others: list[Thread], ticks: np.ndarray) -> slice:
-    """Rows of a job: from the first that was taken in its MPI_Init to its last, at or after its end."""
+    """Rows of a job: from the first that was taken in its MPI_Init to the last before another one's."""
     begin = min(thread.rank["first_ticks"] for thread in threads)
     end = max(thread.rank["finalize_ticks"] or thread.rank["last_ticks"] for thread in threads)
     next_begin = min(
         (each.rank["first_ticks"] for each in others if each.rank["first_ticks"] > end),
         default=np.iinfo(np.int64).max,
     )
-    first, after = np.searchsorted(ticks, [begin, end])
-    own_last = after < len(ticks) and ticks[after] < next_begin
-    return slice(int(first), int(after + own_last))
+    first, after = np.searchsorted(ticks, [begin, next_begin])
+    return slice(int(first), int(after))
 
 
 # Of all nodes together: 26 numbers each. More are thinned out, but for the first and the last of each core.
@@ -218,7 +219,7 @@ def memory_samples(found: list[Node]) -> pl.DataFrame:
                 columns: dict[str, Any] = {"host": [node.host] * rows, "pu": [int(pu)] * rows}
                 columns["time_s"] = node.time_s
                 columns |= {
-                    name: _grown(node.sampled, group, at)
+                    name: _grown_by_turns(node.sampled, group, at)
                     for at, name in enumerate(("read_bytes", "written_bytes"))
                 }
                 frames.append(without_nan(columns, ()))
@@ -253,6 +254,27 @@ def port_samples(found: list[Node]) -> pl.DataFrame:
 def _grown(sampled: Sampled, name: str, index: int) -> np.ndarray:
     """A column since the first row that has it, as `_all_grown`."""
     return _all_grown(sampled, name, index + 1)[:, index]
+
+
+def _grown_by_turns(sampled: Sampled, name: str, index: int) -> np.ndarray:
+    """A column that each rank counts from when it began to sample, since the first row that has it.
+
+    From the last row of one rank to the first of the next it is taken to grow as in the rows behind, or before.
+    """
+    column, sampler = sampled.column(name, index), sampled.column("memory_sampler")
+    rows = np.flatnonzero(~np.isnan(column))
+    grown = np.full(len(column), np.nan)
+    if len(rows) < 2:
+        return grown
+    steps, time = np.diff(column[rows]), np.diff(sampled.ticks[rows])
+    own = (np.diff(sampler[rows]) == 0) & (steps >= 0)
+    if not own.any():
+        return grown
+    rates = steps[own] / time[own]
+    nearest = np.searchsorted(np.flatnonzero(own), np.flatnonzero(~own)).clip(max=len(rates) - 1)
+    steps[~own] = rates[nearest] * time[~own]
+    grown[rows] = np.concatenate([[0.0], np.cumsum(steps)])
+    return grown
 
 
 def _all_grown(sampled: Sampled, name: str, count: int) -> np.ndarray:

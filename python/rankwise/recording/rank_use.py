@@ -38,7 +38,7 @@ _SCHEMA: dict[str, Any] = {
     "memory_bytes": pl.List(pl.Int64),
     "ran_on": pl.List(pl.Int64),
     "threads_ran_on": pl.List(pl.Int64),
-    "threads_ready": pl.Float64,
+    "threads_busy": pl.Float64,
     "threads_crowded": pl.Float64,
     "mask_changes": pl.Int64,
 }
@@ -72,9 +72,9 @@ def rank_use(job: Job) -> pl.DataFrame:
     Migrations are those of `migrations_of`: all threads (a counter of perf_event) or the first thread (the scheduler's
     own count); `moves_seen` is how often the first thread was seen on another PU than 10 ms before, so it moved at
     least as often. Peak memory is that since the process began; `memory_bytes` is by NUMA node at the end. `ran_on` are
-    OS PUs of the first thread, `threads_ran_on` those of all that were ready to run when a sample looked, once a
-    second; `threads_ready` is how many that were in the mean, `threads_crowded` which part of them shared its PU with
-    another.
+    OS PUs of the first thread, `threads_ran_on` those of all that ran for a twentieth of the time between two looks,
+    every half second; `threads_busy` is how many that were in the mean, `threads_crowded` which part of them shared its
+    PU with another.
     """
     return pl.DataFrame(
         [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
@@ -109,12 +109,12 @@ def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
 
 
 def _threads(sampled: Sampled) -> dict[str, float | None]:
-    looks, ready, crowded = (
-        sampled.total(name) for name in ("thread_looks", "threads_ready", "threads_crowded")
+    looks, busy, crowded = (
+        sampled.total(name) for name in ("thread_looks", "threads_busy", "threads_crowded")
     )
     return {
-        "threads_ready": ready / looks if looks and ready is not None else None,
-        "threads_crowded": crowded / ready if ready and crowded is not None else None,
+        "threads_busy": busy / looks if looks and busy is not None else None,
+        "threads_crowded": crowded / busy if busy and crowded is not None else None,
     }
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rankwise.recording.layouts import (
     NOT_KNOWN,
+    NOT_READ,
     NOTE,
     NOTE_ABSENT,
     NOTE_ALLOWED,
@@ -66,6 +67,7 @@ class Sampled:
         variables: MPI's performance variables: name -> class, value, of how many values that is the sum.
         head: The fields of rw_samples.
         threads_ran_on: OS PUs on which threads that were ready to run were seen; `None` if nobody looked.
+        left_out: Rows x columns, whether a number was left out of a row because it takes long.
     """
 
     columns: dict[str, int]
@@ -79,10 +81,12 @@ class Sampled:
     variables: dict[str, tuple[str, float, int]]
     head: dict[str, int] = field(default_factory=dict)
     threads_ran_on: list[int] | None = None
+    left_out: npt.NDArray[np.bool_] | None = None
 
     def part(self, rows: slice) -> Sampled:
         """Some of its rows."""
-        return replace(self, ticks=self.ticks[rows], values=self.values[rows])
+        left_out = None if self.left_out is None else self.left_out[rows]
+        return replace(self, ticks=self.ticks[rows], values=self.values[rows], left_out=left_out)
 
     def column(self, name: str, index: int = 0) -> npt.NDArray[np.float64]:
         """One column by the name of its group; NaN where there is none."""
@@ -110,7 +114,7 @@ class Sampled:
         return float(known[-1] - known[0]) if len(known) > 1 else None
 
     def lost(self, sources: Mapping[str, str], start: int, seconds_per_tick: float) -> list[Absent]:
-        """Sources that the first rows have and the last one has not.
+        """Sources that could not be read from some row on, and those that take too long to be in most rows.
 
         Args:
             sources: What a column is (before a colon) -> the source's name.
@@ -125,10 +129,18 @@ class Sampled:
                 if name.partition(":")[0] == what
                 for part in range(self.counts[name])
             ]
-            rows = np.flatnonzero(~np.isnan(self.values[:, at]).all(axis=1))
-            if at and len(rows) and rows[-1] < len(self.ticks) - 1:
+            known = ~np.isnan(self.values[:, at]).all(axis=1) if at else np.zeros(0, bool)
+            rows = np.flatnonzero(known)
+            if not len(rows):
+                continue
+            # Left out or not is the same for all numbers of a source.
+            later = self.left_out[rows[-1] + 1 :, at[0]] if self.left_out is not None else np.zeros(0, bool)
+            if not later.any() and rows[-1] < len(self.ticks) - 1:
                 until_s = max(int(self.ticks[rows[-1]]) - start, 0) * seconds_per_tick
                 found.append(Absent(source, f"could not be read after {until_s:.3g} s", _CLOSED))
+            elif self.left_out is not None and self.left_out[:, at[0]].mean() > _MOSTLY:
+                why = f"reading takes so long that it is in {len(rows)} of {len(self.ticks)} samples only"
+                found.append(Absent(f"{source} between start and end", why, _LONGER))
         return found
 
     @property
@@ -160,6 +172,8 @@ class Sampled:
         return found
 
 
+_MOSTLY = 0.5
+_LONGER = "longer runs: it may take 1/500 of the time"
 _SECCOMP = "a kernel with CONFIG_PERF_EVENTS; in a container a seccomp profile with perf_event_open"
 _FILES = "allow more open files: `ulimit -n 4096`"
 MOUNTED = "/proc and /sys mounted whole: without `subset=pid`, and not masked by a container"
@@ -204,7 +218,8 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     ticks_of, order = np.unique(table[:, 0], return_index=True)
     sound = (ticks_of > 0) & (ticks_of < 1 << 63)
     kept = table[order[sound], 1:]
-    values = np.where(kept == NOT_KNOWN, np.nan, kept.astype(np.float64))
+    left_out = kept == NOT_READ
+    values = np.where(left_out | (kept == NOT_KNOWN), np.nan, kept.astype(np.float64))
     return Sampled(
         columns,
         counts,
@@ -217,6 +232,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
         variables,
         head,
         threads_ran_on,
+        left_out,
     )
 
 

@@ -204,7 +204,7 @@ def _ports(
                 tx_bytes=data[1],
                 rx_packets=data[2],
                 tx_packets=data[3],
-                lost=sum(errors),
+                lost=sum(errors) if errors else None,
                 idle=not any(counted.values()),
                 ranks=users.ranks(str(host), str(device)),
                 rank_bytes=None,

@@ -17,8 +17,8 @@ from rankwise.report.use_data import CoreUse, Counter, RankUse, Use
 _MIGRATIONS_PER_S, _SWITCHES_PER_S, _MAJOR_FAULTS_PER_S, _LEAST = 1.0, 100.0, 10.0, 100
 _SYSTEM_SHARE, _LEAST_PROCESSOR_S = 0.2, 0.1
 _TURNS = 0.999
-# Of the threads that were ready to run; two, so that there is somebody to share with.
-_CROWDED, _READY = 0.25, 1.5
+# Of the threads that ran; two, so that there is somebody to share with.
+_CROWDED, _BUSY = 0.25, 1.5
 # Of a node.
 _INTERRUPT_SHARE, _STEAL_SHARE, _PER_S = 0.05, 0.02, 100.0
 # Clock ticks of which /proc/stat counts processor time, so much of it that a share means something.
@@ -38,21 +38,21 @@ def notable(recording: Recording, use: Use) -> list[str]:
 
 def _crowded(ranks: RankUse) -> list[str]:
     """Threads that share a PU, which costs them half of it or more."""
-    known = zip(ranks.threads_crowded, ranks.threads_ready, strict=True)
+    known = zip(ranks.threads_crowded, ranks.threads_busy, strict=True)
     crowded = {
-        at: (share, ready)
-        for at, (share, ready) in enumerate(known)
-        if share is not None and share > _CROWDED and ready is not None and ready >= _READY
+        at: (share, busy)
+        for at, (share, busy) in enumerate(known)
+        if share is not None and share > _CROWDED and busy is not None and busy >= _BUSY
     }
     if not crowded:
         return []
     worst = max(crowded, key=lambda at: crowded[at])
-    share, ready = crowded[worst]
+    share, busy = crowded[worst]
     pus = ranks.threads_ran_on[worst]
     who = ranks_text([ranks.rank[at] for at in crowded])
     return [
         f"threads of {who} shared a core with another of the same rank: of rank {ranks.rank[worst]}, "
-        f"{ready:.1f} were ready to run in the mean, on {'PU' if pus.isdecimal() else 'PUs'} {pus}, "
+        f"{busy:.1f} ran in the mean, on {'PU' if pus.isdecimal() else 'PUs'} {pus}, "
         f"{share * 100:.0f} % of them with another beside them"
     ]
 

@@ -32,11 +32,11 @@ def timeline(recording: Recording) -> Timeline | None:
     edges = np.linspace(0, end_s, min(int(most_rows) - 1, _MOST_PIECES) + 1)
     hosts = {host["host"]: at for at, host in enumerate(recording.context["hosts"])}
     sums = {
-        "interfaces": interfaces.with_columns(bytes=pl.col("rx_bytes") + pl.col("tx_bytes")),
-        "memory": of_machines(recording, "memory_samples")[0].with_columns(
-            bytes=pl.sum_horizontal("read_bytes", "written_bytes", ignore_nulls=True)
+        "interfaces": _both_ways(interfaces, ("rx_bytes", "tx_bytes"), ("host", "interface")),
+        "memory": _both_ways(
+            of_machines(recording, "memory_samples")[0], ("read_bytes", "written_bytes"), ("host", "pu")
         ),
-        "ports": ports.with_columns(bytes=pl.sum_horizontal("rx_bytes", "tx_bytes", ignore_nulls=True)),
+        "ports": _both_ways(ports, ("rx_bytes", "tx_bytes"), ("host", "port")),
     }
     found = [
         *_busiest(_waits(ranks, hosts, recording, edges)),
@@ -53,6 +53,13 @@ def timeline(recording: Recording) -> Timeline | None:
     # Of nodes that are emulated on one machine, whose hosts cannot be told apart, one stands for all.
     apart = list({(track.kind, track.host, track.of): track for track in reversed(found)}.values())[::-1]
     return Timeline(edges_s=edges.tolist(), tracks=apart) if apart else None
+
+
+def _both_ways(frame: pl.DataFrame, ways: tuple[str, str], key: tuple[str, str]) -> pl.DataFrame:
+    """With `bytes`, the sum of two columns, null where one is; one that is null throughout is not counted there."""
+    ever = [pl.col(way).is_not_null().any().over(key) for way in ways]
+    parts = [pl.when(known).then(pl.col(way)).otherwise(0.0) for way, known in zip(ways, ever, strict=True)]
+    return frame.with_columns(bytes=pl.when(ever[0] | ever[1]).then(parts[0] + parts[1]))
 
 
 def _most(column: pl.Series) -> float:

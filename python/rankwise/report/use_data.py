@@ -25,8 +25,8 @@ class RankUse(msgspec.Struct, frozen=True):
         memory_bytes: Its memory at the end by NUMA node.
         allowed: OS PUs that its first thread might use at MPI_Init, as `0-3 8`.
         ran_on: OS PUs on which that was seen.
-        threads_ran_on: OS PUs on which threads were seen that were ready to run; empty if nobody looked.
-        threads_ready: How many of its threads were ready to run when a sample looked, in the mean.
+        threads_ran_on: OS PUs on which threads were that ran; empty if nobody looked.
+        threads_busy: How many of its threads ran, in the mean of half seconds.
         threads_crowded: Which part of these shared a PU with another one of this rank.
         mask_changes: How often it was seen that what it might use had changed.
     """
@@ -47,7 +47,7 @@ class RankUse(msgspec.Struct, frozen=True):
     allowed: list[str]
     ran_on: list[str]
     threads_ran_on: list[str]
-    threads_ready: list[float | None]
+    threads_busy: list[float | None]
     threads_crowded: list[float | None]
     mask_changes: list[int]
 
