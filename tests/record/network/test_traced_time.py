@@ -20,7 +20,7 @@ LINE = re.compile(
     r"-(?P<tid>\d+)\s+\[\d+\]\s+\S+\s+(?P<time>[\d.]+): "
     r"sys_(?P<what>enter|exit): NR (?P<call>\d+)(?: = (?P<done>-?\d+))?"
 )
-COUNT, BYTES = 400, 200_000
+COUNT, BYTES = 100, 4_000_000
 SMALL = 1000  # what connects the ranks, in MPI_Init and MPI_Finalize
 
 
@@ -67,14 +67,15 @@ def seconds(instance: Path) -> tuple[dict[tuple[int, str], float], bool]:
 
 @mpis.only(lambda mpi: mpi.name == "openmpi-5.0.11")
 def test_time_is_what_tracepoints_say(mpi, compiled, record, tmp_path_factory):
-    # GIVEN messages of 200 kB over TCP, whose calls take longer than tracing them
+    # GIVEN messages of 4 MB over TCP, whose sends take half a millisecond each: much longer than tracing them
     tcp = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
+    tcp |= {f"OMPI_MCA_btl_tcp_{name}": "4194304" for name in ("max_send_size", "rdma_pipeline_send_length")}
     program = compiled(mpi, "cross_nodes.c")
     with traced(tmp_path_factory.mktemp("traced") / "fs") as instance:
         done = record(mpi, 2, program, COUNT, BYTES, environment=tcp)
         known, whole = seconds(instance)
     assert whole
-    # THEN sends and receives of each rank took as long as the kernel says, within a tenth
+    # THEN sends took as long as the kernel says, within a tenth, and receives at least
     recording = Recording.open(done.directory)
     pid = dict(recording.ranks.select("rank", "pid").rows())
     waited_s = dict(recording.ranks.select("rank", "runqueue_wait_s").rows())
@@ -85,4 +86,6 @@ def test_time_is_what_tracepoints_say(mpi, compiled, record, tmp_path_factory):
         assert rows["bytes"].sum() >= COUNT * BYTES
         # A rank that loses its core as a call returns does so behind the tracepoint, and before the clock is read.
         found_s, known_s = rows["time_s"].sum(), known[pid[rank], kind]
-        assert 0.9 * known_s <= found_s <= 1.1 * known_s + waited_s[rank]
+        assert found_s >= 0.9 * known_s
+        # Receives take 8 us each, for 64 KiB; what tracing adds behind the tracepoint is not small beside that.
+        assert kind == "receive" or found_s <= 1.1 * known_s + waited_s[rank]
