@@ -61,9 +61,17 @@ def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
         assert recorded.rank(rank).has("finalized")
 
 
-# MPICH 5.0.2 itself, unrecorded, ends 4 % of such runs on a busy machine: a process may read the address that another
-# one had in its session before. Only what ends so is tried again.
-@pytest.mark.flaky(reruns=3, reruns_delay=1, only_rerun="UCX  ERROR failed to unpack address")
+# MPICH 5.0.2 itself, unrecorded, ends 6 % of such runs on a busy machine (15 of 235): a process may read the address
+# that another one had in its session before, or take a message of that one for its own. Only what ends so is tried
+# again.
+@pytest.mark.flaky(
+    reruns=3,
+    reruns_delay=1,
+    only_rerun=[
+        "UCX  ERROR failed to unpack address",
+        r"ze is 4096\b",
+    ],  # "... buffer size is 4096", as pytest cuts it
+)
 @pytest.mark.mpi
 @pytest.mark.parametrize("first", ["session", "world"])
 def test_sessions_that_follow_each_other_are_recorded_and_run_as_ever(mpi, compiled, record, first):
