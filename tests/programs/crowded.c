@@ -10,15 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int ended, working;
+#include "move_to.h"
 
-static void move_to(int pu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(pu, &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0)
-        exit(3);
-}
+static int ended, working;
 
 static void *compute(void *pu) {
     move_to(*(int *)pu);

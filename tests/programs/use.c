@@ -18,18 +18,11 @@
 #include <unistd.h>
 
 #include "calling.h"
+#include "move_to.h"
 
 #define PAGE 4096
 #define FROM 900
 #define TO 1020
-
-static void move_to(int pu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(pu, &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0)
-        exit(3);
-}
 
 static int pipe_with_text(void) {
     int ends[2];
