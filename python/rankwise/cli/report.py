@@ -14,6 +14,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.findings.on_machine import OnMachine
     from rankwise.recording import Recording
     from rankwise.report.data import ReportData
 
@@ -45,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help="say only which files of it are whole, damaged, or not covered by checksums; status 1 for damage",
+    )
+    parser.add_argument(
+        "--machine",
+        "-m",
+        metavar="FILE",
+        help="machine file: what findings cost, and what a better placement saves, is predicted on it",
     )
     asked = parser.add_argument_group("other placements, for the message distribution")
     asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
@@ -100,7 +107,8 @@ def run(args: argparse.Namespace) -> int:
         check_free(args.talp, args.force)
     recording = Recording.open(args.recording, args.job)
     asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
-    report = build.build(recording, placements.asked_placements(recording, asked), ranges)
+    others = placements.asked_placements(recording, asked)
+    report = build.build(recording, others, ranges, _on_machine(args, recording))
     if args.talp:
         _write_talp(Path(args.talp), recording, report, terminal)
     if args.json:
@@ -126,6 +134,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and not args.json:
         terminal.note(_next(args, recording.world_size))
     return 0
+
+
+def _on_machine(args: argparse.Namespace, recording: Recording) -> OnMachine | None:
+    if not args.machine:
+        return None
+    from rankwise.api import load_machine
+    from rankwise.findings.on_machine import OnMachine
+    from rankwise.machine.machine import topology_of
+
+    machine = load_machine(args.machine)
+    return OnMachine(recording, machine, topology_of(machine, Path(".")), args.machine)
 
 
 def _talp(args: argparse.Namespace, terminal: Terminal) -> int:

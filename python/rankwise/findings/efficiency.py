@@ -159,7 +159,7 @@ def of_recording(recording: Recording) -> Efficiency | None:
 
 def _ideal_of(recording: Recording) -> tuple[IdealRun | None, float | None, str | None]:
     """The run on the ideal network and how long it took by the same clock, or why they are not known."""
-    why = _why_not_replayed(recording)
+    why = why_not_replayed(recording)
     if why:
         return None, None, why
     try:
@@ -172,7 +172,8 @@ def _ideal_of(recording: Recording) -> tuple[IdealRun | None, float | None, str 
         return None, None, error.message
 
 
-def _why_not_replayed(recording: Recording) -> str | None:
+def why_not_replayed(recording: Recording) -> str | None:
+    """Why a report does not replay a recording; `None` if it does."""
     traced = recording.context["trace"]
     if not traced["ranks"]:
         return "that takes a trace: `rankwise record --trace`"

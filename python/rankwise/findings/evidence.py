@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
+from rankwise.findings.on_machine import OnMachine
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
 
@@ -103,12 +104,30 @@ class NodeSeats:
 class Evidence:
     """What findings look at.
 
-    Attributes:
+    Args:
         recording: The run.
+        on_machine: The run predicted on a machine, where one is given.
     """
 
-    def __init__(self, recording: Recording):
+    def __init__(self, recording: Recording, on_machine: OnMachine | None = None):
         self.recording = recording
+        self._on_machine = on_machine
+
+    @property
+    def on_machine(self) -> OnMachine:
+        """The run predicted on a machine.
+
+        Raises:
+            RankwiseError: None is given.
+        """
+        if self._on_machine is None:
+            raise RankwiseError("that takes a machine file: `rankwise report REC --machine FILE`")
+        return self._on_machine
+
+    @property
+    def has_machine(self) -> bool:
+        """Whether one is given."""
+        return self._on_machine is not None
 
     @cached_property
     def efficiency(self) -> Efficiency | None:

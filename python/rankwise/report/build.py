@@ -13,6 +13,7 @@ import polars as pl
 import rankwise
 from rankwise.findings.catalogue import findings_of
 from rankwise.findings.evidence import Evidence
+from rankwise.findings.on_machine import OnMachine
 from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
 from rankwise.recording import Recording
@@ -33,7 +34,10 @@ _OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Session_fina
 
 
 def build(
-    recording: Recording, asked: Sequence[Placed] = (), ranges: Sequence[int] = DEFAULT_RANGES
+    recording: Recording,
+    asked: Sequence[Placed] = (),
+    ranges: Sequence[int] = DEFAULT_RANGES,
+    on_machine: OnMachine | None = None,
 ) -> data.ReportData:
     """Everything that a report of this recording shows.
 
@@ -41,13 +45,14 @@ def build(
         recording: The run.
         asked: Placements besides the one of the run.
         ranges: Upper ends of the size ranges, powers of two.
+        on_machine: The run predicted on a machine, for what findings cost.
     """
     ranks = recording.ranks
     time_s = _total(ranks["time_s"]) or 0.0
     columns = matrix_of(recording.messages)
     ran = recorded_placement(recording)
     parts = core_parts(recording)
-    evidence = Evidence(recording)
+    evidence = Evidence(recording, on_machine)
     findings, not_looked_for = findings_of(evidence)
     return data.ReportData(
         schema=data.SCHEMA,

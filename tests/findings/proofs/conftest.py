@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs with a planted defect (tests/programs/defects), and one core a rank to run them on."""
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def defective(compiled):
+    """Function (mpi, name) -> the compiled program tests/programs/defects/NAME.c."""
+
+    def build(mpi, name):
+        return compiled(mpi, f"defects/{name}.c", "-lm")
+
+    return build
+
+
+@pytest.fixture
+def two_cores():
+    """Skip where two ranks cannot have a core each."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one PU: ranks would share it, which is a defect of its own")
