@@ -46,7 +46,11 @@ class Proof:
 
 
 def record(
-    command: Sequence[str | Path], to: Path, environment: dict[str, str], *options: str, timeout_s: float = 120
+    command: Sequence[str | Path],
+    to: Path,
+    environment: dict[str, str],
+    *options: str,
+    timeout_s: float = 120,
 ) -> Recording:
     """Record a launch line, as a user does."""
     words = ["rankwise", "record", *options, "-f", "-o", str(to), "--", *map(str, command)]
