@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankwise.cli.terminal import printable
 from rankwise.launchers import LaunchLine
@@ -21,8 +21,13 @@ from rankwise.record import recording_run as recorder
 from rankwise.record.apart import do_apart
 from rankwise.record.recording_run import RecordingRun
 
+if TYPE_CHECKING:
+    from rankwise.recording import Recording
+
 # Of all that Rankwise says while a program runs.
 MOST_LINES = 3
+# Of recordings that are looked at as soon as the program has ended: within a second or two.
+_QUICK_BYTES = 16 << 20
 
 
 def say(lines: Callable[[], list[str]], most: int | None = MOST_LINES) -> None:
@@ -117,7 +122,25 @@ def _collected(run: RecordingRun) -> list[str]:
     if recording.world_size == 1 and run.manifest.launcher.kind == "none":
         lines += _no_launcher(run)
     lines += contradiction(run, recording.context)
-    return lines + flaws(recording.context, run.line)[: 2 - len(lines)]
+    lines += flaws(recording.context, run.line)
+    if len(lines) < MOST_LINES - 1 and size_bytes <= _QUICK_BYTES:
+        lines += first_finding(recording)
+    return lines[: MOST_LINES - 1]
+
+
+def first_finding(recording: Recording) -> list[str]:
+    """What to fix first, in one line; none where nothing was found."""
+    from rankwise.findings.catalogue import findings_of
+    from rankwise.quantities import seconds_text
+
+    found, _ = findings_of(recording)
+    if not found:
+        return []
+    first, cost = found[0], ""
+    if first.cost_s is not None:
+        elapsed_s = float(recording.ranks["time_s"].to_numpy().max())
+        cost = f" (about {seconds_text(first.cost_s)} of {seconds_text(elapsed_s)})"
+    return [f"what to fix first: {first.sentence}{cost}"]
 
 
 def _no_launcher(run: RecordingRun) -> list[str]:

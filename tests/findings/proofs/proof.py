@@ -8,10 +8,13 @@ second. Both are run in turn, several times, and the medians count.
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+from mpis import Mpi
 
 from rankwise.findings.catalogue import findings_of
 from rankwise.findings.finding import Finding
@@ -45,6 +48,12 @@ class Proof:
         assert abs(median(known) - self.saved_s) <= WITHIN * self.saved_s, (known, self.saved_s)
 
 
+def bound(mpi: Mpi, ranks: int, *command: str | Path) -> list[str]:
+    """Launch line with a core for each rank."""
+    options = ["--map-by", "core", "--bind-to", "core"] if mpi.family == "openmpi" else ["-bind-to", "core"]
+    return [str(mpi.mpiexec), "-n", str(ranks), *options, *map(str, command)]
+
+
 def record(
     command: Sequence[str | Path],
     to: Path,
@@ -53,7 +62,18 @@ def record(
     timeout_s: float = 120,
 ) -> Recording:
     """Record a launch line, as a user does."""
-    words = ["rankwise", "record", *options, "-f", "-o", str(to), "--", *map(str, command)]
+    words = [
+        sys.executable,
+        "-m",
+        "rankwise",
+        "record",
+        *options,
+        "-f",
+        "-o",
+        str(to),
+        "--",
+        *map(str, command),
+    ]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout_s)
     assert done.returncode == 0, done.stderr
     return Recording.open(to)
