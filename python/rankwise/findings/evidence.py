@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
+from rankwise.findings.late import LatePair, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
@@ -205,6 +206,38 @@ class Evidence:
             RankwiseError: As `timeline`.
         """
         return self.timeline.waits()
+
+    @cached_property
+    def late_pairs(self) -> list[LatePair]:
+        """Who waits for whom that is outside MPI, from the exact trace.
+
+        Raises:
+            RankwiseError: As `timeline`.
+        """
+        return late_pairs(self.timeline)
+
+    def costly_pairs(self, pairs: Iterable[LatePair], bound_s: float) -> list[tuple[float, LatePair]]:
+        """What mending some waiting saves of the run time, most first, where it is worth telling.
+
+        It is the waiting, less what the late rank computes more all in all (that is load imbalance) and what it waited
+        for a core.
+
+        Args:
+            pairs: Who waits for whom.
+            bound_s: It saves no more.
+
+        Raises:
+            RankwiseError: As `times`.
+        """
+        found = []
+        for pair in pairs:
+            of_late, of_waiting = self.times.useful_most_s[pair.late], self.times.useful_most_s[pair.waiting]
+            core_s = 0.0 if self.times.core_s is None else float(self.times.core_s[pair.late])
+            saved_s = pair.waited_s - max(float(of_late - of_waiting), 0.0) - core_s
+            found.append((min(saved_s, bound_s), pair))
+        limit_s = max(LEAST_S, LEAST_SHARE * self.times.elapsed_s)
+        costly = [each for each in found if each[0] >= limit_s]
+        return sorted(costly, key=lambda each: (-each[0], -each[1].waited_s))
 
     @cached_property
     def masks(self) -> dict[int, list[tuple[float, frozenset[int]]]]:

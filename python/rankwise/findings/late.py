@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that wait in a call for one other that still computes: Scalasca's Late Sender and Late Receiver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise.quantities import bytes_text, counted
+from rankwise.recording.raw import CALL_CLASSES
+from rankwise.recording.timeline import Messages, RankEvents, event_classes
+from rankwise.recording.waits import Timeline
+
+_LONG_S = 1e6
+_LEAST_TRACKED, _MOST_MISSED = 8, 0.1
+
+
+@dataclass(frozen=True)
+class LatePair:
+    """One rank's waiting for another in one kind of call.
+
+    Attributes:
+        late: World rank that is waited for, while it is outside MPI.
+        waiting: World rank that waits.
+        receives: Whether it waits for a message (Late Sender), else for a receive (Late Receiver).
+        waiting_call: Kind of the call that it waits in.
+        late_call: Kind of the call that it waits for: the send, or the one that posted the receive.
+        waited_s: Of that, while the other was outside MPI.
+        messages: How many.
+        mean_bytes: Of a message.
+    """
+
+    late: int
+    waiting: int
+    receives: bool
+    waiting_call: int
+    late_call: int
+    waited_s: float
+    messages: int
+    mean_bytes: float
+
+    def messages_text(self) -> str:
+        """How many messages of what size."""
+        of = "of" if self.messages == 1 else "of about"
+        return f"{counted(self.messages, 'message')} {of} {bytes_text(self.mean_bytes)}"
+
+
+class Outside:
+    """How long a rank had been outside MPI by when, and when it came back.
+
+    Args:
+        events: Of the rank.
+    """
+
+    def __init__(self, events: RankEvents):
+        calls = events.columns["kind"] < len(CALL_CLASSES)
+        begin, end = events.begin_s[calls], events.end_s[calls]
+        # Before its first call it had been outside since MPI_Init, in which nobody waits for its messages yet.
+        end = np.concatenate([[begin[0] - _LONG_S], end])
+        gaps = np.clip(begin - end[:-1], 0, None)
+        self.at_s = np.concatenate([end[:1], np.column_stack([begin, end[1:]]).reshape(-1)])
+        self.outside_s = np.concatenate([[0.0], np.repeat(np.cumsum(gaps), 2)])
+
+    def between(self, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
+        """How long it was outside MPI between two times."""
+        until, before = (np.interp(at_s, self.at_s, self.outside_s) for at_s in (end_s, begin_s))
+        spent: np.ndarray = until - before
+        return spent
+
+    def back_s(self, at_s: np.ndarray) -> np.ndarray:
+        """When it next entered MPI; the same time where it is inside."""
+        place = np.searchsorted(self.at_s, at_s, side="right")
+        # Odd places are behind the end of a call and before the begin of the next one.
+        after = self.at_s[np.minimum(place, len(self.at_s) - 1)]
+        found: np.ndarray = np.where((place % 2 == 1) & (place < len(self.at_s)), after, at_s)
+        return found
+
+
+class _Events(NamedTuple):
+    """Events of all ranks behind each other."""
+
+    starts: np.ndarray
+    begin_s: np.ndarray
+    send_bytes: np.ndarray
+
+
+class _Needs(NamedTuple):
+    """What calls of one rank waited for, as columns."""
+
+    row: np.ndarray
+    at_s: np.ndarray
+    who: np.ndarray
+    their_row: np.ndarray
+    size_bytes: np.ndarray
+    receives: np.ndarray
+
+
+def late_pairs(timeline: Timeline) -> list[LatePair]:
+    """Waiting for ranks that were outside MPI, summed by both ranks and their calls.
+
+    Of a call that needs several messages the last one counts, which is the one that it waited for. Between hosts, waits
+    that are shorter than what is known of their clocks do not count.
+    """
+    ranks, messages = timeline.on_one_clock(), timeline.messages
+    events = _Events(
+        np.cumsum([0, *(len(each.begin_s) for each in ranks)]),
+        np.concatenate([each.begin_s for each in ranks]),
+        np.concatenate([each.columns["send_bytes"] for each in ranks]),
+    )
+    talking = set(messages.source.tolist()) | set(messages.destination.tolist())
+    outside = {rank: Outside(ranks[rank]) for rank in talking}
+    host = np.array(timeline.host)
+    bound = np.array([max(clock.bound_s, clock.spread_s) for clock in timeline.clocks])
+    found = []
+    for rank in sorted(talking):
+        each = ranks[rank]
+        needs = _last(_receives(rank, messages, events), _sends(rank, each, messages, events, outside))
+        begin, until = each.begin_s[needs.row], np.minimum(needs.at_s, each.end_s[needs.row])
+        unsure = np.where(host[needs.who] == host[rank], 0.0, bound[host[needs.who]] + bound[host[rank]])
+        counts = until - begin > unsure
+        kinds = each.columns["kind"][needs.row]
+        for who in np.unique(needs.who[counts]):
+            rows = np.flatnonzero(counts & (needs.who == who))
+            own_s = outside[who].between(begin[rows], until[rows])
+            theirs = ranks[who].columns["kind"][needs.their_row[rows]]
+            keys = np.column_stack([needs.receives[rows], kinds[rows], theirs])
+            for receives, call, late_call in np.unique(keys, axis=0).tolist():
+                these = (keys == (receives, call, late_call)).all(axis=1)
+                found.append(
+                    LatePair(
+                        int(who),
+                        rank,
+                        bool(receives),
+                        call,
+                        late_call,
+                        float(own_s[these].sum()),
+                        int(these.sum()),
+                        float(needs.size_bytes[rows][these].mean()),
+                    )
+                )
+    return found
+
+
+def _last(*several: _Needs) -> _Needs:
+    """Of each call the last need; of two at one time that of the first given."""
+    joined = _Needs(*(np.concatenate(columns) for columns in zip(*several, strict=True)))
+    order = np.lexsort((-np.arange(len(joined.row)), joined.at_s, joined.row))
+    last = order[np.flatnonzero(np.diff(joined.row[order], append=-1))]
+    return _Needs(*(column[last] for column in joined))
+
+
+def _receives(rank: int, messages: Messages, events: _Events) -> _Needs:
+    """A receive needs its send to have begun."""
+    mine = np.flatnonzero(messages.destination == rank)
+    source, send = messages.source[mine], messages.send[mine]
+    at = events.starts[source] + send
+    return _Needs(
+        messages.receive[mine],
+        events.begin_s[at],
+        source,
+        send,
+        events.send_bytes[at],
+        np.ones(len(mine), bool),
+    )
+
+
+def _sends(
+    rank: int, each: RankEvents, messages: Messages, events: _Events, outside: dict[int, Outside]
+) -> _Needs:
+    """A send that ends after its receive was posted may have needed that, or its receiver to be in MPI at all.
+
+    Where the receive is posted late, it did. Where it is posted early and the receiver is outside MPI then, it did if
+    sends end when the receiver comes back, and not some time after they began.
+    """
+    mine = np.flatnonzero(messages.source == rank)
+    row = _completing(each.columns)[messages.send[mine]]
+    mine, row = mine[row >= 0], row[row >= 0]
+    destination, posted_row = messages.destination[mine], messages.posted[mine]
+    begin, end = each.begin_s[row], each.end_s[row]
+    posted = events.begin_s[events.starts[destination] + posted_row]
+    at = posted.copy()
+    early = posted <= begin
+    for who in np.unique(destination):
+        these = np.flatnonzero(early & (destination == who))
+        at[these] = outside[who].back_s(begin[these])
+        if not _tracks(begin[these], end[these], at[these]):
+            at[these] = -np.inf
+    size = each.columns["send_bytes"][messages.send[mine]]
+    counts = (at > begin) & (at <= end)
+    columns = row, at, destination, posted_row, size, np.zeros(len(row), bool)
+    return _Needs(*(column[counts] for column in columns))
+
+
+def _tracks(begin: np.ndarray, end: np.ndarray, back: np.ndarray) -> bool:
+    """Whether calls end when the other rank is back: nearly all after that, and rather a fixed time after that."""
+    away = back > begin
+    if away.sum() < _LEAST_TRACKED or (end[away] < back[away]).mean() > _MOST_MISSED:
+        return False
+    spread = [np.subtract(*np.percentile(end[away] - since[away], [75, 25])) for since in (back, begin)]
+    return bool(spread[0] < spread[1] / 2)
+
+
+def _completing(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """By event, the one in which its send ended; -1 where that is not known or it sends nothing."""
+    classes = event_classes(columns)
+    found = np.full(len(classes), -1)
+    blocking = np.flatnonzero(np.isin(classes, ("send", "sendrecv")))
+    found[blocking] = blocking
+    taken = np.flatnonzero(classes == "isend")
+    of_request = dict(zip(columns["request"][taken].tolist(), taken.tolist(), strict=True))
+    offsets: npt.NDArray[np.int64] = columns["completion_offsets"].astype(np.int64)
+    owner = np.repeat(np.arange(len(classes)), np.diff(offsets))
+    done = np.flatnonzero(columns["completion_is_receive"] == 0)
+    for request, row in zip(columns["completion_request"][done].tolist(), owner[done].tolist(), strict=True):
+        if request in of_request:
+            found[of_request[request]] = row
+    return found
