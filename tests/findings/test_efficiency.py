@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.findings.efficiency import efficiency, ideal_run
+from rankwise.findings.efficiency import efficiency, ideal_run, of_recording, scalasca_ideal_s
+from rankwise.recording import Recording
 
 NS = 1e-9
 
@@ -84,3 +86,46 @@ def test_factors_multiply_and_are_at_most_one(ranks, longer, between):
         found.transfer,
     )
     assert all(0 < part <= 1 + 1e-12 for part in parts)
+
+
+def test_scalascas_ideal_time_leaves_waiting_and_files_and_takes_off_transfer():
+    # GIVEN a rank that is in MPI for 4 of 10 s, of which it waits 1 s and writes 0.5 s, and one that only waits there
+    time_s, mpi_s = np.array([10.0, 9.0]), np.array([4.0, 3.0])
+    ideal_s = scalasca_ideal_s(time_s, mpi_s, np.array([1.0, 3.0]), np.array([0.5, 0.0]))
+    # THEN the first transfers for 2.5 s, and the second has the most left
+    assert ideal_s == pytest.approx(9.0)
+    # AND a wait that is estimated longer than the call makes no time
+    assert scalasca_ideal_s(time_s, mpi_s, np.array([5.0, 3.0]), np.zeros(2)) == pytest.approx(10.0)
+
+
+def test_the_two_ideal_times_of_a_ping_pong(tmp_path):
+    # GIVEN two ranks that compute 9 ms before each of their 50 messages, which take 1 ms
+    ms, laps = 1_000_000, 50
+    first = Rank(0, 2, flags=FINALIZED | TRACED, run_ns=1000 * ms)
+    second = Rank(1, 2, flags=FINALIZED | TRACED, run_ns=999 * ms)
+    sent, received = (
+        [u(0) + z(1 - me) + z(0) + u(8) for me in range(2)],
+        [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)],
+    )
+    for lap in range(laps):
+        first.event("MPI_Send", 9 * ms, 0, sent[0])
+        first.event("MPI_Recv", 0, 11 * ms, received[0])
+        second.event("MPI_Recv", 0, (11 if lap else 10) * ms, received[1])
+        second.event("MPI_Send", 9 * ms, 0, sent[1])
+    first.count("MPI_Recv", ns=11 * ms, times=laps)
+    second.count("MPI_Recv", ns=549 * ms)
+    recording = Recording.open(write_recording(tmp_path / "a.rw", [first, second]))
+    # THEN Dimemas' has no message left, and Scalasca's those that the other rank receives
+    by_replay, by_waits = of_recording(recording), of_recording(recording, "scalasca")
+    assert (by_replay.convention, by_waits.convention) == ("dimemas", "scalasca")
+    assert by_replay.ideal_s == pytest.approx(0.9) and by_waits.ideal_s == pytest.approx(0.95)
+    for found in (by_replay, by_waits):
+        assert found.serialisation == pytest.approx(0.45 / found.ideal_s)
+        assert found.transfer == pytest.approx(found.ideal_s / 1.0)
+
+
+def test_scalascas_ideal_time_takes_an_exact_trace(tmp_path):
+    rank = Rank(0, 1)
+    rank.count("MPI_Barrier", ns=1_000_000)
+    found = of_recording(Recording.open(write_recording(tmp_path / "a.rw", [rank])), "scalasca")
+    assert found.ideal_s is None and "--exact-times" in found.why_no_ideal

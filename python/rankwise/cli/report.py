@@ -31,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
     add_json(parser)
     parser.add_argument("--talp", metavar="FILE", help="also write the efficiencies as TALP's JSON (DLB)")
+    parser.add_argument(
+        "--ideal-time",
+        choices=("dimemas", "scalasca"),
+        default="dimemas",
+        help="of the efficiencies: by replay on an ideal network (dimemas), or the run time without what calls took "
+        "to transfer (scalasca)",
+    )
     parser.add_argument("--open", action="store_true", help="show the HTML report in the browser")
     parser.add_argument(
         "--job",
@@ -108,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     recording = Recording.open(args.recording, args.job)
     asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
     others = placements.asked_placements(recording, asked)
-    report = build.build(recording, others, ranges, _on_machine(args, recording))
+    report = build.build(recording, others, ranges, _on_machine(args, recording), args.ideal_time)
     if args.talp:
         _write_talp(Path(args.talp), recording, report, terminal)
     if args.json:

@@ -8,11 +8,14 @@ outside MPI, and run time that of the whole run:
     communication = max useful / run time
     serialisation = max useful / ideal time       (ideal time: the run on an ideal network)
     transfer      = ideal time / run time
+
+The ideal time is Dimemas' or, if that is asked for, Scalasca's.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +27,9 @@ from rankwise.schedule.source import load
 
 MOST_TRACE_BYTES = 64 << 20
 """Of coded traces; more takes a report longer than some 30 s."""
+
+Convention = Literal["dimemas", "scalasca"]
+"""Ideal time by replay on an ideal network, or the run's own without what calls took to transfer."""
 
 DIMEMAS_EAGER_BYTES = 32768
 """Eager limit of Dimemas where POP's tools call it (`Dimemas -S 32k`): larger messages wait for their receive."""
@@ -47,6 +53,7 @@ class Efficiency:
         transfer: Likewise. More than 1 where the replay is slower than the run.
         ideal_s: Run time on an ideal network.
         why_no_ideal: Why that is not known.
+        convention: Whose ideal time it is (`Convention`).
         core_waiting: Part of the ranks' time in which they waited for a core: it is in `transfer` or, where computation
             is timed by the clock alone, in useful time; `None` where it is not known.
     """
@@ -65,6 +72,7 @@ class Efficiency:
     ideal_s: float | None = None
     why_no_ideal: str | None = None
     core_waiting: float | None = None
+    convention: Convention = "dimemas"
 
 
 def efficiency(
@@ -135,8 +143,13 @@ def ideal_run(schedule: _core.schedule.Schedule, eager_limit_bytes: int = DIMEMA
     return IdealRun(found.makespan_s, found.parts_s["computation"])
 
 
-def of_recording(recording: Recording) -> Efficiency | None:
-    """The efficiencies of a recorded run, with its replay on an ideal network where its trace is not too large.
+def of_recording(recording: Recording, convention: Convention = "dimemas") -> Efficiency | None:
+    """The efficiencies of a recorded run, with its ideal time where that can be had.
+
+    Args:
+        recording: The run.
+        convention: Of the ideal time. Dimemas': replay on the ideal network, if the trace is not too large. Scalasca's:
+            `scalasca_ideal_s`.
 
     Returns:
         `None` where times were not recorded, or nothing was computed.
@@ -149,12 +162,44 @@ def of_recording(recording: Recording) -> Efficiency | None:
     _, node = np.unique(ranks["host"].to_numpy(), return_inverse=True)
     waits = ranks["runqueue_wait_s"]
     waited = None if waits.null_count() else float(waits.sum() / elapsed.sum())
+    if convention == "scalasca":
+        found = _by_waits(recording, useful, elapsed, node)
+        return replace(found, core_waiting=waited, convention=convention)
     ideal, span_s, why = _ideal_of(recording)
     if ideal is not None and ideal.useful_s.max(initial=0) > 0:
         found = efficiency(ideal.useful_s, span_s or float(elapsed.max()), node, ideal.time_s)
     else:
         found = efficiency(useful, float(elapsed.max()), node, None, why)
     return replace(found, core_waiting=waited)
+
+
+def scalasca_ideal_s(time_s: np.ndarray, mpi_s: np.ndarray, waiting_s: np.ndarray, io_s: np.ndarray) -> float:
+    """Ideal time as Cube's advisor has it of a Scalasca trace (Cube 4.8, `max_total_time_ideal`).
+
+    It is the most of any rank's run time less its transfer time, which is its time in MPI less waiting and MPI I/O.
+
+    Args:
+        time_s: Of each rank, as all of these.
+        mpi_s: In MPI.
+        waiting_s: Of that, waiting for other ranks.
+        io_s: Of that, in MPI I/O.
+    """
+    return float((time_s - np.clip(mpi_s - waiting_s - io_s, 0, None)).max())
+
+
+def _by_waits(recording: Recording, useful: np.ndarray, elapsed: np.ndarray, node: np.ndarray) -> Efficiency:
+    run_s = float(elapsed.max())
+    try:
+        waits = recording.waits()
+    except RankwiseError as error:
+        why = f"{error.message}; that takes `rankwise record --trace --exact-times`"
+        return efficiency(useful, run_s, node, None, why)
+    in_files = recording.calls.filter(recording.calls["call"].str.starts_with("MPI_File_"))
+    waiting_s, io_s = np.zeros(len(elapsed)), np.zeros(len(elapsed))
+    np.add.at(waiting_s, waits["rank"].to_numpy(), waits["waiting_s"].to_numpy())
+    np.add.at(io_s, in_files["rank"].to_numpy(), in_files["time_s"].to_numpy().astype(float))
+    ideal_s = scalasca_ideal_s(elapsed, elapsed - useful, waiting_s, io_s)
+    return efficiency(useful, run_s, node, ideal_s)
 
 
 def _ideal_of(recording: Recording) -> tuple[IdealRun | None, float | None, str | None]:

@@ -12,6 +12,7 @@ import polars as pl
 
 import rankwise
 from rankwise.findings.catalogue import findings_of
+from rankwise.findings.efficiency import Convention, of_recording
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.on_machine import OnMachine
 from rankwise.placement.by_node import ranks_by_node
@@ -38,6 +39,7 @@ def build(
     asked: Sequence[Placed] = (),
     ranges: Sequence[int] = DEFAULT_RANGES,
     on_machine: OnMachine | None = None,
+    convention: Convention = "dimemas",
 ) -> data.ReportData:
     """Everything that a report of this recording shows.
 
@@ -46,6 +48,7 @@ def build(
         asked: Placements besides the one of the run.
         ranges: Upper ends of the size ranges, powers of two.
         on_machine: The run predicted on a machine, for what findings cost.
+        convention: Of the ideal time of the efficiencies.
     """
     ranks = recording.ranks
     time_s = _total(ranks["time_s"]) or 0.0
@@ -62,7 +65,7 @@ def build(
         summary=_summary(recording, time_s, parts),
         findings=findings,
         not_looked_for=not_looked_for,
-        efficiency=evidence.efficiency,
+        efficiency=evidence.efficiency if convention == "dimemas" else of_recording(recording, convention),
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),

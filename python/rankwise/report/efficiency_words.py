@@ -59,7 +59,12 @@ def sentences(found: Efficiency) -> list[str]:
     )
     lines = [times]
     if found.ideal_s is not None:
-        lines = [f"{times}; on an ideal network it would take {seconds_text(found.ideal_s)}"]
+        ideal = (
+            "without what its calls took to transfer (Scalasca's ideal time)"
+            if found.convention == "scalasca"
+            else "on an ideal network"
+        )
+        lines = [f"{times}; {ideal} it would take {seconds_text(found.ideal_s)}"]
     else:
         lines.append(f"serialisation and transfer are not told apart: {found.why_no_ideal}")
     if (found.core_waiting or 0.0) > _CORE_WAITING:
