@@ -9,6 +9,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.defects import (
     busy_cores,
     cores_changed,
+    late_collective,
     late_receiver,
     late_sender,
     load_imbalance,
@@ -43,6 +44,7 @@ _OF_CORES: tuple[Defect, ...] = (too_many_ranks, shared_core, busy_cores, cores_
 DEFECTS: tuple[Defect, ...] = (
     *_OF_CORES,
     load_imbalance,
+    late_collective,
     late_receiver,
     late_sender,
     unbound_migrating,

@@ -187,7 +187,7 @@ class Evidence:
             return None
         return float(ranks["runqueue_wait_s"].sum()) / float(ranks["time_s"].sum())
 
-    @property
+    @cached_property
     def timeline(self) -> Timeline:
         """The exact trace.
 

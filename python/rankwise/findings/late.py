@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that wait in a call for one other that still computes: Scalasca's Late Sender and Late Receiver."""
+"""Ranks that wait in a call for one other that still computes.
+
+Scalasca's Late Sender, Late Receiver, Late Broadcast and Early Reduce.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwise.quantities import bytes_text, counted
-from rankwise.recording.raw import CALL_CLASSES
-from rankwise.recording.timeline import Messages, RankEvents, event_classes
+from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES
+from rankwise.recording.timeline import CollectiveCalls, Messages, RankEvents, event_classes
 from rankwise.recording.waits import Timeline
 
+Need = Literal["message", "receive", "member"]
+_NEEDS: tuple[Need, ...] = get_args(Need)
+_FROM_ROOT = ("bcast", "scatter", "scatterv")
+_TO_ROOT = ("reduce", "gather", "gatherv")
 _LONG_S = 1e6
 _LEAST_TRACKED, _MOST_MISSED = 8, 0.1
 
@@ -25,9 +32,10 @@ class LatePair:
     Attributes:
         late: World rank that is waited for, while it is outside MPI.
         waiting: World rank that waits.
-        receives: Whether it waits for a message (Late Sender), else for a receive (Late Receiver).
+        need: What it waits for: `message` (Late Sender), `receive` (Late Receiver), or `member` of a rooted collective
+            (Late Broadcast, Early Reduce).
         waiting_call: Kind of the call that it waits in.
-        late_call: Kind of the call that it waits for: the send, or the one that posted the receive.
+        late_call: Kind of the call that it waits for; of a receive the one that posted it.
         waited_s: Of that, while the other was outside MPI.
         messages: How many.
         mean_bytes: Of a message.
@@ -35,7 +43,7 @@ class LatePair:
 
     late: int
     waiting: int
-    receives: bool
+    need: Need
     waiting_call: int
     late_call: int
     waited_s: float
@@ -95,7 +103,7 @@ class _Needs(NamedTuple):
     who: np.ndarray
     their_row: np.ndarray
     size_bytes: np.ndarray
-    receives: np.ndarray
+    need: np.ndarray
 
 
 def late_pairs(timeline: Timeline) -> list[LatePair]:
@@ -110,14 +118,20 @@ def late_pairs(timeline: Timeline) -> list[LatePair]:
         np.concatenate([each.begin_s for each in ranks]),
         np.concatenate([each.columns["send_bytes"] for each in ranks]),
     )
+    rooted = _rooted(timeline.collectives, ranks, timeline.members)
     talking = set(messages.source.tolist()) | set(messages.destination.tolist())
+    talking |= set(rooted.rank.tolist()) | set(rooted.needs.who.tolist())
     outside = {rank: Outside(ranks[rank]) for rank in talking}
     host = np.array(timeline.host)
     bound = np.array([max(clock.bound_s, clock.spread_s) for clock in timeline.clocks])
     found = []
     for rank in sorted(talking):
         each = ranks[rank]
-        needs = _last(_receives(rank, messages, events), _sends(rank, each, messages, events, outside))
+        needs = _last(
+            _receives(rank, messages, events),
+            _sends(rank, each, messages, events, outside),
+            _Needs(*(column[rooted.rank == rank] for column in rooted.needs)),
+        )
         begin, until = each.begin_s[needs.row], np.minimum(needs.at_s, each.end_s[needs.row])
         unsure = np.where(host[needs.who] == host[rank], 0.0, bound[host[needs.who]] + bound[host[rank]])
         counts = until - begin > unsure
@@ -126,14 +140,14 @@ def late_pairs(timeline: Timeline) -> list[LatePair]:
             rows = np.flatnonzero(counts & (needs.who == who))
             own_s = outside[who].between(begin[rows], until[rows])
             theirs = ranks[who].columns["kind"][needs.their_row[rows]]
-            keys = np.column_stack([needs.receives[rows], kinds[rows], theirs])
-            for receives, call, late_call in np.unique(keys, axis=0).tolist():
-                these = (keys == (receives, call, late_call)).all(axis=1)
+            keys = np.column_stack([needs.need[rows], kinds[rows], theirs])
+            for need, call, late_call in np.unique(keys, axis=0).tolist():
+                these = (keys == (need, call, late_call)).all(axis=1)
                 found.append(
                     LatePair(
                         int(who),
                         rank,
-                        bool(receives),
+                        _NEEDS[need],
                         call,
                         late_call,
                         float(own_s[these].sum()),
@@ -163,7 +177,7 @@ def _receives(rank: int, messages: Messages, events: _Events) -> _Needs:
         source,
         send,
         events.send_bytes[at],
-        np.ones(len(mine), bool),
+        np.full(len(mine), _NEEDS.index("message")),
     )
 
 
@@ -190,8 +204,53 @@ def _sends(
             at[these] = -np.inf
     size = each.columns["send_bytes"][messages.send[mine]]
     counts = (at > begin) & (at <= end)
-    columns = row, at, destination, posted_row, size, np.zeros(len(row), bool)
+    columns = row, at, destination, posted_row, size, np.full(len(row), _NEEDS.index("receive"))
     return _Needs(*(column[counts] for column in columns))
+
+
+class _Rooted(NamedTuple):
+    """What calls of rooted collectives waited for, and whose calls these are."""
+
+    rank: np.ndarray
+    needs: _Needs
+
+
+def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.ndarray | None]) -> _Rooted:
+    """Who gets something from the root needs it to have come; the root that gets something of all, the last of them."""
+    names = np.append(CALL_COLLECTIVES, "")[calls.kind]
+    root = np.empty(len(calls.rank), np.int64)
+    size = np.empty(len(calls.rank))
+    for rank, each in enumerate(ranks):
+        mine = calls.rank == rank
+        root[mine] = each.columns["root"][calls.row[mine]]
+        size[mine] = each.columns["bytes"][calls.row[mine]]
+    for comm in np.unique(calls.comm):
+        group, mine = members[comm], calls.comm == comm
+        # An intercommunicator's roots are in the other group, or have numbers of their own.
+        known = np.zeros(0, np.int64) if group is None else group.astype(np.int64)
+        there = mine & (root >= 0) & (root < len(known))
+        root[there], root[mine & ~there] = known[root[there]], -1
+    is_root = root == calls.rank
+    # By collective, the call that others need: that of the root, or the last one but the root's.
+    needed = np.full(len(calls.kind), -1)
+    down, up = (np.isin(names, some)[calls.number] for some in (_FROM_ROOT, _TO_ROOT))
+    needed[calls.number[down & is_root]] = np.flatnonzero(down & is_root)
+    others = np.flatnonzero(up & ~is_root)
+    others = others[np.argsort(calls.begin_s[others], kind="stable")]
+    needed[calls.number[others]] = others
+    waits = np.flatnonzero(((down & (root >= 0) & ~is_root) | (up & is_root)) & (needed[calls.number] >= 0))
+    need = needed[calls.number[waits]]
+    return _Rooted(
+        calls.rank[waits],
+        _Needs(
+            calls.row[waits],
+            calls.begin_s[need],
+            calls.rank[need],
+            calls.row[need],
+            size[need],
+            np.full(len(waits), _NEEDS.index("member")),
+        ),
+    )
 
 
 def _tracks(begin: np.ndarray, end: np.ndarray, back: np.ndarray) -> bool:

@@ -154,6 +154,53 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
     return Messages(source[first], send[first], receives_at[second], ended[second], posted[second])
 
 
+@dataclass(frozen=True)
+class CollectiveCalls:
+    """Calls of blocking collectives, as columns; those that belong together have one number.
+
+    Attributes:
+        rank: World rank of the caller.
+        row: Of the call among its events.
+        comm: Number of the communicator.
+        number: Of the collective: 0, 1, ... for each communicator in turn.
+        begin_s: When the call began.
+        kind: By number, the kind of all its calls; -1 where members called different ones.
+    """
+
+    rank: np.ndarray
+    row: np.ndarray
+    comm: np.ndarray
+    number: np.ndarray
+    begin_s: np.ndarray
+    kind: np.ndarray
+
+
+def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> CollectiveCalls:
+    """Match blocking collectives: the n-th ones of a communicator belong together.
+
+    Args:
+        ranks: Events by world rank, their times on one axis.
+        communicator_of: By rank, number of a communicator for all from the rank's own index of it.
+    """
+    parts: list[tuple[np.ndarray, ...]] = []
+    for rank, each in enumerate(ranks):
+        rows = np.flatnonzero(event_classes(each.columns) == "collective")
+        comm = common_communicator(each.columns["comm"][rows], communicator_of[rank])
+        rows, comm = rows[comm >= 0], comm[comm >= 0]
+        parts.append((np.full(len(rows), rank), rows, comm, ordinals(comm), each.columns["kind"][rows]))
+    rank_of, row_of, comm_of, turn_of, kinds = _joined(parts, 5)
+    number = np.unique(np.column_stack([comm_of, turn_of]), axis=0, return_inverse=True)[1].reshape(-1)
+    count = int(number.max()) + 1 if len(number) else 0
+    lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+    np.minimum.at(lowest, number, kinds)
+    np.maximum.at(highest, number, kinds)
+    begins = [each.begin_s[rows] for each, (_, rows, *_) in zip(ranks, parts, strict=True)]
+    begin_s = np.concatenate(begins) if begins else np.empty(0)
+    return CollectiveCalls(
+        rank_of, row_of, comm_of, number, begin_s, np.where(lowest == highest, highest, -1)
+    )
+
+
 def _joined(parts: list[tuple[np.ndarray, ...]], width: int) -> list[np.ndarray]:
     """Columns of all ranks behind each other, as 64-bit integers."""
     if not parts:

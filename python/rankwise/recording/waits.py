@@ -8,6 +8,7 @@ caller waited. What a call took beyond is the library's and the network's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,11 @@ from rankwise.recording.communicators import unify
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, read
 from rankwise.recording.timeline import (
+    CollectiveCalls,
     Messages,
     RankEvents,
-    common_communicator,
-    event_classes,
     match,
-    ordinals,
+    match_collectives,
     rank_events,
 )
 
@@ -59,6 +59,7 @@ class Timeline:
         clocks: How the hosts' clocks relate.
         host: By rank, its host as an index of `clocks`.
         communicator_of: By rank, number of a communicator for all from the rank's own index of it.
+        members: By that number, world ranks in the communicator's order; `None` where they are not known.
     """
 
     ranks: list[RankEvents]
@@ -66,6 +67,7 @@ class Timeline:
     clocks: list[HostClock]
     host: list[int]
     communicator_of: list[dict[int, int]]
+    members: list[np.ndarray | None]
 
     @classmethod
     def of(cls, path: Path, wanted: str | None = None) -> Timeline:
@@ -75,7 +77,8 @@ class Timeline:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks cannot be related.
         """
         job = choose_job(read(path), wanted)
-        known = unify(job).number
+        communicators = unify(job)
+        known = communicators.number
         numbers = [
             {index: number for index, (number, _) in known[thread.process].items()}
             for thread in job.first_threads
@@ -85,7 +88,7 @@ class Timeline:
         clocks = relate(job, ranks, messages)
         names = [clock.host for clock in clocks]
         hosts = [names.index(thread.rank["host"]) for thread in job.first_threads]
-        return cls(ranks, messages, clocks, hosts, numbers)
+        return cls(ranks, messages, clocks, hosts, numbers, communicators.members)
 
     def on_one_clock(self) -> list[RankEvents]:
         """Events by world rank, all on the first host's clock."""
@@ -98,6 +101,11 @@ class Timeline:
             )
             for each, host in zip(self.ranks, self.host, strict=True)
         ]
+
+    @cached_property
+    def collectives(self) -> CollectiveCalls:
+        """Blocking collectives, their times on the first host's clock."""
+        return match_collectives(self.on_one_clock(), self.communicator_of)
 
     def waits(self) -> pl.DataFrame:
         """Waiting and transferring by rank and call (`waits`)."""
@@ -165,32 +173,14 @@ def _late_members(
     waited: list[np.ndarray],
     concerned: list[np.ndarray],
 ) -> None:
-    """The n-th blocking collectives of a communicator belong together."""
-    rank_of, row_of, comm_of, turn_of = [], [], [], []
-    for rank, each in enumerate(ranks):
-        rows = np.flatnonzero(event_classes(each.columns) == "collective")
-        comm = common_communicator(each.columns["comm"][rows], communicator_of[rank])
-        rows, comm = rows[comm >= 0], comm[comm >= 0]
-        rank_of.append(np.full(len(rows), rank))
-        row_of.append(rows)
-        comm_of.append(comm)
-        turn_of.append(ordinals(comm))
-    calls = np.column_stack([np.concatenate(comm_of), np.concatenate(turn_of)])
-    number = np.unique(calls, axis=0, return_inverse=True)[1].reshape(-1)
-    count = int(number.max()) + 1 if len(number) else 0
-    of_rank, of_row = np.concatenate(rank_of), np.concatenate(row_of)
-    kinds = np.concatenate([each.columns["kind"][rows] for each, rows in zip(ranks, row_of, strict=True)])
-    begins = np.concatenate([each.begin_s[rows] for each, rows in zip(ranks, row_of, strict=True)])
-    lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
-    np.minimum.at(lowest, number, kinds.astype(np.int64))
-    np.maximum.at(highest, number, kinds.astype(np.int64))
+    calls = match_collectives(ranks, communicator_of)
     synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
-    counts = (lowest == highest) & synchronising[np.clip(highest, 0, len(synchronising) - 1)]
-    last = np.full(count, -np.inf)
-    np.maximum.at(last, number, begins)
+    counts = (calls.kind >= 0) & synchronising[calls.kind]
+    last = np.full(len(counts), -np.inf)
+    np.maximum.at(last, calls.number, calls.begin_s)
     for rank, each in enumerate(ranks):
-        mine = (of_rank == rank) & counts[number]
-        rows = of_row[mine]
+        mine = (calls.rank == rank) & counts[calls.number]
+        rows = calls.row[mine]
         spent = (each.end_s - each.begin_s)[rows]
-        waited[rank][rows] = np.clip(last[number[mine]] - each.begin_s[rows], 0, spent)
+        waited[rank][rows] = np.clip(last[calls.number[mine]] - each.begin_s[rows], 0, spent)
         concerned[rank][rows] = True

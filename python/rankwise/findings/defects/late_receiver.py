@@ -45,7 +45,7 @@ early with MPI_Irecv, where the library transfers while ranks compute.
 def find(evidence: Evidence) -> list[Finding]:
     """The pair that costs most."""
     times = evidence.times
-    pairs = [pair for pair in evidence.late_pairs if not pair.receives]
+    pairs = [pair for pair in evidence.late_pairs if pair.need == "receive"]
     costly = evidence.costly_pairs(pairs, times.elapsed_s - float(times.useful_least_s.max()))
     if not costly:
         return []

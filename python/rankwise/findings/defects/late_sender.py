@@ -42,7 +42,9 @@ into smaller pieces.
 def find(evidence: Evidence) -> list[Finding]:
     """The pair that costs most."""
     times = evidence.times
-    pairs = [pair for pair in evidence.late_pairs if pair.receives and not _is_answer(pair, evidence)]
+    pairs = [
+        pair for pair in evidence.late_pairs if pair.need == "message" and not _is_answer(pair, evidence)
+    ]
     efficiency = evidence.efficiency
     if not pairs or efficiency is None:
         return []
@@ -91,6 +93,6 @@ def _is_answer(pair: LatePair, evidence: Evidence) -> bool:
     back_s = sum(
         other.waited_s
         for other in evidence.late_pairs
-        if not other.receives and (other.late, other.waiting) == (pair.waiting, pair.late)
+        if other.need == "receive" and (other.late, other.waiting) == (pair.waiting, pair.late)
     )
     return back_s > pair.waited_s / 2

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks come late to collectives, though all compute as long in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.findings.steps import Steps, steps_of
+from rankwise.quantities import counted, seconds_text
+from rankwise.recording.completeness import ranks_text
+from rankwise.recording.raw import CALL_NAMES
+
+NAME = "late-collective"
+_LEAST_RATIO = 1.1
+PAGE = """\
+Ranks wait in a collective for one that comes late, though over the whole run
+all compute about as long: in each step another one is late, or a rank that
+computes before it calls MPI_Bcast, and others after that.
+
+How it is told: from an exact trace (`--trace --exact-times`).
+- Steps (Scalasca's Wait at Barrier and Wait at NxN): from one collective of all
+  ranks that nobody leaves before all have come (barrier, allreduce, alltoall,
+  allgather, reduce_scatter) to the next. What the rank that computes longest in
+  a step computes more than the mean of the ranks is lost, and no more than the
+  mean of their waiting in the call.
+- Roots (Late Broadcast, Early Reduce): who gets something from the root waits
+  until it has come; a root that gets something from all, until the last one
+  has. Only time in which that rank was outside MPI counts.
+
+From when on: mending it saves 5 % of the run time and 10 ms; and in steps, the
+longest rank of each computes 1.1 times as long as the others.
+
+Its cost: of steps, the sum of that less what one rank computes more than the
+mean over the whole run, which is told as load-imbalance. Of a root, its waiting
+less what the late rank computes more all in all; and no more than the run time
+is longer than the computation of the rank with most.
+
+Where ranks waited for a core, that is taken off.
+
+What refutes it: the same work on every rank in each step, and the run takes as
+long; or the late ranks are those that the system interrupts.
+
+What to do: deal the work of each step evenly, not only that of the run; or let
+fewer collectives be: those that ranks need not wait for (barriers), several in
+one, or nonblocking ones (MPI_Iallreduce) with computation before their wait.
+For a root: call it before the computation that it does not need.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """That of steps, or of the root, which costs more."""
+    found = [each for each in (_of_steps(evidence), _of_roots(evidence)) if each]
+    return sorted(found, key=lambda each: -(each.cost_s or 0.0))[:1]
+
+
+def _of_steps(evidence: Evidence) -> Finding | None:
+    times = evidence.times
+    steps = steps_of(evidence.timeline)
+    if steps is None:
+        return None
+    cost_s = steps.moving_s(times.core_s)
+    useful, top = steps.useful_s, steps.useful_s.argmax(axis=0)
+    most = useful.max(axis=0)
+    others_s = float((useful.sum(axis=0) - most).sum()) / (len(useful) - 1)
+    ratio = float(most.sum()) / others_s if others_s > 0 else np.inf
+    if cost_s < max(LEAST_S, LEAST_SHARE * times.elapsed_s) or ratio < _LEAST_RATIO:
+        return None
+    call, lost = _costliest(steps)
+    share = lost / steps.lost_s().sum()
+    by_rank = np.bincount(top, weights=steps.lost_s(), minlength=len(useful))
+    late = [int(rank) for rank in np.argsort(-by_rank) if by_rank[rank] >= by_rank.max() / 2]
+    waiting = int(np.argmax(steps.waited_s.sum(axis=1)))
+    at = evidence.place_of(waiting, call)
+    return Finding(
+        name=NAME,
+        sentence=f"ranks take turns in coming late to {call}" + (f" at {at}" if at else ""),
+        evidence=[
+            f"in {counted(len(top), 'step')} the one that computes longest does so for "
+            + (f"{ratio:.1f} times as long as the mean of the others" if ratio < 100 else "nearly all of it")
+            + f"; {ranks_text(sorted(late[:8]))} most often",
+            f"ranks wait {seconds_text(float(steps.waited_s.mean(axis=0).sum()))} for the last of them, mean"
+            + (f"; {share * 100:.0f} % of what is lost is there" if share < 0.95 else ""),
+        ],
+        ranks=sorted(late),
+        cost_s=cost_s,
+        estimate="what the longest rank of each step computes more than the mean, less what is so over the whole run",
+        do="deal the work of each step evenly, or let ranks wait for each other less often: fewer or nonblocking "
+        "collectives",
+        command=_command(evidence),
+        confidence="medium",
+        refuted_by="a run with the same work on every rank in each step that takes as long",
+    )
+
+
+def _costliest(steps: Steps) -> tuple[str, float]:
+    lost = np.bincount(steps.kind, weights=steps.lost_s())
+    return str(CALL_NAMES[int(lost.argmax())]), float(lost.max())
+
+
+def _of_roots(evidence: Evidence) -> Finding | None:
+    times = evidence.times
+    pairs = [pair for pair in evidence.late_pairs if pair.need == "member"]
+    costly = evidence.costly_pairs(pairs, times.elapsed_s - float(times.useful_least_s.max()))
+    if not costly:
+        return None
+    cost_s, pair = costly[0]
+    call = str(CALL_NAMES[pair.waiting_call])
+    at = evidence.place_of(pair.waiting, call)
+    return Finding(
+        name=NAME,
+        sentence=f"rank {pair.waiting} waits {seconds_text(pair.waited_s)} in {call}"
+        + (f" at {at}" if at else "")
+        + f" for rank {pair.late}, which comes late",
+        evidence=[f"{counted(pair.messages, 'call')}; rank {pair.late} computes before it"]
+        + [
+            f"likewise rank {other.waiting} for rank {other.late}, {seconds_text(other.waited_s)} "
+            f"in {CALL_NAMES[other.waiting_call]}"
+            for _, other in costly[1:4]
+        ],
+        ranks=[pair.late, pair.waiting],
+        cost_s=cost_s,
+        estimate="that waiting, and no more than the run is longer than the rank that computes most",
+        do=f"have rank {pair.late} call {call} before it computes what that does not need, or rank {pair.waiting} "
+        "compute before it",
+        command=_command(evidence),
+        confidence="medium",
+        refuted_by="the call needs all that the late rank computes before it",
+    )
+
+
+def _command(evidence: Evidence) -> str | None:
+    if len(evidence.recording.call_sites):
+        return None
+    return evidence.record_command("--trace", "--exact-times", "--callsites")

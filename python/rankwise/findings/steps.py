@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps of a run: from one collective that no rank leaves before all have come to the next one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.findings.late import Outside
+from rankwise.recording.raw import CALL_COLLECTIVES
+from rankwise.recording.timeline import RankEvents
+from rankwise.recording.waits import SYNCHRONISING, Timeline
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What ranks do in each step, as arrays by rank and step.
+
+    Attributes:
+        kind: By step, the kind of the call that ends it.
+        useful_s: Outside MPI.
+        core_s: The most of that in which the rank waited for a core; `None` where that was not sampled.
+        waited_s: In the call that ends the step, for the last one.
+    """
+
+    kind: np.ndarray
+    useful_s: np.ndarray
+    core_s: np.ndarray | None
+    waited_s: np.ndarray
+
+    def lost_s(self) -> np.ndarray:
+        """By step, what even work saves: the most useful time less the mean, and no more than the mean of waiting."""
+        return _lost_s(self.useful_s, self.useful_s, self.waited_s)
+
+    def moving_s(self, core_s: np.ndarray | None) -> float:
+        """What even work in each step saves beyond what even work in all steps together does.
+
+        That is imbalance which is on other ranks in other steps.
+
+        Args:
+            core_s: By rank, what it waited for a core in the whole run, which is taken off.
+        """
+        lost_s = float(self.lost_s().sum())
+        if core_s is not None:
+            # By step that is known from samples, which are longer than short steps; in all it is known well.
+            by_step_s = 0.0
+            if self.core_s is not None:
+                least_s = np.clip(self.useful_s - self.core_s, 0, None)
+                by_step_s = float(_lost_s(least_s, self.useful_s, self.waited_s).sum())
+            lost_s = max(by_step_s, lost_s - float(core_s.sum()))
+        of_rank_s = self.useful_s.sum(axis=1)
+        return lost_s - float(of_rank_s.max() - of_rank_s.mean())
+
+
+def _lost_s(least_s: np.ndarray, most_s: np.ndarray, waited_s: np.ndarray) -> np.ndarray:
+    """By step, the least of the rank with most less the mean of that and the others' most."""
+    top, step = least_s.argmax(axis=0), np.arange(least_s.shape[1])
+    mean_s = (most_s.sum(axis=0) - most_s[top, step] + least_s[top, step]) / len(most_s)
+    lost_s: np.ndarray = np.clip(least_s[top, step] - mean_s, 0, waited_s.mean(axis=0))
+    return lost_s
+
+
+def steps_of(timeline: Timeline) -> Steps | None:
+    """The steps of all ranks; `None` where there are none, or not the same on all ranks."""
+    ranks, calls = timeline.on_one_clock(), timeline.collectives
+    synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
+    ends = (calls.kind >= 0) & synchronising[calls.kind]
+    ends &= np.bincount(calls.number, minlength=len(ends)) == len(ranks)
+    number, rows = [], []
+    for rank in range(len(ranks)):
+        mine = np.flatnonzero((calls.rank == rank) & ends[calls.number])
+        mine = mine[np.argsort(calls.row[mine], kind="stable")]
+        number.append(calls.number[mine])
+        rows.append(calls.row[mine])
+    if len(number[0]) < 2 or any(not np.array_equal(each, number[0]) for each in number):
+        return None
+    begin, end = (
+        np.array([times[row] for times, row in zip(columns, rows, strict=True)])
+        for columns in ([each.begin_s for each in ranks], [each.end_s for each in ranks])
+    )
+    useful = np.array(
+        [
+            Outside(each).between(left, came)
+            for each, left, came in zip(ranks, end[:, :-1], begin[:, 1:], strict=True)
+        ]
+    )
+    waited = np.clip(begin.max(axis=0) - begin, 0, end - begin)[:, 1:]
+    core = [_core_s(each, row) for each, row in zip(ranks, rows, strict=True)]
+    known = [each for each in core if each is not None]
+    most_core = np.minimum(known, useful) if len(known) == len(core) else None
+    return Steps(calls.kind[number[0][1:]], useful, most_core, waited)
+
+
+def _core_s(events: RankEvents, rows: np.ndarray) -> np.ndarray | None:
+    """By step, the waiting for a core in all samples that the step has a part in."""
+    if events.core_waits is None:
+        return None
+    until = np.concatenate([[0.0], np.cumsum(events.core_waits.wait_s)])
+    interval = events.core_waits.interval[rows]
+    found: np.ndarray = until[interval[1:] + 1] - until[interval[:-1]]
+    return found
