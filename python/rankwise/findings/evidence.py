@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +16,8 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
 from rankwise.findings.late import LatePair, late_pairs
 from rankwise.findings.on_machine import OnMachine
+from rankwise.launchers.bound import bound
+from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
 
@@ -31,15 +31,6 @@ LEAST_SHARE = 0.05
 
 LEAST_S = 0.01
 """Waiting for a core is known between samples 10 ms apart, so nothing shorter is told apart from it."""
-
-_BIND = {
-    "hydra": ("-bind-to", "core"),
-    "orterun": ("--map-by", "core", "--bind-to", "core"),
-    "prterun": ("--map-by", "core", "--bind-to", "core"),
-    "srun": ("--cpu-bind=cores",),
-}
-_LAUNCHERS = re.compile(r"(mpiexec|mpirun|orterun|prterun|srun)([.\-].*)?$")
-_BINDS = re.compile(r"--?(bind|map|cpu-bind|cpu_bind|rankfile|rf|binding|report-bindings|use-hwthread)")
 
 
 @dataclass(frozen=True)
@@ -290,19 +281,35 @@ class Evidence:
         """The launch line as typed; empty where it is not known."""
         return list((self.recording.context["run"] or {}).get("command") or [])
 
-    def bound_command(self) -> str | None:
-        """The launch line with each rank bound to a core of its own, as this launcher wants it.
+    @property
+    def launcher(self) -> Launcher | None:
+        """What launched it; `None` where it was recorded without `rankwise record`."""
+        used = (self.recording.context["run"] or {}).get("launcher")
+        if not used:
+            return None
+        return Launcher(used["kind"], "", used["path"], used["version"], used["vendor"])
 
-        `None` where it is not known, or has options for that already, which may contradict.
+    @cached_property
+    def threads(self) -> dict[int, float]:
+        """By rank, how many of its threads ran at a time, in the mean; without ranks where that was not looked at."""
+        busy = self.recording.table("rank_use").select("rank", "threads_busy").drop_nulls()
+        return dict(busy.iter_rows())
+
+    def bound_command(self, cores: int | None = None) -> str | None:
+        """The launch line with each rank bound to cores of its own, as this launcher wants it.
+
+        `None` in a lab, and where the line is not known or cannot be changed so.
+
+        Args:
+            cores: For each rank; by default as many as a rank has threads that run.
         """
-        launcher = (self.recording.context["run"] or {}).get("launcher") or {}
-        options = _BIND.get(launcher.get("kind", ""))
-        words = self.command
-        if not options or self.in_lab or not words or not _LAUNCHERS.match(Path(words[0]).name):
+        if self.in_lab or not self.command or not self.launcher:
             return None
-        if any(_BINDS.match(word) for word in words):
-            return None
-        return shlex.join([words[0], *options, *words[1:]])
+        if "MVAPICH" in self.recording.context["mpi"]["version"]:
+            return None  # it binds by variables of its own, after the launcher
+        cores = cores or max([1, *(round(each) for each in self.threads.values())])
+        words = bound(self.command, self.launcher, cores)
+        return shlex.join(words) if words else None
 
     def record_command(self, *options: str) -> str | None:
         """To record the same again with other options; `None` in a lab, or where the line is not known."""
