@@ -73,9 +73,9 @@ def test_ranks_that_differ_by_little_have_nothing_to_fix_and_that_is_said(tmp_pa
     assert names(recording) == []
     text = " ".join(render_text(build(recording)).split())
     assert "nothing to fix was found; looked for too-many-ranks" in text
-    assert (
-        "late-sender: that takes `rankwise record --trace --exact-times`" in text.split("not looked for: ")[1]
-    )
+    not_looked_for = text.split("not looked for: ")[1]
+    assert "late-sender" in not_looked_for
+    assert "that takes `rankwise record --trace --exact-times`" in not_looked_for
 
 
 def test_waiting_for_a_core_is_taken_off_computation(tmp_path):
@@ -153,17 +153,28 @@ def test_ranks_that_were_bound_to_one_core_later_are_that_changes_doing(tmp_path
     assert "rank 0 had PU 1 from 150 ms on, and PU 0 before" in found.sentence
 
 
-def late() -> list[Rank]:
-    """Rank 0 computes 100 ms and sends, rank 1 waits for that and then computes as long, five times."""
+def late(back=False) -> list[Rank]:
+    """Rank 0 computes 100 ms and sends, rank 1 waits for that and then computes as long, five times.
+
+    Rank 1 sends an answer before it computes, or after that (`back`).
+    """
     first, second = (
         Rank(me, 2, affinity=(me,), flags=FINALIZED | TRACED, run_ns=1000 * MS) for me in range(2)
     )
+    sent = [u(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
     received = [u(0) + z(1 - me) + z(0) + z(1 - me) + z(0) + u(8) for me in range(2)]
+    barrier = u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
     for _ in range(5):
-        first.event("MPI_Send", 100 * MS, MS, u(0) + z(1) + z(0) + u(8))
-        first.event("MPI_Recv", 0, 99 * MS, received[0])
+        first.event("MPI_Send", 100 * MS, MS, sent[0])
         second.event("MPI_Recv", 0, 101 * MS, received[1])
-        second.event("MPI_Send", 98 * MS, MS, u(0) + z(0) + z(0) + u(8))
+        if back:
+            second.event("MPI_Send", 98 * MS, MS, sent[1])
+            first.event("MPI_Recv", 0, 99 * MS, received[0])
+        else:
+            second.event("MPI_Send", 0, MS, sent[1])
+            second.event("MPI_Barrier", 97 * MS, MS, barrier)
+            first.event("MPI_Recv", 0, MS, received[0])
+            first.event("MPI_Barrier", 0, 98 * MS, barrier)
     for rank in (first, second):
         rank.count("MPI_Recv", ns=500 * MS)
     return [first, second]
@@ -171,12 +182,11 @@ def late() -> list[Rank]:
 
 def test_a_sender_that_computes_while_its_receiver_waits_is_named(tmp_path):
     found = findings_of(recorded(tmp_path / "a.rw", late()))[0]
-    # THEN rank 1 waited 100 ms five times; and it answers late as well, of which one line tells
+    # THEN rank 1 waited 100 ms five times
     assert found[0].name == "late-sender" and found[0].ranks == [0, 1]
     assert found[0].sentence == "rank 1 waits 500 ms in MPI_Recv for rank 0, which sends late"
     assert "5 messages that rank 0 sends with MPI_Send" in found[0].evidence[0]
-    assert found[0].evidence[1].startswith("likewise rank 0 for rank 1, 490 ms")
-    assert len(found) == 1 and found[0].cost_s == pytest.approx(0.5, rel=0.05)
+    assert found[0].cost_s == pytest.approx(0.5, rel=0.05)
 
 
 def test_what_a_late_sender_waited_for_a_core_is_not_its_fault(tmp_path):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
-from rankwise.findings.late import LatePair, late_pairs
+from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.launchers.bound import bound
 from rankwise.launchers.line import Launcher
@@ -229,6 +229,15 @@ class Evidence:
         limit_s = max(LEAST_S, LEAST_SHARE * self.times.elapsed_s)
         costly = [each for each in found if each[0] >= limit_s]
         return sorted(costly, key=lambda each: (-each[0], -each[1].waited_s))
+
+    @cached_property
+    def in_turns(self) -> list[list[int]]:
+        """Groups of ranks that compute one after the other (`late.in_turns`).
+
+        Raises:
+            RankwiseError: As `times` and `timeline`.
+        """
+        return in_turns(self.late_pairs, self.times.useful_least_s, self.times.elapsed_s)
 
     @cached_property
     def masks(self) -> dict[int, list[tuple[float, frozenset[int]]]]:

@@ -6,6 +6,7 @@ Scalasca's Late Sender, Late Receiver, Late Broadcast and Early Reduce.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -23,6 +24,7 @@ _FROM_ROOT = ("bcast", "scatter", "scatterv")
 _TO_ROOT = ("reduce", "gather", "gatherv")
 _LONG_S = 1e6
 _LEAST_TRACKED, _MOST_MISSED = 8, 0.1
+_MOST_OF_IT, _ONE_AT_ONCE = 0.5, 1.1
 
 
 @dataclass(frozen=True)
@@ -277,3 +279,46 @@ def _completing(columns: dict[str, np.ndarray]) -> np.ndarray:
         if request in of_request:
             found[of_request[request]] = row
     return found
+
+
+def in_turns(
+    pairs: Sequence[LatePair], useful_s: npt.NDArray[np.float64], elapsed_s: float
+) -> list[list[int]]:
+    """Groups of ranks that compute one after the other, each waiting for a message of the one before.
+
+    In a group each rank waits while another computes, for at least half of what that one computes, and is itself waited
+    for likewise; and all together they compute for little longer than the run takes, so hardly ever two at once.
+
+    Args:
+        pairs: Who waits for whom.
+        useful_s: Computation by rank.
+        elapsed_s: Of the run.
+
+    Returns:
+        World ranks of each group, in order.
+    """
+    edges = {
+        (pair.late, pair.waiting)
+        for pair in pairs
+        if pair.need == "message" and pair.waited_s > _MOST_OF_IT * useful_s[pair.late] > 0
+    }
+    while True:
+        both = {late for late, _ in edges} & {waiting for _, waiting in edges}
+        left = {edge for edge in edges if set(edge) <= both}
+        if left == edges:
+            break
+        edges = left
+    group = {rank: rank for edge in edges for rank in edge}
+
+    def head(rank: int) -> int:
+        while group[rank] != rank:
+            group[rank] = group[group[rank]]
+            rank = group[rank]
+        return rank
+
+    for late, waiting in edges:
+        group[head(late)] = head(waiting)
+    found: dict[int, list[int]] = {}
+    for rank in sorted(group):
+        found.setdefault(head(rank), []).append(rank)
+    return [ranks for ranks in found.values() if float(useful_s[ranks].sum()) <= _ONE_AT_ONCE * elapsed_s]

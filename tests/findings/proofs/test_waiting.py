@@ -7,8 +7,11 @@ from proof import bound, prove, record
 pytestmark = [pytest.mark.mpi, pytest.mark.slow, pytest.mark.alone, pytest.mark.usefixtures("two_cores")]
 
 
+TRACED = ("--trace", "--exact-times")
+
+
 @pytest.mark.parametrize(
-    ("name", "options"), [("load_imbalance", ()), ("late_sender", ("--trace", "--exact-times"))]
+    ("name", "options"), [("load_imbalance", ()), ("late_sender", TRACED), ("serialised", TRACED)]
 )
 def test_what_is_told_first_costs_what_mending_saves(mpi, defective, tmp_path, name, options):
     program = defective(mpi, name)
