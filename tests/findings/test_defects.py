@@ -278,6 +278,7 @@ def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
     evidence.nodes = [
         NodeSeats("n0", [0, 1, 2], [frozenset({0, 1, 2}), frozenset({0, 1, 2}), frozenset({3})], 4)
     ]
+    evidence.asked = None
     evidence.bound_command = lambda: "mpiexec -bind-to core -n 3 ./app"
     (found,) = unbound_migrating.find(evidence)
     assert (

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.defects import (
+    bound_otherwise,
     busy_cores,
     cores_changed,
     late_collective,
@@ -17,6 +18,7 @@ from rankwise.findings.defects import (
     serialised,
     shared_core,
     tcp_retransmits,
+    threads_share_cores,
     too_many_ranks,
     unbound_migrating,
 )
@@ -41,7 +43,14 @@ class Defect(Protocol):
 
 
 # Those of waiting for a core come first: the times that others are told from include it.
-_OF_CORES: tuple[Defect, ...] = (too_many_ranks, shared_core, busy_cores, cores_changed)
+_OF_CORES: tuple[Defect, ...] = (
+    too_many_ranks,
+    shared_core,
+    bound_otherwise,
+    threads_share_cores,
+    busy_cores,
+    cores_changed,
+)
 DEFECTS: tuple[Defect, ...] = (
     *_OF_CORES,
     load_imbalance,

@@ -16,7 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
-from rankwise.launchers.bound import bound
+from rankwise.launchers.bound import Asked, asked, bound, instead
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
@@ -319,6 +319,32 @@ class Evidence:
         cores = cores or max([1, *(round(each) for each in self.threads.values())])
         words = bound(self.command, self.launcher, cores)
         return shlex.join(words) if words else None
+
+    @cached_property
+    def asked(self) -> Asked | None:
+        """The binding that the launch line asks for; `None` in a lab, or where that is not understood."""
+        return asked(self.command, self.launcher) if self.launcher and not self.in_lab else None
+
+    def masks_command(self) -> str | None:
+        """The launch line that prints the cores it gives each rank, in place of the program."""
+        if not self.launcher or self.in_lab:
+            return None
+        words = instead(self.command, self.launcher, ["grep", "Cpus_allowed_list", "/proc/self/status"])
+        return shlex.join(words) if words else None
+
+    @cached_property
+    def threads_wait_s(self) -> dict[int, float]:
+        """Of ranks with more threads that run than PUs: how long the first thread waited for a core, where sampled."""
+        use = self.recording.table("rank_use").select("rank", "threads_crowded").drop_nulls()
+        shared = {rank for rank, part in use.iter_rows() if part >= 0.5}
+        lacking = [
+            rank
+            for node in self.nodes
+            for rank, pus in zip(node.ranks, node.pus, strict=True)
+            if rank in shared and self.threads.get(rank, 0.0) >= len(pus) + 0.5
+        ]
+        waited = {rank: self.core_waits_s([rank]) for rank in lacking}
+        return {rank: each for rank, each in waited.items() if each is not None}
 
     def record_command(self, *options: str) -> str | None:
         """To record the same again with other options; `None` in a lab, or where the line is not known."""

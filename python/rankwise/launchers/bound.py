@@ -110,8 +110,17 @@ def asked(words: Sequence[str], launcher: Launcher) -> Asked | None:
         return None
     if value in ("none", "no"):
         return Asked(" ".join(option.words), 0)
-    match = re.fullmatch(r"core(?::(\d+))?", value)
+    match = re.fullmatch(r"core(?::(\d+)|:overload-allowed)?", value)
     return Asked(" ".join(option.words), int(match[1] or 1)) if match else None
+
+
+def instead(words: Sequence[str], launcher: Launcher, program: Sequence[str]) -> list[str] | None:
+    """The line with another program and its arguments; `None` where it is not known where that begins."""
+    line = _line(words, launcher)
+    if line is None or any(segment.program is None for segment in line[1]):
+        return None
+    segments = [replace(s, program=program[0], arguments=tuple(program[1:])) for s in line[1]]
+    return [*line[0], *LaunchLine(replace(launcher, word=""), tuple(segments)).words()]
 
 
 def _known_by_name(words: Sequence[str]) -> tuple[int, Sequence[str]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.findings.defects import bound_otherwise, threads_share_cores
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import seconds_text
@@ -35,6 +36,8 @@ def find(evidence: Evidence) -> list[Finding]:
     """Of the run as a whole."""
     if any(node.crowded() for node in evidence.nodes):
         return []  # too_many_ranks and shared_core say why
+    if bound_otherwise.find(evidence) or threads_share_cores.find(evidence):
+        return []
     share = evidence.core_waiting
     if share is None or share < LEAST_SHARE:
         return []

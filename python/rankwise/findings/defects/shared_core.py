@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rankwise.findings.defects import bound_otherwise
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import counted
@@ -32,7 +33,7 @@ own cores.
 
 def find(evidence: Evidence) -> list[Finding]:
     """The node where ranks wait most; none in a lab, whose nodes share the cores of one machine."""
-    if evidence.in_lab:
+    if evidence.in_lab or bound_otherwise.find(evidence):
         return []
     found = []
     for node in evidence.nodes:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rankwise.findings.defects import bound_otherwise
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import count_text
@@ -34,7 +35,7 @@ it worse.
 
 def find(evidence: Evidence) -> list[Finding]:
     """All such ranks."""
-    if any(node.crowded() for node in evidence.nodes):
+    if any(node.crowded() for node in evidence.nodes) or bound_otherwise.find(evidence):
         return []
     time_s = dict(evidence.recording.ranks.select("rank", "time_s").iter_rows())
     several = {

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks with more threads than cores that they may use, while others of the node are free."""
+
+from __future__ import annotations
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.defects import bound_otherwise
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import counted
+from rankwise.recording.completeness import ranks_text
+
+NAME = "threads-share-cores"
+PAGE = """\
+A rank has several threads that compute, and may use fewer PUs (hardware
+threads) than that, while others of its node have no rank: the launcher bound
+it as if it had one thread. Open MPI binds two ranks or fewer to one core each,
+if nothing else is said; srun gives a rank one CPU without `--cpus-per-task`,
+which Slurm 22.05 and newer no longer take from the job.
+
+How it is told: from the PUs that the kernel let each rank use, from which
+threads ran at the same time and on which PU (looked at every half second), and
+from the time that first threads were ready to run and had no core.
+
+From when on: half of the threads that ran shared their PU, there are free PUs
+for all of them, and first threads waited for a core for 5 % of the run time
+and 10 ms.
+
+Its cost: the mean waiting for a core of the first threads of these ranks, as
+if each thread had one.
+
+What refutes it: the free PUs belong to another job or are reserved; or the same
+run with a PU for each thread takes as long.
+
+What to do: give each rank as many cores as it has threads. srun:
+`--cpus-per-task`; MPICH: `-bind-to core:N`; Open MPI: `--map-by slot:PE=N`.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """All such ranks."""
+    if evidence.in_lab or any(node.crowded() for node in evidence.nodes) or bound_otherwise.find(evidence):
+        return []
+    if evidence.core_waiting is None:
+        raise RankwiseError("waiting for a core was not sampled")
+    waited = evidence.threads_wait_s
+    ranks: list[int] = []
+    pus: dict[int, frozenset[int]] = {}
+    free: dict[str, int] = {}
+    for node in evidence.nodes:
+        own = {rank: mine for rank, mine in zip(node.ranks, node.pus, strict=True) if rank in waited}
+        lacking = sum(round(evidence.threads[rank]) - len(mine) for rank, mine in own.items())
+        unused = (node.all_pus or 0) - len(frozenset[int]().union(*node.pus))
+        if own and lacking <= unused and not evidence.mask_changed.intersection(own):
+            ranks += sorted(own)
+            pus |= own
+            free[node.host] = unused
+    if not ranks:
+        return []
+    cost_s = sum(waited[rank] for rank in ranks) / len(ranks)
+    if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
+        return []
+    most = max(ranks, key=lambda rank: waited[rank])
+    host = next(node.host for node in evidence.nodes if most in node.ranks)
+    others = [rank for rank in ranks if rank != most]
+    lines = [f"likewise {ranks_text(others)}"] if others else []
+    if evidence.asked is not None:
+        lines.append(f"`{evidence.asked.words}` is on the launch line")
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"rank {most} has {counted(round(evidence.threads[most]), 'thread')} that compute and "
+            f"{counted(len(pus[most]), 'PU')} for them, while {counted(free[host], 'PU')} of {host} "
+            f"{'has' if free[host] == 1 else 'have'} no rank",
+            evidence=lines,
+            ranks=ranks,
+            cost_s=cost_s,
+            estimate="the mean waiting for a core of the first threads of these ranks",
+            do="give each rank as many cores as it has threads",
+            command=evidence.bound_command(),
+            confidence="high",
+            refuted_by="the free PUs are another job's; or a run with a PU for each thread takes as long",
+        )
+    ]
