@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from raw_writer import ABORTED, FINALIZED, TRACED, Rank, u, write_recording, z
+from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
 from saved_topology import save_topology
 
 from rankwise.cli import main
@@ -97,16 +97,26 @@ def test_standing_still_is_not_called_computation(tmp_path):
     )
 
 
-def test_more_ranks_than_cores_come_first_with_what_they_waited(tmp_path):
+def test_more_ranks_than_cores_cost_what_they_waited(tmp_path):
     # GIVEN five ranks on four PUs that waited for a core for 200 ms each, and a rank with 2.5 times the work
     ranks = four([300, 300, 300, 300, 950])
     for rank in ranks:
         rank.affinity, rank.runqueue_wait_ns = (0, 1, 2, 3), 200 * MS
-    first, *others = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
-    assert first.name == "too-many-ranks" and first.cost_s == pytest.approx(0.2)
-    assert first.sentence == "5 ranks share 4 PUs of n0"
+    first, second = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
+    assert second.name == "too-many-ranks" and second.cost_s == pytest.approx(0.2)
+    assert second.sentence == "5 ranks share 4 PUs of n0"
     # AND of the work what is sure: 750 ms of one, 300 ms of each other
-    assert [(each.name, each.cost_s) for each in others] == [("load-imbalance", pytest.approx(0.75 - 0.39))]
+    assert (first.name, first.cost_s) == ("load-imbalance", pytest.approx(0.75 - 0.39))
+
+
+def test_ranks_that_wait_for_a_core_while_they_wait_for_others_lose_nothing(tmp_path):
+    # GIVEN five ranks on four PUs, one of which computes all the time while the others look for its message
+    ranks = four([300, 300, 300, 300, 960])
+    for rank in ranks:
+        rank.affinity, rank.runqueue_wait_ns = (0, 1, 2, 3), 400 * MS
+    ranks[4].runqueue_wait_ns = 0
+    # THEN cores for all save no more than what is left of the run beside that computation, which is not told
+    assert names(recorded(tmp_path / "a.rw", ranks)) == ["load-imbalance"]
 
 
 @pytest.mark.parametrize(("wait_ms", "expected"), [(400, ["shared-core"]), (20, [])])
@@ -153,10 +163,10 @@ def test_ranks_that_were_bound_to_one_core_later_are_that_changes_doing(tmp_path
     assert "rank 0 had PU 1 from 150 ms on, and PU 0 before" in found.sentence
 
 
-def late(back=False) -> list[Rank]:
+def late(back=False, core_ms=0) -> list[Rank]:
     """Rank 0 computes 100 ms and sends, rank 1 waits for that and then computes as long, five times.
 
-    Rank 1 sends an answer before it computes, or after that (`back`).
+    Rank 1 sends an answer before it computes, or after that (`back`). Of 200 ms both wait `core_ms` for a core.
     """
     first, second = (
         Rank(me, 2, affinity=(me,), flags=FINALIZED | TRACED, run_ns=1000 * MS) for me in range(2)
@@ -175,6 +185,10 @@ def late(back=False) -> list[Rank]:
             second.event("MPI_Barrier", 97 * MS, MS, barrier)
             first.event("MPI_Recv", 0, MS, received[0])
             first.event("MPI_Barrier", 0, 98 * MS, barrier)
+        for rank in (first, second):
+            if core_ms:
+                rank.event(SCHED, 0, 0, u(core_ms * MS) + u((200 - core_ms) * MS))
+                rank.runqueue_wait_ns += core_ms * MS
     for rank in (first, second):
         rank.count("MPI_Recv", ns=500 * MS)
     return [first, second]
@@ -190,9 +204,7 @@ def test_a_sender_that_computes_while_its_receiver_waits_is_named(tmp_path):
 
 
 def test_what_a_late_sender_waited_for_a_core_is_not_its_fault(tmp_path):
-    ranks = late()
-    ranks[0].runqueue_wait_ns = ranks[1].runqueue_wait_ns = 450 * MS
-    assert names(recorded(tmp_path / "a.rw", ranks)) == ["busy-cores"]
+    assert names(recorded(tmp_path / "a.rw", late(core_ms=90))) == ["busy-cores"]
 
 
 def test_a_run_of_which_a_rank_is_missing_is_not_judged_by_times(tmp_path):

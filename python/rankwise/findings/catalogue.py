@@ -65,7 +65,7 @@ DEFECTS: tuple[Defect, ...] = (
 
 
 def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[NotLookedFor]]:
-    """What is wrong: waiting for a core, then what costs most, then what has no cost; and what was not looked for.
+    """What is wrong, what costs most first and what has no cost last; and what was not looked for.
 
     Whatever fails in one of them is said as the reason why it was not looked for.
     """
@@ -82,5 +82,11 @@ def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[Not
         except Exception as error:
             not_looked_for.append(NotLookedFor(defect.NAME, f"it failed: {type(error).__name__}: {error}"))
     of_cores = {defect.NAME for defect in _OF_CORES}
-    found.sort(key=lambda each: (each.name not in of_cores, each.cost_s is None, -(each.cost_s or 0.0)))
+
+    def rank(each: Finding) -> tuple[bool, bool, float]:
+        # Where its cost is not known, waiting for a core may be what is behind the others; not so in a lab.
+        first = each.cost_s is None and each.name in of_cores and not evidence.in_lab
+        return not first, each.cost_s is None, -(each.cost_s or 0.0)
+
+    found.sort(key=rank)
     return found, not_looked_for

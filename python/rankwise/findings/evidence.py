@@ -261,6 +261,20 @@ class Evidence:
         waits = table.filter(table["rank"].is_in(list(ranks)))["runqueue_wait_s"]
         return None if waits.null_count() or not len(waits) else float(waits.to_numpy().mean())
 
+    def core_cost_s(self, waited_s: float) -> float:
+        """Run time that a core for each rank saves, at most, where ranks waited for one for so long.
+
+        Ranks that look for messages wait for a core as well, and that costs nothing while the messages are not there.
+        The run never takes less than a rank computes, nor less than it takes on an ideal network.
+        """
+        try:
+            least_s = float(self.times.useful_least_s.max())
+        except RankwiseError:
+            least_s = 0.0
+        if self.efficiency is not None and self.efficiency.ideal_s is not None:
+            least_s = max(least_s, self.efficiency.ideal_s)
+        return min(waited_s, max(self.elapsed_s - least_s, 0.0))
+
     @cached_property
     def nodes(self) -> list[NodeSeats]:
         """By node that has ranks, with the cores they had last; in a lab the one machine behind its nodes."""

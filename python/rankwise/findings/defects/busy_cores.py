@@ -20,7 +20,9 @@ How it is told: from the time that ranks were ready to run and had no core
 
 From when on: it takes 5 % of the ranks' time.
 
-Its cost: the mean of the ranks. Where ranks wait for each other the run loses
+Its cost: the mean of the ranks; and no more than the run time is longer than
+the computation of the rank with most and, with a trace, than the run on an
+ideal network. Where ranks wait for each other the run loses
 more, up to that of all of them.
 
 Times of calls, of computation and of waiting for others include this waiting.
@@ -42,8 +44,8 @@ def find(evidence: Evidence) -> list[Finding]:
     if share is None or share < LEAST_SHARE:
         return []
     waits = evidence.recording.ranks.sort("rank")["runqueue_wait_s"].to_numpy()
-    cost_s, most = float(waits.mean()), int(np.argmax(waits))
-    if cost_s < LEAST_S:
+    cost_s, most = evidence.core_cost_s(float(waits.mean())), int(np.argmax(waits))
+    if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
         return []
     return [
         Finding(

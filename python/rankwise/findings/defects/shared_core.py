@@ -20,7 +20,9 @@ node's topology.
 From when on: one rank too many; where waiting for a core was sampled, if those
 ranks did so for 5 % of their time.
 
-Its cost: their mean waiting for a core, as if each had one.
+Its cost: their mean waiting for a core, as if each had one; and no more than
+the run time is longer than the computation of the rank with most and, with a
+trace, than the run on an ideal network.
 
 What refutes it: the free cores belong to another job or are reserved, so that
 nobody may use them; or the same run with a core for each rank takes as long.
@@ -43,7 +45,8 @@ def find(evidence: Evidence) -> list[Finding]:
         pus, ranks = crowded
         if evidence.mask_changed.intersection(ranks):
             continue  # cores_changed says why
-        cost_s = evidence.core_waits_s(ranks)
+        waited_s = evidence.core_waits_s(ranks)
+        cost_s = None if waited_s is None else evidence.core_cost_s(waited_s)
         if cost_s is None or cost_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
             found.append((cost_s or 0.0, node, pus, ranks, free, cost_s))
     if not found:

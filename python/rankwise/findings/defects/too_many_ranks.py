@@ -16,10 +16,13 @@ some wait for a core while others run.
 How it is told: from the cores that the kernel let each rank use, and from the
 time that ranks were ready to run and had no core (Linux' run-queue wait).
 
-From when on: such waiting takes 5 % of the ranks' time; where it was not
-sampled, from one rank too many on.
+From when on: such waiting takes 5 % of the ranks' time, and its cost is as
+much; where it was not sampled, from one rank too many on.
 
-Its cost: the mean waiting of the ranks of that node, as if each had a core.
+Its cost: the mean waiting of the ranks of that node, as if each had a core; and
+no more than the run time is longer than the computation of the rank with most
+and, with a trace, than the run on an ideal network: ranks that look for
+messages wait for a core as well, which costs nothing while there are none.
 Fewer ranks that do the same work together save less: only what ranks spend in
 looking for messages while others wait for the core.
 
@@ -53,9 +56,11 @@ def find(evidence: Evidence) -> list[Finding]:
     _, node, (pus, ranks) = max(found, key=lambda each: each[0])
     cost_s = None
     if not evidence.in_lab:
-        cost_s = evidence.core_waits_s(ranks)
-        if cost_s is not None and cost_s < LEAST_S:
-            return []
+        waited_s = evidence.core_waits_s(ranks)
+        if waited_s is not None:
+            cost_s = evidence.core_cost_s(waited_s)
+            if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
+                return []
     more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
     evidence_lines = (
         [] if share is None else [f"ranks waited for a core for {share * 100:.0f} % of their time"]
