@@ -95,3 +95,17 @@ def test_cpus_that_srun_was_asked_for_and_threads_have_not(tmp_path, wait_ms, ex
     if found:
         assert found[0].sentence == "`-c 2` asks for 2 CPUs for each rank, but rank 0 has PU 0 for 2 threads"
         assert found[0].cost_s == pytest.approx(0.48)
+
+
+@pytest.mark.parametrize(("user_ms", "spins"), [(900, True), (480, False)])
+def test_too_many_ranks_that_spin_in_mpi_are_told_how_to_yield(tmp_path, user_ms, spins):
+    # GIVEN five ranks on four PUs, each outside MPI for 450 ms, that computed for longer than that or hardly
+    ranks = [threaded(me, 5, (0, 1, 2, 3), wait_ms=100) for me in range(5)]
+    for rank in ranks:
+        rank.count("MPI_Barrier", ns=500 * MS)
+        rank.rows[1][1] = user_ms * MS
+    found = found_in(tmp_path / "a.rw", ranks, "mpiexec -n 5 ./app")[0]
+    # THEN one finding tells of both
+    assert found.name == "too-many-ranks" and found.cost_s == pytest.approx(0.1)
+    assert any("spin in MPI, 450 ms each" in line for line in found.evidence) == spins
+    assert found.command == ("mpiexec -genv MPIR_CVAR_ENABLE_HEAVY_YIELD 1 -n 5 ./app" if spins else None)

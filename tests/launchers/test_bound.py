@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankwise.launchers.bound import Asked, asked, bound
+from rankwise.launchers.bound import Asked, asked, bound, yielding
 from rankwise.launchers.line import Launcher
 
 HYDRA = Launcher("hydra", "", "/usr/bin/mpiexec", "5.0.2", "MPICH")
@@ -94,6 +94,23 @@ def test_ranks_with_threads_get_several_cores(launcher, expected):
 )
 def test_what_a_line_asks_for(launcher, line, expected):
     assert asked(line.split(), launcher) == expected
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        (HYDRA, "mpiexec -genv MPIR_CVAR_ENABLE_HEAVY_YIELD 1 -n 4 ./app"),
+        (old(HYDRA, "3.2"), None),
+        (OPEN5, "mpiexec --mca mpi_yield_when_idle 1 -n 4 ./app"),
+        (INTEL, None),
+        (SRUN, None),
+    ],
+)
+def test_ranks_that_wait_give_up_their_core_where_the_library_is_known_to(launcher, expected):
+    launcher = Launcher(launcher.kind, "", "/usr/bin/mpiexec", launcher.version, launcher.vendor)
+    words = yielding(["mpiexec", "-n", "4", "./app"], launcher)
+    assert words == (expected and expected.split())
+    assert words is None or yielding(words, launcher) is None
 
 
 @pytest.mark.mpi

@@ -16,7 +16,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency, of_recording
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
-from rankwise.launchers.bound import Asked, asked, bound, instead
+from rankwise.launchers.bound import Asked, asked, bound, instead, yielding
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
@@ -345,6 +345,27 @@ class Evidence:
             return None
         words = instead(self.command, self.launcher, ["grep", "Cpus_allowed_list", "/proc/self/status"])
         return shlex.join(words) if words else None
+
+    def yielding_command(self) -> str | None:
+        """The launch line with ranks that give up their core when they wait, where this library is known to do that."""
+        if not self.launcher or self.in_lab or "MVAPICH" in self.recording.context["mpi"]["version"]:
+            return None
+        words = yielding(self.command, self.launcher)
+        return shlex.join(words) if words else None
+
+    def spun_s(self, ranks: Collection[int]) -> float:
+        """Mean user time that some ranks spent inside MPI, at least; 0 where that is not known.
+
+        All that they computed outside is taken to be user time.
+        """
+        use = self.recording.table("rank_use").select("rank", "user_s").drop_nulls()
+        outside = dict(self.recording.ranks.select("rank", "compute_s").drop_nulls().iter_rows())
+        spun = [
+            max(user - outside[rank], 0.0)
+            for rank, user in use.iter_rows()
+            if rank in outside and rank in ranks
+        ]
+        return sum(spun) / len(ranks) if len(spun) == len(ranks) else 0.0
 
     @cached_property
     def threads_wait_s(self) -> dict[int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
-from rankwise.quantities import counted
+from rankwise.quantities import counted, seconds_text
 from rankwise.recording.completeness import ranks_text
 
 NAME = "too-many-ranks"
@@ -29,6 +29,10 @@ looking for messages while others wait for the core.
 Times of calls, of computation and of waiting for others include this waiting.
 So other findings that only times tell are told with all of it taken off, or
 not at all.
+
+Ranks that wait in MPI look for messages all the time, and take the core from
+those that have work. That is told where they computed inside MPI for 5 % of the
+run time (user time, less all time outside MPI).
 
 What refutes it: the same run with a core for each rank takes as long.
 
@@ -65,6 +69,12 @@ def find(evidence: Evidence) -> list[Finding]:
     evidence_lines = (
         [] if share is None else [f"ranks waited for a core for {share * 100:.0f} % of their time"]
     )
+    spun_s = 0.0 if evidence.in_lab else evidence.spun_s(ranks)
+    spins = spun_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)
+    if spins:
+        evidence_lines.append(
+            f"they spin in MPI, {seconds_text(spun_s)} each in the mean or more, which takes cores from ranks with work"
+        )
     evidence_lines.append("times of calls, of computation and of waiting for others include that")
     return [
         Finding(
@@ -76,8 +86,9 @@ def find(evidence: Evidence) -> list[Finding]:
             estimate=_estimate(evidence, cost_s),
             do="nothing, if it is only this lab's machine that is small: its times include the waiting"
             if evidence.in_lab
-            else f"give each rank a core: no more than {counted(len(pus), 'rank')} there, or more cores or nodes",
-            command=None,
+            else f"give each rank a core: no more than {counted(len(pus), 'rank')} there, or more cores or nodes"
+            + ("; until then, let ranks that wait give up the core" if spins else ""),
+            command=evidence.yielding_command() if spins else None,
             # Ranks that wait for messages do not lose what they wait for a core meanwhile.
             confidence="high" if cost_s is not None and evidence.mpi_share < 0.5 else "medium",
             refuted_by=f"a run with a core for each of {ranks_text(sorted(ranks))} that takes as long",
