@@ -10,6 +10,7 @@ from rankwise.findings.defects import (
     bound_otherwise,
     busy_cores,
     cores_changed,
+    interrupt_core,
     late_collective,
     late_receiver,
     late_sender,
@@ -53,6 +54,7 @@ _OF_CORES: tuple[Defect, ...] = (
 )
 DEFECTS: tuple[Defect, ...] = (
     *_OF_CORES,
+    interrupt_core,
     load_imbalance,
     late_collective,
     late_receiver,

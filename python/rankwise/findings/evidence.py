@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
+from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
 from rankwise.findings.efficiency import Efficiency, of_recording
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
-from rankwise.launchers.bound import Asked, asked, bound, instead, yielding
+from rankwise.launchers.bound import Asked, asked, bound, instead, on_pus, yielding
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
@@ -300,6 +301,55 @@ class Evidence:
         return known[-1][1] if known else frozenset(binding.get("host_pus", binding["pus"]))
 
     @cached_property
+    def pu_of(self) -> dict[int, int]:
+        """The only PU that a rank ran on, by rank, where there is one; in a lab of the machine behind it."""
+        ran_on = dict(self.recording.table("rank_use").select("rank", "ran_on").iter_rows())
+        found = {}
+        for node in self.nodes:
+            for rank, pus in zip(node.ranks, node.pus, strict=True):
+                seen = pus if len(pus) == 1 else ran_on.get(rank) or ()
+                if len(seen) == 1 and rank not in self.mask_changed:
+                    found[rank] = next(iter(seen))
+        return found
+
+    def shares_pu(self, rank: int) -> bool:
+        """Whether another rank of its node may use the only PU that it ran on."""
+        return any(
+            other != rank and self.pu_of[rank] in ({self.pu_of[other]} if other in self.pu_of else pus)
+            for node in self.nodes
+            if rank in node.ranks
+            for other, pus in zip(node.ranks, node.pus, strict=True)
+        )
+
+    @cached_property
+    def cores_taken(self) -> list[CoreTaken]:
+        """What took the cores of ranks from them, where that was sampled."""
+        return cores_taken(self.recording, self.pu_of)
+
+    @cached_property
+    def taken_s(self) -> npt.NDArray[np.float64]:
+        """By rank, how long its core was taken from it outside MPI: by steal, and by interrupts that others' have not.
+
+        Of interrupts what the least of the cores of its node's ranks has is left out; 0 where it is not known.
+
+        Raises:
+            RankwiseError: As `times`.
+        """
+        found = np.zeros(len(self.times.time_s))
+        least: dict[str, float] = {}
+        for each in self.cores_taken:
+            least[each.host] = min(each.interrupts, least.get(each.host, 1.0))
+        for each in self.cores_taken:
+            share = each.interrupts - least[each.host] + each.steal
+            found[each.rank] = share * self.times.useful_least_s[each.rank]
+        return found
+
+    @cached_property
+    def receiving_pus(self) -> dict[tuple[str, int], str]:
+        """PUs by host that alone take what a network interface receives, and which."""
+        return receiving_pus(self.recording)
+
+    @cached_property
     def command(self) -> list[str]:
         """The launch line as typed; empty where it is not known."""
         return list((self.recording.context["run"] or {}).get("command") or [])
@@ -380,6 +430,22 @@ class Evidence:
         ]
         waited = {rank: self.core_waits_s([rank]) for rank in lacking}
         return {rank: each for rank, each in waited.items() if each is not None}
+
+    def swapped_command(self, one: int, other: int) -> str | None:
+        """The launch line with each rank on the PU where it ran, but for two that change places.
+
+        `None` in a lab, on several nodes, and where the line is not known or cannot be changed so.
+        """
+        if (
+            self.in_lab
+            or not self.launcher
+            or len(self.nodes) > 1
+            or len(self.pu_of) < len(self.nodes[0].ranks)
+        ):
+            return None
+        pus = self.pu_of | {one: self.pu_of[other], other: self.pu_of[one]}
+        words = on_pus(self.command, self.launcher, [pus[rank] for rank in sorted(pus)])
+        return shlex.join(words) if words else None
 
     def record_command(self, *options: str) -> str | None:
         """To record the same again with other options; `None` in a lab, or where the line is not known."""

@@ -94,6 +94,31 @@ def bound(words: Sequence[str], launcher: Launcher, cores: int = 1) -> list[str]
     return [*before, *options, *rest]
 
 
+def on_pus(words: Sequence[str], launcher: Launcher, pus: Sequence[int]) -> list[str] | None:
+    """The line of a run on one node with each rank on a hardware thread of its own.
+
+    Args:
+        words: The line as typed.
+        launcher: Which it is; its word is not looked at.
+        pus: OS index of each rank's.
+
+    Returns:
+        The words, or `None` as with `bound`, and where the launcher takes a file for that (Open MPI).
+    """
+    form = {"hydra": ("-bind-to", "user:"), "srun": ("--cpu-bind", "map_cpu:")}.get(launcher.kind)
+    line = _line(words, launcher)
+    if line is None or form is None or len(line[1]) > 1 or launcher.vendor == "Intel MPI":
+        return None
+    segment = line[1][0]
+    if _says_more([segment], launcher) or segment.last(*_MAPS, "m", "distribution"):
+        return None
+    each = form[1] + ",".join(map(str, pus))
+    options = [f"{form[0]}={each}"] if launcher.kind == "srun" else [form[0], each]
+    kept = tuple(option for option in segment.options if option.name not in _BIND[launcher.kind])
+    rest = LaunchLine(replace(launcher, word=""), (replace(segment, options=kept),)).words()
+    return [*line[0], *options, *rest]
+
+
 def asked(words: Sequence[str], launcher: Launcher) -> Asked | None:
     """What a line asks for in plain words; `None` where it asks for nothing, or for what is not understood here."""
     line = _line(words, launcher)

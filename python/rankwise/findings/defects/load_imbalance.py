@@ -29,7 +29,8 @@ whose ranks wait for each other again and again saves if the work is dealt
 evenly. It is not more than what others waited.
 
 Where ranks waited for a core, which may have been inside MPI or outside, it is
-told with all of it taken off.
+told with all of it taken off; and without the time in which interrupts, or the
+host of a virtual machine, had a rank's core.
 
 What refutes it: the same work on every rank, and the run takes as long; or
 other data or another core for that rank, and it computes as long as the others
@@ -45,7 +46,7 @@ def find(evidence: Evidence) -> list[Finding]:
     times = evidence.times
     if len(times.time_s) < 2:
         return []
-    least, most = times.useful_least_s, times.useful_most_s
+    least, most = times.useful_least_s - evidence.taken_s, times.useful_most_s
     top = int(np.argmax(least))
     rest = np.arange(len(most)) != top
     # What is sure: the least of the one with most, the most of the others.

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A rank that computes much is on the core that takes the network's interrupts, while another one waits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.cores import CoreTaken
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import seconds_text
+
+NAME = "interrupt-core"
+PAGE = """\
+A rank that computes much is on the core that takes the interrupts of a network
+interface, while another rank of its node waits in MPI. The interrupts take the
+core from the one that has no time to lose.
+
+How it is told: a network interface's interrupts, or what steers its packets
+(RPS), go to that core alone; and that core was in irq and softirq for longer
+than the core of the rank that waits (/proc/stat). Of that difference the rank
+lost the part of its time in which it was outside MPI.
+
+From when on: the swap saves 5 % of the run time and 10 ms.
+
+Its cost: what that rank lost. It is no more than it computes longer than any
+other rank, those being left out that wait for a core; and what the swapped
+rank then loses is taken off.
+
+What refutes it: the run with these two ranks swapped takes as long: the
+interrupts come while all ranks are in MPI.
+
+What to do: swap the two ranks. As root, one can send the interrupts to another
+core instead (/proc/irq/N/smp_affinity, or rps_cpus of the interface).
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The swap that saves most."""
+    swap = best_swap(evidence)
+    if swap is None:
+        return []
+    saved_s, lost_s, busy, waiting = swap
+    times = evidence.times
+    device = evidence.receiving_pus[busy.host, busy.pu]
+    mpi = times.mpi_s / times.elapsed_s * 100
+    lines = [
+        f"PU {busy.pu} was in interrupts for {busy.interrupts * 100:.0f} % of the time, "
+        f"PU {waiting.pu} for {waiting.interrupts * 100:.0f} %",
+        f"rank {busy.rank} is in MPI for {mpi[busy.rank]:.0f} % of the time, "
+        f"rank {waiting.rank} for {mpi[waiting.rank]:.0f} %",
+        f"rank {busy.rank} lost {seconds_text(lost_s)} of computation to them",
+    ]
+    if evidence.has_machine:
+        try:
+            lines.append(_predicted(evidence, busy.rank, waiting.rank))
+        except RankwiseError as error:
+            lines.append(f"the swap is not predicted: {error.message}")
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"rank {busy.rank} computes on PU {busy.pu} of {busy.host}, which takes the interrupts of "
+            f"{device}, while rank {waiting.rank} on PU {waiting.pu} waits",
+            evidence=lines,
+            ranks=[busy.rank, waiting.rank],
+            cost_s=saved_s,
+            estimate="the core's time in interrupts while that rank computed, and no more than it computes longer "
+            "than the others",
+            do=f"swap them: rank {waiting.rank} onto PU {busy.pu}, rank {busy.rank} onto PU {waiting.pu}; or, as "
+            f"root, send the interrupts of {device} to PU {waiting.pu}",
+            command=evidence.swapped_command(busy.rank, waiting.rank),
+            confidence="medium",
+            refuted_by="a run with these two ranks swapped that takes as long",
+        )
+    ]
+
+
+def best_swap(evidence: Evidence) -> tuple[float, float, CoreTaken, CoreTaken] | None:
+    """Seconds saved, seconds that the busy rank lost, the busy rank and the waiting one; `None`: none is worth it."""
+    times = evidence.times
+    found = []
+    for busy in evidence.cores_taken:
+        if (busy.host, busy.pu) not in evidence.receiving_pus or evidence.shares_pu(busy.rank):
+            continue
+        own_s = float(times.useful_least_s[busy.rank])
+        for waiting in evidence.cores_taken:
+            more = busy.interrupts - waiting.interrupts
+            if waiting.host != busy.host or waiting.pu == busy.pu or more <= 0:
+                continue
+            lost_s = more * own_s
+            after_s = times.useful_most_s.copy()
+            after_s[busy.rank] = own_s - lost_s
+            after_s[waiting.rank] *= 1 + more
+            saved_s = own_s - float(np.max(after_s))
+            if saved_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
+                found.append((saved_s, lost_s, busy, waiting))
+    # Of swaps that save as much, that with the rank that waits most.
+    return max(found, key=lambda each: (each[0], -times.useful_most_s[each[3].rank]), default=None)
+
+
+def _predicted(evidence: Evidence, busy: int, waiting: int) -> str:
+    machine = evidence.on_machine
+    order = list(range(machine.recorded.ranks))
+    order[busy], order[waiting] = waiting, busy
+    saved_s = machine.saved_s(machine.recorded.renumbered(order))
+    word = "less" if saved_s > 0 else "more"
+    return f"on {machine.path} the swap is predicted to take {seconds_text(abs(saved_s))} {word}"
