@@ -18,6 +18,7 @@ from rankwise.findings.defects import (
     lost_packets,
     serialised,
     shared_core,
+    straggler,
     tcp_retransmits,
     threads_share_cores,
     too_many_ranks,
@@ -55,6 +56,7 @@ _OF_CORES: tuple[Defect, ...] = (
 DEFECTS: tuple[Defect, ...] = (
     *_OF_CORES,
     interrupt_core,
+    straggler,
     load_imbalance,
     late_collective,
     late_receiver,

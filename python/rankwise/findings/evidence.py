@@ -34,6 +34,10 @@ LEAST_S = 0.01
 """Waiting for a core is known between samples 10 ms apart, so nothing shorter is told apart from it."""
 
 
+_FAULTS_PER_S = 10
+"""Major page faults, as where a report calls them many."""
+
+
 @dataclass(frozen=True)
 class Times:
     """Times of the ranks in seconds, as columns by rank.
@@ -327,22 +331,34 @@ class Evidence:
         return cores_taken(self.recording, self.pu_of)
 
     @cached_property
-    def taken_s(self) -> npt.NDArray[np.float64]:
-        """By rank, how long its core was taken from it outside MPI: by steal, and by interrupts that others' have not.
+    def taken_by(self) -> dict[str, npt.NDArray[np.float64]]:
+        """By cause and rank, how long something kept it from computing outside MPI; 0 where that is not known.
 
-        Of interrupts what the least of the cores of its node's ranks has is left out; 0 where it is not known.
+        `interrupts`, less what the core of its node's ranks with the least has, `steal`, and `paging`: it stood still
+        and had many major faults.
 
         Raises:
             RankwiseError: As `times`.
         """
-        found = np.zeros(len(self.times.time_s))
+        found = {name: np.zeros(len(self.times.time_s)) for name in ("interrupts", "steal", "paging")}
         least: dict[str, float] = {}
         for each in self.cores_taken:
             least[each.host] = min(each.interrupts, least.get(each.host, 1.0))
         for each in self.cores_taken:
-            share = each.interrupts - least[each.host] + each.steal
-            found[each.rank] = share * self.times.useful_least_s[each.rank]
+            own_s = self.times.useful_least_s[each.rank]
+            found["interrupts"][each.rank] = (each.interrupts - least[each.host]) * own_s
+            found["steal"][each.rank] = each.steal * own_s
+        faults = self.recording.table("rank_use").select("rank", "major_faults").drop_nulls()
+        for rank, count in faults.iter_rows():
+            if count >= _FAULTS_PER_S * self.times.time_s[rank]:
+                found["paging"][rank] = self.times.still_s[rank]
         return found
+
+    @cached_property
+    def taken_s(self) -> npt.NDArray[np.float64]:
+        """By rank, all of `taken_by`."""
+        total: npt.NDArray[np.float64] = np.sum(list(self.taken_by.values()), axis=0)
+        return np.minimum(total, self.times.useful_least_s)
 
     @cached_property
     def receiving_pus(self) -> dict[tuple[str, int], str]:

@@ -29,8 +29,9 @@ whose ranks wait for each other again and again saves if the work is dealt
 evenly. It is not more than what others waited.
 
 Where ranks waited for a core, which may have been inside MPI or outside, it is
-told with all of it taken off; and without the time in which interrupts, or the
-host of a virtual machine, had a rank's core.
+told with all of it taken off; and without the time in which interrupts or the
+host of a virtual machine had a rank's core, or it waited for memory from a
+disk: see straggler.
 
 What refutes it: the same work on every rank, and the run takes as long; or
 other data or another core for that rank, and it computes as long as the others
