@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankwise.launchers.bound import Asked, asked, bound, yielding
+from rankwise.launchers.bound import Asked, asked, bound, on_pus, yielding
 from rankwise.launchers.line import Launcher
 
 HYDRA = Launcher("hydra", "", "/usr/bin/mpiexec", "5.0.2", "MPICH")
@@ -126,3 +126,18 @@ def test_the_launchers_take_these_words(mpi, cores):
     assert done.returncode == 0, done.stderr
     ((_, pus),) = [line.split() for line in done.stdout.splitlines()]
     assert len(pus.replace(",", "-").split("-")) == cores
+
+
+@pytest.mark.parametrize(
+    ("launcher", "line", "expected"),
+    [
+        (HYDRA, "mpiexec -bind-to core -n 2 ./app -x", "mpiexec -bind-to user:1,0 -n 2 ./app -x"),
+        (SRUN, "srun --cpu-bind=cores -n 2 ./app", "srun --cpu-bind=map_cpu:1,0 -n 2 ./app"),
+        (SRUN, "srun -m cyclic -n 2 ./app", None),
+        (HYDRA, "mpiexec -n 1 ./a : -n 1 ./b", None),
+        (INTEL, "mpirun -n 2 ./app", None),
+        (OPEN5, "mpirun -n 2 ./app", None),
+    ],
+)
+def test_each_rank_is_put_on_a_hardware_thread_of_its_own(launcher, line, expected):
+    assert on_pus(line.split(), launcher, [1, 0]) == (expected and expected.split())

@@ -16,6 +16,7 @@ from rankwise.findings.defects import (
     late_sender,
     load_imbalance,
     lost_packets,
+    pages_elsewhere,
     serialised,
     shared_core,
     straggler,
@@ -63,6 +64,7 @@ DEFECTS: tuple[Defect, ...] = (
     late_sender,
     serialised,
     unbound_migrating,
+    pages_elsewhere,
     tcp_retransmits,
     lost_packets,
 )
