@@ -34,6 +34,9 @@ class OnMachine:
         machine: Where it is predicted.
         topology: Its nodes.
         path: Of the machine file, for commands to paste.
+
+    Attributes:
+        search_s: Time for the best placement.
     """
 
     def __init__(self, recording: Recording, machine: Machine, topology: Topology, path: str):
@@ -41,6 +44,7 @@ class OnMachine:
         self.machine = machine
         self.topology = topology
         self.path = path
+        self.search_s = SEARCH_S
 
     @cached_property
     def source(self) -> Source:
@@ -94,7 +98,7 @@ class OnMachine:
         nodes = usable_nodes(self.topology, self.source.schedule.ranks, None, len(self.recorded.node_names))
         search = make_search(self.predictor, self.recording.messages, nodes)
         current = self.recorded if search.has(self.recorded) else None
-        return run_search(search, self.predictor, current, budget_s=SEARCH_S)
+        return run_search(search, self.predictor, current, budget_s=self.search_s)
 
     def is_better(self, placement: Placement) -> bool:
         """Whether a placement is known to be better than where it ran (`rankwise.replay.gain`)."""

@@ -15,6 +15,7 @@ from rankwise.findings.catalogue import findings_of
 from rankwise.findings.efficiency import Convention, of_recording
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.on_machine import OnMachine
+from rankwise.findings.transfer import transfer_split
 from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
 from rankwise.recording import Recording
@@ -66,6 +67,7 @@ def build(
         findings=findings,
         not_looked_for=not_looked_for,
         efficiency=evidence.efficiency if convention == "dimemas" else of_recording(recording, convention),
+        transfer_split=transfer_split(on_machine) if on_machine else None,
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),

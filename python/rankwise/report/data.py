@@ -12,6 +12,7 @@ import msgspec
 
 from rankwise.findings.efficiency import Efficiency
 from rankwise.findings.finding import Finding, NotLookedFor
+from rankwise.findings.transfer import TransferSplit
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.use_data import Use
 
@@ -487,6 +488,7 @@ class ReportData(msgspec.Struct, frozen=True):
         findings: What to fix: waiting for a core first, then what costs most.
         not_looked_for: Findings that this recording cannot have, and why.
         efficiency: The POP efficiencies; `null` without times.
+        transfer_split: What transfer is lost to; `null` without a machine file, or where that cannot be predicted.
         gaps: What is not in the recording, and why.
         ranks: Time by rank.
         calls: Time by MPI function, the longest first; MPI_Init and its like behind them.
@@ -508,6 +510,7 @@ class ReportData(msgspec.Struct, frozen=True):
     findings: list[Finding]
     not_looked_for: list[NotLookedFor]
     efficiency: Efficiency | None
+    transfer_split: TransferSplit | None
     gaps: list[Gap]
     ranks: Ranks
     calls: list[Call]

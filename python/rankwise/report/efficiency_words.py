@@ -6,10 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.transfer import TransferSplit
 from rankwise.quantities import seconds_text
 from rankwise.report.words import percent
 
 _CORE_WAITING = 0.01
+_LEAST_LOSS = 0.01
+_MOST_LOSSES = 6
 
 
 @dataclass(frozen=True)
@@ -71,5 +74,30 @@ def sentences(found: Efficiency) -> list[str]:
         where = "transfer" if found.ideal_s is not None else "computation and in waiting for others"
         lines.append(
             f"ranks waited for a core for {percent(found.core_waiting)} of their time, which is in {where}"
+        )
+    return lines
+
+
+def split_sentences(split: TransferSplit) -> list[str]:
+    """What transfer is lost to, the largest first."""
+    of_s = split.makespan_s
+    largest = [
+        f"{loss.kind} {loss.name}{'' if loss.part == 'all' else f' ({loss.part})'} {seconds_text(loss.lost_s)} "
+        f"({percent(loss.lost_s / of_s)})"
+        for loss in split.losses
+        if loss.kind != "communication" and loss.lost_s >= _LEAST_LOSS * of_s
+    ]
+    lines = [f"of {seconds_text(of_s)} predicted as it ran, these would save if they were free, each alone:"]
+    lines += [f"  {each}" for each in largest[:_MOST_LOSSES]]
+    if not largest:
+        lines = [
+            f"of {seconds_text(of_s)} predicted as it ran, no channel or resource would save 1 % if it were free"
+        ]
+    if split.placement_s is None:
+        lines.append(f"no other placement was searched for: {split.why_no_placement}")
+    else:
+        lines.append(
+            f"the best placement found gives back {seconds_text(split.placement_s)} "
+            f"({percent(split.placement_s / of_s)})"
         )
     return lines

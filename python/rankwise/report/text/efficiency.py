@@ -18,7 +18,10 @@ _NAME, _BAR = 28, 20
 
 def view(report: ReportData) -> list[RenderableType]:
     """Of the run, if its times are known."""
-    return [] if report.efficiency is None else section(report.efficiency)
+    parts = [] if report.efficiency is None else section(report.efficiency)
+    if report.transfer_split is not None:
+        parts += _wrapped(words.split_sentences(report.transfer_split))
+    return parts
 
 
 def section(found: Efficiency) -> list[RenderableType]:
@@ -29,6 +32,8 @@ def section(found: Efficiency) -> list[RenderableType]:
         bar = "#" * round(_BAR * min(factor.value or 0.0, 1.0))
         value = "-" if factor.value is None else f"{factor.value:.2f}"
         parts.append(Text(f"  {name:<{_NAME}}{value:>5}  {bar}".rstrip()))
-    for line in words.sentences(found):
-        parts += [Text(f"  {each}") for each in textwrap.wrap(line, 76)]
-    return parts
+    return parts + _wrapped(words.sentences(found))
+
+
+def _wrapped(lines: list[str]) -> list[RenderableType]:
+    return [Text(f"  {each}") for line in lines for each in textwrap.wrap(line, 76)]

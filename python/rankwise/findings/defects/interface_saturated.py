@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ranks of a node wait for its network interface."""
+
+from __future__ import annotations
+
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.machine.placement import Placement
+from rankwise.placement.simple import allocate_unlike
+from rankwise.quantities import counted, seconds_text
+from rankwise.replay.model import INTERFACES
+
+NAME = "interface-saturated"
+PAGE = """\
+The ranks of a node send and receive more than its network interface takes, and
+wait for it: with fewer ranks a node the run is faster (network sharing).
+
+How it is told: from a trace and a machine file (`--machine`). The run is
+replayed with the interfaces of all nodes free; what that saves is lost to sharing them.
+And it is replayed with half as many ranks a node, on twice the nodes.
+
+From when on: both save 5 % of the run time and 10 ms.
+
+Its cost: predicted run time as it ran less that on twice the nodes; if the
+machine has not so many, it is not known.
+
+What refutes it: half as many ranks a node, and the run takes as long.
+
+What to do: use more nodes with fewer ranks each; put ranks that talk to each
+other on one node (see far-placement); use all interfaces that a node has.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """Of all nodes together."""
+    there = evidence.on_machine
+    names = {resource.name for resource in there.machine.resources if resource.kind in INTERFACES}
+    losses = [
+        loss for loss in there.losses if loss.kind == "resource" and names.issuperset(loss.name.split("+"))
+    ]
+    top = max(losses, key=lambda each: each.lost_s, default=None)
+    limit_s = max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)
+    most = max(there.recorded.node.tolist().count(node) for node in set(there.recorded.node.tolist()))
+    if top is None or top.lost_s < limit_s or most < 2:
+        return []
+    spread = _on_twice_the_nodes(evidence, most)
+    cost_s = None if spread is None else there.saved_s(spread)
+    if cost_s is not None and cost_s < limit_s:
+        return []
+    nodes = len(set(there.recorded.node.tolist()))
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"up to {counted(most, 'rank')} of a node wait for its network interface ({top.name})",
+            evidence=[
+                f"{seconds_text(top.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it "
+                "were free"
+            ],
+            ranks=[],
+            cost_s=cost_s,
+            estimate=f"predicted with half as many ranks a node, on {counted(2 * nodes, 'node')}"
+            if spread is not None
+            else f"not predicted: the machine has fewer than {counted(2 * nodes, 'node')}",
+            do="use more nodes with fewer ranks each, or put ranks that talk to each other on one node",
+            command=None,
+            confidence="medium",
+            refuted_by="a run with half as many ranks a node that takes as long",
+        )
+    ]
+
+
+def _on_twice_the_nodes(evidence: Evidence, most: int) -> Placement | None:
+    """In the order of the ranks, with half as many a node; `None` where the machine has too few nodes."""
+    there = evidence.on_machine
+    nodes = 2 * len(set(there.recorded.node.tolist()))
+    if nodes > len(there.topology.nodes):
+        return None
+    return allocate_unlike(len(there.recorded.node), there.topology.nodes[:nodes], -(-most // 2))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No placement is faster, though ranks communicate much: something else is saturated."""
+
+from __future__ import annotations
+
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import seconds_text
+
+NAME = "order-does-not-matter"
+_LEAST_MPI, _MOST_DIFFERENCE, _LEAST_LOSS = 0.2, 0.05, 0.1
+PAGE = """\
+Ranks spend much of their time in MPI, and no placement on the same nodes
+changes that: do not look for another one. What is saturated instead is named.
+
+How it is told: from a trace and a machine file (`--machine`). The run is
+replayed with blocked, cyclic and other simple placements and with the best that a search
+of some seconds finds; all of them, and where it ran, are within 5 % of each
+other. Then it is replayed with each channel and each shared resource free.
+
+From when on: 20 % of the ranks' time is in MPI, and one thing that were free
+would save 10 % of the run time.
+
+Its cost: what the run would save if that thing were free, which nothing can buy
+whole: it is said as evidence, and the finding itself has no cost.
+
+What refutes it: a run with another placement that is more than 5 % faster.
+
+What to do: what the saturated thing says. Bytes of the network: send less, or
+use more nodes. Latency or overhead: fewer and larger messages. Waiting (nothing
+is saturated): see load-imbalance and the late ones.
+"""
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """If it is so."""
+    there = evidence.on_machine
+    if evidence.mpi_share < _LEAST_MPI or len(there.recorded.node) < 2:
+        return []
+    times = [there.prediction.makespan_s] + [each.makespan_s for each in there.candidates if each.prediction]
+    if len(times) < 3 or max(times) > (1 + _MOST_DIFFERENCE) * min(times):
+        return []
+    parts = [each for each in there.losses if each.kind != "communication" and each.part == "all"]
+    top = max(parts, key=lambda each: each.lost_s, default=None)
+    if top is None or top.lost_s < _LEAST_LOSS * there.prediction.makespan_s:
+        return []
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"the order of the ranks does not matter here: {len(times)} placements are within "
+            f"{_MOST_DIFFERENCE * 100:.0f} % of each other; what counts is {top.kind} {top.name}",
+            evidence=[
+                f"if {top.kind} {top.name} were free, the run would take {seconds_text(top.lost_s)} less"
+            ],
+            ranks=[],
+            cost_s=None,
+            estimate="nothing is saved by placing the ranks otherwise",
+            do=f"leave the placement as it is; send less over {top.kind} {top.name}, or in fewer messages",
+            command=None,
+            confidence="medium",
+            refuted_by="a run with another placement that is more than 5 % faster",
+        )
+    ]
