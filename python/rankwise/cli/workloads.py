@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
+    from rankwise.findings.pattern import Pattern
     from rankwise.workloads.generate import Communication
 
 HELP = "programs with the communication of known applications"
@@ -106,8 +107,17 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Commun
     for (call, each, members), times in sorted(calls.items()):
         groups = f"each of {len(times)} groups of {members} ranks" if members < args.ranks else "all ranks"
         lines.append(f"  {each:>10} {times[0]:>10} {call} of {groups}")
+    first, *others = _pattern(counted).lines()
+    lines += [f"\n  pattern from point to point: {first}", *(f"    {other}" for other in others)]
     program = f"$(rankwise workloads {args.name}) --class {args.problem_class}"
     return [*lines, f"\nnext: rankwise record -- mpiexec -n {args.ranks} {program}"]
+
+
+def _pattern(counted: Communication) -> Pattern:
+    from rankwise.findings.pattern import pattern_of
+
+    size = counted.bytes * counted.messages
+    return pattern_of(counted.source, counted.destination, size, counted.messages, counted.ranks)
 
 
 def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> dict[str, Any]:
@@ -124,4 +134,5 @@ def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Comm
         "grid": grid,
         "messages": [dict(zip(names, row, strict=True)) for row in rows],
         "collectives": [asdict(each) for each in counted.collectives],
+        "pattern": asdict(_pattern(counted)),
     }

@@ -15,6 +15,7 @@ from rankwise.findings.catalogue import findings_of
 from rankwise.findings.efficiency import Convention, of_recording
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.on_machine import OnMachine
+from rankwise.findings.pattern import pattern_of_recording
 from rankwise.findings.transfer import transfer_split
 from rankwise.placement.by_node import ranks_by_node
 from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
@@ -77,6 +78,7 @@ def build(
         use=use(recording),
         network=network(recording),
         matrix=comm_matrix(columns, recording.world_size),
+        pattern=pattern_of_recording(recording),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)),
     )

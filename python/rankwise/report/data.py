@@ -12,6 +12,7 @@ import msgspec
 
 from rankwise.findings.efficiency import Efficiency
 from rankwise.findings.finding import Finding, NotLookedFor
+from rankwise.findings.pattern import Pattern
 from rankwise.findings.transfer import TransferSplit
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.use_data import Use
@@ -497,6 +498,7 @@ class ReportData(msgspec.Struct, frozen=True):
         waiting: Waiting and transferring; `null` without a trace.
         use: What the ranks used of their nodes.
         network: Time in the transport's own calls, where it goes through sockets.
+        pattern: What pattern the messages have: those from point to point, if they have a tenth of the bytes, else all.
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
@@ -520,6 +522,7 @@ class ReportData(msgspec.Struct, frozen=True):
     use: Use
     network: Network
     matrix: CommMatrix
+    pattern: Pattern
     distributions: list[PlacedDistribution]
     notes: list[str]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -47,6 +48,9 @@ def view(report: ReportData) -> list[RenderableType]:
         f"9: {bytes_text(most)} to half of it, each digit less is half, 0: up to {bytes_text(most / 2**9)}"
     )
     parts.append(Text(" " * 8 + scale, style="dim"))
+    first, *others = report.pattern.lines()
+    for line in (f"pattern: {first}", *others):
+        parts += [Text(f"  {each}") for each in textwrap.wrap(line, 76)]
     return parts
 
 
