@@ -13,12 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import LITERATURE_NAMES, NETWORK, NODE, PACKAGE, UNBOUND, Locations
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Upper ends of the size ranges of the paper's figures 3 and 4; the last range has none.
 DEFAULT_RANGES = (256, 4096, 65536, 262144)
@@ -41,6 +45,17 @@ class CommMatrix:
     bytes_up_to: np.ndarray
     messages: np.ndarray
     bytes: np.ndarray
+
+
+def matrix_of(messages: pl.DataFrame) -> CommMatrix:
+    """The table of messages as numpy columns; a destination that is not known is -1."""
+    return CommMatrix(
+        source=messages["source"].to_numpy().astype(np.int64),
+        destination=messages["destination"].fill_null(-1).to_numpy().astype(np.int64),
+        bytes_up_to=messages["bytes_up_to"].to_numpy().astype(np.int64),
+        messages=messages["messages"].to_numpy(),
+        bytes=messages["bytes"].to_numpy(),
+    )
 
 
 class ChannelShare(msgspec.Struct, frozen=True):

@@ -131,6 +131,20 @@ class Recording:
         size: int = self.context["world_size"]
         return size
 
+    @property
+    def program_name(self) -> str:
+        """File names of the executables, two at most."""
+        executables = (self.context["run"] or {}).get("programs") or self.context["executables"]
+        return " + ".join(Path(path).name for path in executables[:2]) or "unknown program"
+
+    @property
+    def mpi_text(self) -> str:
+        """MPI library and version, one line."""
+        mpi = self.context["mpi"]
+        lines = [line for line in mpi["version"].splitlines() if line.strip()]
+        text = " ".join(lines[0].replace("Version:", "").split()).rstrip(",") if lines else mpi["family"]
+        return str(text).split(",")[0]
+
     @cached_property
     def topology(self) -> Topology | None:
         """The nodes, in the order of `context["hosts"]`; `None` if one of them is not known."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.pattern import pattern_of_recording
 from rankwise.findings.transfer import transfer_split
 from rankwise.placement.by_node import ranks_by_node
-from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, message_distribution
+from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, matrix_of, message_distribution
 from rankwise.recording import Recording
 from rankwise.recording.ending import brief
 from rankwise.report import data
@@ -84,30 +83,15 @@ def build(
     )
 
 
-def matrix_of(messages: pl.DataFrame) -> CommMatrix:
-    """The table of messages as numpy columns; a destination that is not known is -1."""
-    return CommMatrix(
-        source=messages["source"].to_numpy().astype(np.int64),
-        destination=messages["destination"].fill_null(-1).to_numpy().astype(np.int64),
-        bytes_up_to=messages["bytes_up_to"].to_numpy().astype(np.int64),
-        messages=messages["messages"].to_numpy(),
-        bytes=messages["bytes"].to_numpy(),
-    )
-
-
 def _program(recording: Recording) -> data.Program:
     context = recording.context
     run = context["run"] or {}
-    executables = run.get("programs") or context["executables"]
-    mpi = context["mpi"]
-    lines = [line for line in mpi["version"].splitlines() if line.strip()]
-    version = " ".join(lines[0].replace("Version:", "").split()).rstrip(",") if lines else mpi["family"]
     return data.Program(
-        name=" + ".join(Path(path).name for path in executables[:2]) or "unknown program",
+        name=recording.program_name,
         command=run.get("command") or [],
         world_size=recording.world_size,
         hosts=[host["host"] for host in context["hosts"]],
-        mpi=version.split(",")[0],
+        mpi=recording.mpi_text,
         started_s=run.get("start_s"),
         elapsed_s=float(recording.ranks.select(pl.max("time_s")).item() or 0),
         exit_status=run.get("exit_status"),
