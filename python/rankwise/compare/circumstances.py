@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwise.findings.evidence import Evidence
 from rankwise.machine.topology import NodeTopology
-from rankwise.quantities import counted
+from rankwise.quantities import bytes_text, counted
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
 
@@ -39,9 +39,7 @@ def circumstances(evidence: Evidence) -> dict[str, str]:
         "recorded": _recorded(context),
     }
     if lab := run.get("lab"):
-        found["lab"] = (
-            f"{lab.get('nodes', '')} nodes of {lab.get('node', '')}, {lab.get('rate_bytes_per_s')} B/s"
-        )
+        found["lab"] = f"{len(lab['nodes'])} nodes, {bytes_text(lab['rate_bytes_per_s'])}/s"
     return found
 
 

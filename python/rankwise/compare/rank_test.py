@@ -108,4 +108,5 @@ def _ways(values: tuple[int, ...], drawn: int) -> _Floats:
     for value in values:
         for number in range(drawn, 0, -1):
             ways[number, value:] += ways[number - 1, : ways.shape[1] - value]
-    return ways[drawn]
+    drawn_all: _Floats = ways[drawn]
+    return drawn_all
