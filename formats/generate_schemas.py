@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rankwise.cli.place_document import json_schema as place_schema
 from rankwise.cli.predict_document import json_schema as prediction_schema
+from rankwise.compare.comparison import json_schema as comparison_schema
+from rankwise.compare.scaling import json_schema as scaling_schema
 from rankwise.lab.validation.result import json_schema as validation_schema
 from rankwise.machine.file import json_schema as machine_schema
 from rankwise.placement.file import json_schema as placement_schema
@@ -16,12 +18,14 @@ from rankwise.record.manifest import json_schema as recording_schema
 from rankwise.report.data import json_schema as report_schema
 
 SCHEMAS = {
+    "comparison.schema.json": comparison_schema,
     "machine.schema.json": machine_schema,
     "place.schema.json": place_schema,
     "placement.schema.json": placement_schema,
     "prediction.schema.json": prediction_schema,
     "recording.schema.json": recording_schema,
     "report.schema.json": report_schema,
+    "scaling.schema.json": scaling_schema,
     "validation.schema.json": validation_schema,
 }
 

@@ -15,7 +15,19 @@ PYTHON = TOP / "python"
 PYTHON_ORDER = (
     ("errors", "quantities", "owner", "locks", "scratch", "regular_files", "whole_files")
     + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording")
-    + ("schedule", "replay", "explain", "placement", "run", "findings", "report", "measure", "lab", "doctor")
+    + (
+        "schedule",
+        "replay",
+        "explain",
+        "placement",
+        "run",
+        "findings",
+        "compare",
+        "report",
+        "measure",
+        "lab",
+        "doctor",
+    )
     + ("api", "rankwise", "cli", "__main__")
 )
 CORE_ORDER = ("", "trace", "collectives", "machine", "schedule", "replay", "explain", "placement")

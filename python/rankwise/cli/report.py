@@ -23,10 +23,15 @@ HELP = "show where a recording's time and messages went"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from rankwise.cli import report_compare
     from rankwise.cli.parsing import add_json, add_output, size_bytes
 
     parser.add_argument(
-        "recording", metavar="REC", help="the recording, a directory NAME.rw; or a JSON of TALP (DLB)"
+        "recordings",
+        metavar="REC",
+        nargs="+",
+        help="the recording, a directory NAME.rw, or a JSON of TALP (DLB); two are compared, and several on different "
+        "numbers of ranks make a table of how the program scales",
     )
     add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
     add_json(parser)
@@ -60,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="machine file: what findings cost, and what a better placement saves, is predicted on it",
     )
+    report_compare.add_arguments(parser)
     asked = parser.add_argument_group("other placements, for the message distribution")
     asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
     asked.add_argument(
@@ -92,7 +98,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show a recording."""
+    """Show a recording, or compare several."""
+    from rankwise.cli import report_compare
+
+    if report_compare.is_asked(args):
+        return report_compare.run(args)
+    args.recording = args.recordings[0]
+    if args.fail_above is not None or args.scaling:
+        option = "--scaling" if args.scaling else "--fail-above"
+        raise RankwiseError(
+            f"`{option}` compares recordings, and there is one",
+            f"`rankwise report before.rw {shlex.quote(args.recording)} {option} ...`",
+            status=2,
+        )
     from rankwise.cli.kinds import check_kind
     from rankwise.cli.terminal import Terminal, wants_colour
     from rankwise.findings import talp

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs before and after: what they were made with, what is more than noise, and the gate."""
+
+import json
+
+import pytest
+from raw_writer import ABORTED, Rank, write_recording
+
+from rankwise.cli import main
+from rankwise.compare.comparison import compare
+from rankwise.recording import Recording
+
+MS = 1_000_000
+
+
+def run(path, mpi_ms=100, time_ms=1000, heavy_ms=0, **more) -> Recording:
+    """Two ranks that are in MPI_Allreduce for so long; rank 1 computes more by `heavy_ms` meanwhile."""
+    ranks = [Rank(me, 2, affinity=(me,), run_ns=time_ms * MS, **more) for me in range(2)]
+    ranks[0].count("MPI_Allreduce", ns=(mpi_ms + heavy_ms) * MS)
+    ranks[1].count("MPI_Allreduce", ns=mpi_ms * MS)
+    return Recording.open(write_recording(path, ranks))
+
+
+def side(tmp_path, name, times):
+    return [run(tmp_path / f"{name}{at}.rw", time_ms=each) for at, each in enumerate(times)]
+
+
+def of(found, what):
+    return next(each for each in found.differences if each.what == what)
+
+
+def test_two_runs_have_differences_and_no_noise(tmp_path):
+    found = compare([run(tmp_path / "a.rw")], [run(tmp_path / "b.rw", mpi_ms=300, time_ms=1200)])
+    assert (found.run_time.before, found.run_time.after) == (pytest.approx(1.0), pytest.approx(1.2))
+    assert found.run_time.ratio == pytest.approx(1.2)
+    call = of(found, "MPI_Allreduce, mean rank")
+    assert (call.before, call.after) == (pytest.approx(0.1), pytest.approx(0.3))
+    # THEN nothing is called noise, nor more than noise
+    assert {each.beyond_noise for each in found.differences} == {None}
+    assert "one run a side" in found.noise and found.gate is None
+
+
+def test_what_the_runs_were_made_with_comes_first(tmp_path):
+    before = run(tmp_path / "a.rw")
+    ranks = [Rank(me, 2, affinity=(2 + me,), version="MPICH Version:      5.0.2") for me in range(2)]
+    after = Recording.open(write_recording(tmp_path / "b.rw", ranks))
+    found = compare([before], [after])
+    assert {each.what: (each.before, each.after) for each in found.changed}["MPI"] == (
+        "MPICH 4.3.2",
+        "MPICH 5.0.2",
+    )
+    assert found.moved[:2] == ["2 of 2 ranks run elsewhere", "rank 0: node 0, PU 0 -> node 0, PU 2"]
+
+
+def test_several_runs_a_side_tell_noise_from_change(tmp_path):
+    before = side(tmp_path, "a", [1000, 1010, 1020, 1030, 1040])
+    slower = side(tmp_path, "b", [1100, 1110, 1120, 1130, 1140])
+    alike = side(tmp_path, "c", [1005, 1012, 1018, 1033, 1038])
+    found = compare(before, slower)
+    # THEN two of the 252 divisions differ as much, and all differences are 60 to 140 ms
+    assert found.run_time.p == pytest.approx(2 / 252) and found.run_time.beyond_noise
+    assert found.run_time.shift == pytest.approx(0.1)
+    assert 0.06 <= found.run_time.low < 0.1 < found.run_time.high <= 0.14
+    assert compare(before, alike).run_time.beyond_noise is False
+
+
+def test_findings_that_went_and_came(tmp_path):
+    even, uneven = run(tmp_path / "a.rw"), run(tmp_path / "b.rw", heavy_ms=600)
+    found = compare([uneven], [even])
+    assert [each.name for each in found.gone] == ["load-imbalance"] and found.new == []
+    assert [each.name for each in compare([even], [uneven]).new] == ["load-imbalance"]
+    # AND a run that could not be looked at has mended nothing
+    partial = run(tmp_path / "c.rw", flags=ABORTED)
+    assert compare([uneven], [partial]).gone == []
+
+
+@pytest.mark.parametrize(("above", "status"), [("5%", 1), ("25 %", 0)])
+def test_the_gate_goes_by_the_run_time(tmp_path, capsys, above, status):
+    run(tmp_path / "a.rw"), run(tmp_path / "b.rw", time_ms=1200)
+    line = ["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw"), "--fail-above", above]
+    assert main([*line, "--json"]) == status
+    gate = json.loads(capsys.readouterr().out)["gate"]
+    assert gate["failed"] == bool(status) and gate["slower"] == pytest.approx(0.2)
+    assert main(line) == status
+    out = capsys.readouterr().out
+    text = " ".join(out.split())
+    assert "20.0 % slower" in text and "one run a side, so it may be noise" in text
+    assert max(map(len, out.splitlines()[3:])) <= 80
+
+
+def test_with_several_a_side_the_gate_takes_more_than_noise(tmp_path):
+    before = side(tmp_path, "a", [1000, 1200, 1400])
+    noisy, slower = side(tmp_path, "b", [1100, 1300, 1500]), side(tmp_path, "c", [1500, 1600, 1700])
+    assert not compare(before, noisy, 0.05).gate.failed
+    assert compare(before, slower, 0.05).gate.failed
+
+
+def test_what_the_gate_cannot_judge_is_refused(tmp_path, capsys):
+    a, b, c = (str(tmp_path / name) for name in ("a.rw", "b.rw", "c.rw"))
+    run(tmp_path / "a.rw"), run(tmp_path / "b.rw"), run(tmp_path / "c.rw", flags=ABORTED)
+    for words, expected in (
+        ([a, "--against", b, c, "--fail-above", "5%"], "c.rw` is of a run that did not end well"),
+        ([a, a, "--against", b, "--fail-above", "5%"], "2 runs against 1 are too few"),
+        ([a, b, a], "it is not said which of 3 recordings"),
+        ([a, b, "--section", "use"], "`--section` goes with one recording"),
+        ([a, "--fail-above", "5%"], "`--fail-above` compares recordings, and there is one"),
+        ([a, b, "--fail-above", "5"], "`5` is no percentage"),
+    ):
+        assert main(["report", *words]) in (1, 2)
+        err = capsys.readouterr().err
+        assert expected in " ".join(err.split())

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""POP's scaling of runs on different numbers of ranks, by closed form."""
+
+import json
+
+import pytest
+from raw_writer import Rank, write_recording
+
+from rankwise.cli import main
+from rankwise.compare.scaling import scaling
+from rankwise.recording import Recording
+
+MS = 1_000_000
+
+
+def run(path, ranks, useful_ms, mpi_ms) -> Recording:
+    made = [Rank(me, ranks, run_ns=(useful_ms + mpi_ms) * MS) for me in range(ranks)]
+    for rank in made:
+        rank.count("MPI_Allreduce", ns=mpi_ms * MS)
+    return Recording.open(write_recording(path, made))
+
+
+def test_strong_scaling(tmp_path):
+    # GIVEN 2 ranks of 800 ms computation, and 4 of 500 ms, so 2 s in all instead of 1.6 s
+    one, other = run(tmp_path / "a.rw", 2, 800, 200), run(tmp_path / "b.rw", 4, 500, 100)
+    found = scaling([other, one])
+    assert (found.kind, found.assumed) == ("strong", True)
+    first, second = found.rows
+    assert (first.ranks, first.speed_up, first.computation_scaling) == (2, 1, 1)
+    assert second.speed_up == pytest.approx(1 / 0.6)
+    assert second.computation_scaling == pytest.approx(1.6 / 2)
+    assert second.parallel == pytest.approx(5 / 6)
+    assert second.global_efficiency == pytest.approx(5 / 6 * 0.8)
+    assert second.ipc_scaling is None and "instructions" in found.why_no_counters
+
+
+def test_weak_scaling_is_told_from_work_that_grows_with_the_ranks(tmp_path):
+    one, other = run(tmp_path / "a.rw", 2, 800, 200), run(tmp_path / "b.rw", 4, 840, 260)
+    found = scaling([one, other])
+    assert found.kind == "weak"
+    assert found.rows[1].computation_scaling == pytest.approx(800 / 840)
+    assert found.rows[1].speed_up == pytest.approx(2 * 1 / 1.1)
+    # AND it can be said
+    assert scaling([one, other], "strong").rows[1].computation_scaling == pytest.approx(1.6 / 3.36)
+
+
+def test_the_command_shows_the_table(tmp_path, capsys):
+    run(tmp_path / "a.rw", 2, 800, 200), run(tmp_path / "b.rw", 4, 500, 100)
+    line = ["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw")]
+    assert main(line) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("strong scaling") and max(map(len, out.splitlines())) <= 80
+    assert out.splitlines()[6].split() == ["4", "600", "ms", "1.67", "0.67", "0.83", "1.00", "0.83", "0.80"]
+    assert main([*line, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "rankwise.scaling/1"
