@@ -18,7 +18,7 @@ from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES
 from rankwise.recording.timeline import CollectiveCalls, Messages, RankEvents, event_classes
 from rankwise.recording.waits import Timeline
 
-Need = Literal["message", "receive", "member"]
+Need = Literal["message", "receive", "member", "rest"]
 _NEEDS: tuple[Need, ...] = get_args(Need)
 _FROM_ROOT = ("bcast", "scatter", "scatterv")
 _TO_ROOT = ("reduce", "gather", "gatherv")
@@ -34,8 +34,8 @@ class LatePair:
     Attributes:
         late: World rank that is waited for, while it is outside MPI.
         waiting: World rank that waits.
-        need: What it waits for: `message` (Late Sender), `receive` (Late Receiver), or `member` of a rooted collective
-            (Late Broadcast, Early Reduce).
+        need: What it waits for: `message` (Late Sender), `receive` (Late Receiver), `member` of a rooted collective
+            (Late Broadcast, Early Reduce), or `rest`: of a message that was sent and comes when its sender is in MPI.
         waiting_call: Kind of the call that it waits in.
         late_call: Kind of the call that it waits for; of a receive the one that posted it.
         waited_s: Of that, while the other was outside MPI.
@@ -59,7 +59,7 @@ class LatePair:
 
 
 class Outside:
-    """How long a rank had been outside MPI by when, and when it came back.
+    """When a rank was outside MPI.
 
     Args:
         events: Of the rank.
@@ -80,13 +80,30 @@ class Outside:
         spent: np.ndarray = until - before
         return spent
 
-    def back_s(self, at_s: np.ndarray) -> np.ndarray:
-        """When it next entered MPI; the same time where it is inside."""
-        place = np.searchsorted(self.at_s, at_s, side="right")
-        # Odd places are behind the end of a call and before the begin of the next one.
-        after = self.at_s[np.minimum(place, len(self.at_s) - 1)]
-        found: np.ndarray = np.where((place % 2 == 1) & (place < len(self.at_s)), after, at_s)
-        return found
+    def waited_until(self, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
+        """When it came back, where calls of another rank seem to end because of that; else minus infinity.
+
+        It was away for most of such a call before, and these calls end rather a fixed time after that than after they
+        began. Nearly none of those in which it was away for most of the time ends before it is back.
+        """
+        nowhere = np.full(len(begin_s), -np.inf)
+        gone, came = self.at_s[::2], self.at_s[1 : len(self.at_s) : 2]
+        gone = gone[: len(came)]
+        # Between calls that follow each other at once it was not away.
+        long = came - gone >= np.median(end_s - begin_s) / 4 if len(end_s) else np.zeros(0, bool)
+        if not long.any():
+            return nowhere
+        gone, came = gone[long], came[long]
+        call = np.searchsorted(came, end_s, side="right") - 1
+        back = np.where(call >= 0, came[call], -np.inf)
+        left = np.maximum(gone[call], begin_s)
+        ends_so = (back > begin_s) & (back - left >= (back - begin_s) / 2)
+        away = self.between(begin_s, end_s) >= (end_s - begin_s) / 2
+        if ends_so.sum() < _LEAST_TRACKED or (away & ~ends_so).sum() > _MOST_MISSED * ends_so.sum():
+            return nowhere
+        of_both = [np.percentile((end_s - since)[ends_so], [25, 75]) for since in (back, begin_s)]
+        spreads = [high - low for low, high in of_both]
+        return np.where(ends_so, back, nowhere) if spreads[0] < spreads[1] / 2 else nowhere
 
 
 class _Events(NamedTuple):
@@ -130,7 +147,7 @@ def late_pairs(timeline: Timeline) -> list[LatePair]:
     for rank in sorted(talking):
         each = ranks[rank]
         needs = _last(
-            _receives(rank, messages, events),
+            _receives(rank, each, messages, events, outside),
             _sends(rank, each, messages, events, outside),
             _Needs(*(column[rooted.rank == rank] for column in rooted.needs)),
         )
@@ -168,19 +185,26 @@ def _last(*several: _Needs) -> _Needs:
     return _Needs(*(column[last] for column in joined))
 
 
-def _receives(rank: int, messages: Messages, events: _Events) -> _Needs:
-    """A receive needs its send to have begun."""
+def _receives(
+    rank: int, each: RankEvents, messages: Messages, events: _Events, outside: dict[int, Outside]
+) -> _Needs:
+    """A receive needs its send to have begun, and may need its sender to be in MPI for the rest of the message.
+
+    For the latter see `Outside.waited_until`.
+    """
     mine = np.flatnonzero(messages.destination == rank)
-    source, send = messages.source[mine], messages.send[mine]
-    at = events.starts[source] + send
-    return _Needs(
-        messages.receive[mine],
-        events.begin_s[at],
-        source,
-        send,
-        events.send_bytes[at],
-        np.full(len(mine), _NEEDS.index("message")),
-    )
+    row, source, send = messages.receive[mine], messages.source[mine], messages.send[mine]
+    begin, end = each.begin_s[row], each.end_s[row]
+    place = events.starts[source] + send
+    at = events.begin_s[place].copy()
+    need = np.full(len(mine), _NEEDS.index("message"))
+    early = at <= begin
+    for who in np.unique(source):
+        these = np.flatnonzero(early & (source == who))
+        back = outside[who].waited_until(begin[these], end[these])
+        rest = back > begin[these]
+        at[these[rest]], need[these[rest]] = back[rest], _NEEDS.index("rest")
+    return _Needs(row, at, source, send, events.send_bytes[place], need)
 
 
 def _sends(
@@ -188,8 +212,7 @@ def _sends(
 ) -> _Needs:
     """A send that ends after its receive was posted may have needed that, or its receiver to be in MPI at all.
 
-    Where the receive is posted late, it did. Where it is posted early and the receiver is outside MPI then, it did if
-    sends end when the receiver comes back, and not some time after they began.
+    Where the receive is posted late, it did. For the other see `Outside.waited_until`.
     """
     mine = np.flatnonzero(messages.source == rank)
     row = _completing(each.columns)[messages.send[mine]]
@@ -201,9 +224,7 @@ def _sends(
     early = posted <= begin
     for who in np.unique(destination):
         these = np.flatnonzero(early & (destination == who))
-        at[these] = outside[who].back_s(begin[these])
-        if not _tracks(begin[these], end[these], at[these]):
-            at[these] = -np.inf
+        at[these] = outside[who].waited_until(begin[these], end[these])
     size = each.columns["send_bytes"][messages.send[mine]]
     counts = (at > begin) & (at <= end)
     columns = row, at, destination, posted_row, size, np.full(len(row), _NEEDS.index("receive"))
@@ -253,15 +274,6 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
             np.full(len(waits), _NEEDS.index("member")),
         ),
     )
-
-
-def _tracks(begin: np.ndarray, end: np.ndarray, back: np.ndarray) -> bool:
-    """Whether calls end when the other rank is back: nearly all after that, and rather a fixed time after that."""
-    away = back > begin
-    if away.sum() < _LEAST_TRACKED or (end[away] < back[away]).mean() > _MOST_MISSED:
-        return False
-    spread = [np.subtract(*np.percentile(end[away] - since[away], [75, 25])) for since in (back, begin)]
-    return bool(spread[0] < spread[1] / 2)
 
 
 def _completing(columns: dict[str, np.ndarray]) -> np.ndarray:
