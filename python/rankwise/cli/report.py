@@ -23,7 +23,7 @@ HELP = "show where a recording's time and messages went"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli import report_compare
+    from rankwise.cli import report_compare, report_watch
     from rankwise.cli.parsing import add_json, add_output, size_bytes
 
     parser.add_argument(
@@ -66,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="machine file: what findings cost, and what a better placement saves, is predicted on it",
     )
     report_compare.add_arguments(parser)
+    report_watch.add_arguments(parser)
     asked = parser.add_argument_group("other placements, for the message distribution")
     asked.add_argument("--nodes", metavar="PxQ", help="P nodes with up to Q ranks each, for example 4x4")
     asked.add_argument(
@@ -99,8 +100,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show a recording, or compare several."""
-    from rankwise.cli import report_compare
+    from rankwise.cli import report_compare, report_watch
 
+    if args.watch:
+        return report_watch.run(args)
     if report_compare.is_asked(args):
         return report_compare.run(args)
     args.recording = args.recordings[0]
