@@ -17,6 +17,7 @@ from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
 from rankwise.findings.efficiency import Efficiency, of_recording
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
+from rankwise.findings.spread import Spread, best_spread
 from rankwise.launchers.bound import Asked, asked, bound, instead, on_pus, yielding
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
@@ -125,6 +126,15 @@ class Evidence:
     def has_machine(self) -> bool:
         """Whether one is given."""
         return self._on_machine is not None
+
+    @cached_property
+    def memory_spread(self) -> Spread | None:
+        """What the same ranks save spread over the memories and caches of their nodes; `None` if nothing is known.
+
+        Raises:
+            RankwiseError: As `OnMachine.recorded`, or no machine is given.
+        """
+        return best_spread(self.on_machine)
 
     @cached_property
     def efficiency(self) -> Efficiency | None:

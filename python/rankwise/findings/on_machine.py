@@ -23,7 +23,8 @@ from rankwise.schedule.source import Source, load
 SEARCH_S = 5.0
 """For the best placement: a report is not to take longer; `rankwise place` searches for as long as it is told to."""
 
-_DRAWS = 20
+DRAWS = 20
+"""Replays for each interval."""
 
 
 class OnMachine:
@@ -64,7 +65,7 @@ class OnMachine:
         Raises:
             RankwiseError: As `source`, or the program cannot be replayed on this machine.
         """
-        return Predictor.of(self.source, self.machine, self.topology, draws=_DRAWS)
+        return Predictor.of(self.source, self.machine, self.topology, draws=DRAWS)
 
     @cached_property
     def recorded(self) -> Placement:

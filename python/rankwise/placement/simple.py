@@ -98,6 +98,14 @@ def deal(ranks: int, room: Sequence[int], plane: int) -> tuple[np.ndarray, np.nd
     return np.array(nodes, dtype=np.int64), np.array(slots, dtype=np.int64)
 
 
+def in_turn(groups: np.ndarray) -> np.ndarray:
+    """Cores in the order in which one of each group is taken in turn, by the group of each."""
+    turn = np.zeros(len(groups), dtype=np.int64)
+    for group in np.unique(groups):
+        turn[groups == group] = np.arange(np.sum(groups == group))
+    return np.lexsort((groups, turn))
+
+
 def ordered_cores(node: NodeTopology, order: str) -> np.ndarray:
     """Logical cores of a node in the order in which its ranks take them.
 
@@ -116,11 +124,7 @@ def ordered_cores(node: NodeTopology, order: str) -> np.ndarray:
     if order == "os":
         return np.array(node.os_order, dtype=np.int64)
     if order == "packages":
-        packages = np.array(node.packages)
-        turn = np.zeros(node.cores, dtype=np.int64)
-        for package in np.unique(packages):
-            turn[packages == package] = np.arange(np.sum(packages == package))
-        return np.lexsort((packages, turn))
+        return in_turn(np.array(node.packages))
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", order):
         raise RankwiseError(
             f"`{order}` is not a core order, which is `logical`, `os`, `packages` or cores such as `3,2,0,1`",

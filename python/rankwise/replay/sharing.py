@@ -180,7 +180,7 @@ class Sharing:
                 f"resource `{resource.name}` is one for each `{resource.per}`, which no cores of a node share",
                 f"shared caches of these nodes: {listed}",
             )
-        ids_of = {node: _ids(resource, node) for node in kinds}
+        ids_of = {node: objects_of(resource.per, node) for node in kinds}
         ids = [ids_of[node] for node in topology.nodes]
         usual: dict[tuple[int, tuple[int, ...]], int] = {}
         number: dict[tuple[int, int], int] = {}
@@ -240,15 +240,15 @@ def _core_number(resource: Resource) -> int:
     return resource.core
 
 
-def _ids(resource: Resource, node: NodeTopology) -> Sequence[int]:
-    """Of each core, which of the node's objects of a resource it uses, -1 if none."""
-    if resource.per == "node":
+def objects_of(per: str, node: NodeTopology) -> Sequence[int]:
+    """Of each core, which of the node's objects of what a resource is `per` it uses, -1 if none."""
+    if per == "node":
         return (0,) * node.cores
-    if resource.per == "package":
+    if per == "package":
         return node.packages
-    if resource.per == "numa":
+    if per == "numa":
         return node.numa_nodes
-    return dict(node.caches).get(resource.per, (-1,) * node.cores)
+    return dict(node.caches).get(per, (-1,) * node.cores)
 
 
 def _near(node: NodeTopology, core: int) -> frozenset[int]:

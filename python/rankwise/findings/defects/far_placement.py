@@ -28,7 +28,8 @@ in it.
 From when on: the best placement saves 10 % of the run time, also with the
 machine's numbers drawn anew from their intervals, and more than 10 ms. Where
 ranks in the order of the machine save four fifths of that, it is told as
-order-against-hierarchy instead.
+order-against-hierarchy instead; where spreading them over the memories of
+their nodes does, as memory-shared.
 
 Its cost: predicted run time as it ran less that of the best placement.
 
@@ -48,6 +49,9 @@ def find(evidence: Evidence) -> list[Finding]:
     if saved_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s) or not there.is_better(best.placement):
         return []
     if there.saved_s(in_order(there.recorded)) >= _MOST_BY_ORDER * saved_s:
+        return []
+    spread = evidence.memory_spread
+    if spread and spread.saved_s >= _MOST_BY_ORDER * saved_s:
         return []
     assert isinstance(best.prediction, Prediction)
     lines = [
