@@ -252,7 +252,7 @@ class Evidence:
         Raises:
             RankwiseError: As `times` and `timeline`.
         """
-        return in_turns(self.late_pairs, self.times.useful_least_s, self.times.elapsed_s)
+        return in_turns(self.late_pairs, self.times.useful_least_s)
 
     @cached_property
     def masks(self) -> dict[int, list[tuple[float, frozenset[int]]]]:

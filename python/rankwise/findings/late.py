@@ -24,7 +24,7 @@ _FROM_ROOT = ("bcast", "scatter", "scatterv")
 _TO_ROOT = ("reduce", "gather", "gatherv")
 _LONG_S = 1e6
 _LEAST_TRACKED, _MOST_MISSED = 8, 0.1
-_MOST_OF_IT, _ONE_AT_ONCE = 0.5, 1.1
+_MOST_OF_IT = 0.5
 
 
 @dataclass(frozen=True)
@@ -293,18 +293,15 @@ def _completing(columns: dict[str, np.ndarray]) -> np.ndarray:
     return found
 
 
-def in_turns(
-    pairs: Sequence[LatePair], useful_s: npt.NDArray[np.float64], elapsed_s: float
-) -> list[list[int]]:
+def in_turns(pairs: Sequence[LatePair], useful_s: npt.NDArray[np.float64]) -> list[list[int]]:
     """Groups of ranks that compute one after the other, each waiting for a message of the one before.
 
-    In a group each rank waits while another computes, for at least half of what that one computes, and is itself waited
-    for likewise; and all together they compute for little longer than the run takes, so hardly ever two at once.
+    In a group each rank waits while another computes, for at least half of what that one computes in the whole run,
+    and is itself waited for likewise.
 
     Args:
         pairs: Who waits for whom.
         useful_s: Computation by rank.
-        elapsed_s: Of the run.
 
     Returns:
         World ranks of each group, in order.
@@ -333,4 +330,4 @@ def in_turns(
     found: dict[int, list[int]] = {}
     for rank in sorted(group):
         found.setdefault(head(rank), []).append(rank)
-    return [ranks for ranks in found.values() if float(useful_s[ranks].sum()) <= _ONE_AT_ONCE * elapsed_s]
+    return list(found.values())

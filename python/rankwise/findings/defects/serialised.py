@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
+from rankwise.findings.late import LatePair
 from rankwise.quantities import seconds_text
 from rankwise.recording.completeness import ranks_text
 from rankwise.recording.raw import CALL_NAMES
@@ -12,20 +13,19 @@ from rankwise.recording.raw import CALL_NAMES
 NAME = "serialised"
 PAGE = """\
 Ranks take turns: one computes and sends, the next one waits for that, computes
-and sends, and so on until it is the first one's turn again. Hardly ever two of
-them compute at once.
+and sends, and so on until it is the first one's turn again.
 
 How it is told: from an exact trace (`--trace --exact-times`). Each rank of the
 group waits in receives while the one before it computes, for more than half of
-what that computes. All of them together compute for no more than 1.1 times the
-run time.
+what that one computes in the whole run.
 
 From when on: mending it saves 5 % of the run time and 10 ms.
 
-Its cost: what all of the group compute less what the one with most of them
-computes: the time that is saved if they compute at once. It is no more than
-the run time on an ideal network is longer than the computation of the rank
-with most.
+Its cost: what they wait for each other's computation, all but one turn of each
+round, which is saved if they compute at once. It is no more than what all of
+the group compute less what the one with most of them computes, and no more than
+the run time on an ideal network is longer than the computation of the rank with
+most.
 
 What refutes it: each turn needs all that the turn before it has computed, and
 there is only one piece of work (then more ranks do not help this part).
@@ -47,14 +47,13 @@ def find(evidence: Evidence) -> list[Finding]:
     for ranks in evidence.in_turns:
         useful_s = times.useful_least_s[ranks]
         core_s = 0.0 if times.core_s is None else float(times.core_s[ranks].sum())
-        costs.append((min(float(useful_s.sum() - useful_s.max()) - core_s, bound_s), ranks))
+        waited_s = sum(pair.waited_s for pair in _inside(evidence, ranks))
+        turns_s = min(float(useful_s.sum() - useful_s.max()), waited_s * (len(ranks) - 1) / len(ranks))
+        costs.append((min(turns_s - core_s, bound_s), ranks))
     cost_s, ranks = max(costs, default=(0.0, []))
     if cost_s < max(LEAST_S, LEAST_SHARE * times.elapsed_s):
         return []
-    pairs = sorted(
-        (pair for pair in evidence.late_pairs if pair.late in ranks and pair.waiting in ranks),
-        key=lambda pair: -pair.waited_s,
-    )
+    pairs = sorted(_inside(evidence, ranks), key=lambda pair: -pair.waited_s)
     lines = [
         f"rank {pair.waiting} waits {seconds_text(pair.waited_s)} in {CALL_NAMES[pair.waiting_call]} while "
         f"rank {pair.late} computes"
@@ -71,10 +70,19 @@ def find(evidence: Evidence) -> list[Finding]:
             evidence=lines,
             ranks=ranks,
             cost_s=cost_s,
-            estimate="what they compute together less what the one with most computes, as if all did at once",
+            estimate="what they wait for each other's turns, as if all computed at once",
             do="let several pieces of work go round at once, or give each rank work that needs no turn",
             command=None,
             confidence="medium",
             refuted_by="there is one piece of work, and each turn needs all of the turn before",
         )
+    ]
+
+
+def _inside(evidence: Evidence, ranks: list[int]) -> list[LatePair]:
+    """Who waits for whose message in a group."""
+    return [
+        pair
+        for pair in evidence.late_pairs
+        if pair.need == "message" and pair.late in ranks and pair.waiting in ranks
     ]
