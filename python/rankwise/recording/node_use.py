@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -346,7 +346,7 @@ def interface_queues(found: list[Node]) -> pl.DataFrame:
 
 
 def describe(found: list[Node]) -> list[dict[str, Any]]:
-    """By node for context.json: `host`, `tcp` (segments; null without), `interval_s`, `cost_s`, `absent`."""
+    """By node for context.json: `host`, `tcp` (segments; null without), `interval_s`, `cost_s`, `ports`, `absent`."""
     return [
         {
             "host": node.host,
@@ -355,6 +355,7 @@ def describe(found: list[Node]) -> list[dict[str, Any]]:
             "interval_s": _interval_s(node),
             "cost_s": node.sampled.head["cost_ticks"] * node.seconds_per_tick,
             "states": _states(node),
+            "ports": [asdict(port) for port in node.before.ports()] if node.before else [],
             "absent": [
                 {"source": each.source, "why": each.why, "remedy": each.remedy} for each in _absent(node)
             ],

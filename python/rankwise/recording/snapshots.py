@@ -19,6 +19,7 @@ _MOST_BYTES = 1 << 28
 _LINE = re.compile(r"([^:\s]+):((?: \d+=\d+)*) \|(.*)")
 _NOT_OF_CPUS = ("ERR", "MIS")
 _PORT = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/(?:counters|hw_counters)/([^/]+)")
+_RATE = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/rate")
 _CXI = re.compile(r"sys/class/cxi/([^/]+)/device/telemetry/([^/]+)")
 _IRQS = re.compile(r"sys/class/(?:net|infiniband)/([^/]+)/irqs\d")
 _QUEUE = re.compile(r"sys/class/net/([^/]+)/queues/([^/]+)/(rps|xps)_cpus")
@@ -42,6 +43,25 @@ class Queue:
     queue: str
     how: str
     pus: list[int] | None
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a fabric's adapter.
+
+    Attributes:
+        device: The adapter.
+        port: Its number.
+        link_layer: `InfiniBand` (of Omni-Path as well) or `Ethernet`.
+        rate_bytes_per_s: One way.
+        active: Whether its link was up.
+    """
+
+    device: str
+    port: str
+    link_layer: str
+    rate_bytes_per_s: float
+    active: bool
 
 
 class Snapshot:
@@ -97,6 +117,17 @@ class Snapshot:
             elif cxi := _CXI.fullmatch(name):
                 found[cxi[1], "", cxi[2]] = int(number[1])
         return found
+
+    def ports(self) -> Iterator[Port]:
+        """Ports of InfiniBand, Omni-Path and RoCE whose rate is known."""
+        for name, text in self.files.items():
+            # As `100 Gb/sec (4X EDR)`; the state as `4: ACTIVE`.
+            if (port := _RATE.fullmatch(name)) and (rate := re.match(r"(\d+(?:\.\d+)?) Gb/sec", text)):
+                state, layer = (
+                    self.files.get(f"{name.removesuffix('rate')}{each}", "")
+                    for each in ("state", "link_layer")
+                )
+                yield Port(port[1], port[2], layer.strip(), float(rate[1]) * 1e9 / 8, state.startswith("4:"))
 
     def tcp_extended(self) -> dict[str, int]:
         """What the kernel counts of TCP beside SNMP's numbers: lines `TcpExt:` with names, and with as many numbers."""
