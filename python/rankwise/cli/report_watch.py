@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError(
             "`--watch` shows one recording as text", "leave the others and `--json` out", status=2
         )
-    screen = sys.stdout.isatty()
+    on_terminal = sys.stdout.isatty()
     begun = False
     try:
         while True:
@@ -55,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
             if going_on or begun:
                 begun = True
                 lines = _lines(path)
-                terminal.result((_CLEAR if screen else "") + "\n".join(lines if screen else lines[:1]))
+                terminal.result(
+                    (_CLEAR if on_terminal else "") + "\n".join(lines if on_terminal else lines[:1])
+                )
             if not going_on:
                 break
             time.sleep(args.every)

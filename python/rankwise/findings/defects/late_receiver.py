@@ -47,11 +47,11 @@ early with MPI_Irecv, where the library transfers while ranks compute.
 def find(evidence: Evidence) -> list[Finding]:
     """The pair that costs most."""
     times = evidence.times
-    told = [{phase.sender, phase.receiver} for phase in costly_phases(evidence)]
+    phases = [{phase.sender, phase.receiver} for phase in costly_phases(evidence)]
     pairs = [
         pair
         for pair in evidence.late_pairs
-        if pair.need == "receive" and {pair.late, pair.waiting} not in told
+        if pair.need == "receive" and {pair.late, pair.waiting} not in phases
     ]
     costly = evidence.costly_pairs(pairs, times.elapsed_s - float(times.useful_least_s.max()))
     if not costly:
