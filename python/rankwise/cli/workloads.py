@@ -107,17 +107,27 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Commun
     for (call, each, members), times in sorted(calls.items()):
         groups = f"each of {len(times)} groups of {members} ranks" if members < args.ranks else "all ranks"
         lines.append(f"  {each:>10} {times[0]:>10} {call} of {groups}")
-    first, *others = _pattern(counted).lines()
-    lines += [f"\n  pattern from point to point: {first}", *(f"    {other}" for other in others)]
+    found, of_all = _pattern(counted)
+    first, *others = found.lines()
+    which = "with collectives, by MPICH's algorithms" if of_all else "from point to point"
+    lines += [f"\n  pattern {which}: {first}", *(f"    {other}" for other in others)]
     program = f"$(rankwise workloads {args.name}) --class {args.problem_class}"
     return [*lines, f"\nnext: rankwise record -- mpiexec -n {args.ranks} {program}"]
 
 
-def _pattern(counted: Communication) -> Pattern:
-    from rankwise.findings.pattern import pattern_of
+def _pattern(counted: Communication) -> tuple[Pattern, bool]:
+    """As of a recording, and whether it is that of collectives, too."""
+    from rankwise.findings.pattern import LEAST_SINGLE, pattern_of
+    from rankwise.workloads.decompose import decompose
 
-    size = counted.bytes * counted.messages
-    return pattern_of(counted.source, counted.destination, size, counted.messages, counted.ranks)
+    every = decompose(counted)
+    sent = [
+        int((each.bytes * each.messages)[each.source != each.destination].sum()) for each in (counted, every)
+    ]
+    of_all = sent[0] < LEAST_SINGLE * sent[1]
+    each = every if of_all else counted
+    size = each.bytes * each.messages
+    return pattern_of(each.source, each.destination, size, each.messages, each.ranks), of_all
 
 
 def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> dict[str, Any]:
@@ -134,5 +144,5 @@ def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Comm
         "grid": grid,
         "messages": [dict(zip(names, row, strict=True)) for row in rows],
         "collectives": [asdict(each) for each in counted.collectives],
-        "pattern": asdict(_pattern(counted)),
+        "pattern": asdict(_pattern(counted)[0]),
     }

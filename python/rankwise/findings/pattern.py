@@ -8,7 +8,7 @@ the rows of a grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -24,6 +24,8 @@ Kind = Literal[
     "none",
     "all-to-all",
     "groups-all-to-all",
+    "pairs",
+    "separate-groups",
     "nearest-neighbour",
     "power-of-two",
     "star",
@@ -32,7 +34,9 @@ Kind = Literal[
     "irregular",
 ]
 
-_LEAST_SINGLE = 0.1
+LEAST_SINGLE = 0.1
+"""Part of the bytes from which on messages from point to point are looked at without those of collectives."""
+
 _WEAK, _COMPLETE, _SAMPLE, _MOST_OUTSIDE = 0.02, 0.9, 2000, 2
 _POINTS = {2: {4: 5, 8: 9}, 3: {6: 7, 26: 27}}
 
@@ -120,14 +124,7 @@ def pattern_of(
         ranks_per_node: On a full node, for what blocked and cyclic allocation send between nodes.
     """
     pairs = _pairs(source, destination, size, messages, ranks)
-    found = None
-    if len(pairs.low):
-        for tell in (_all_to_all, _star, _groups, _neighbours, _tree, _power_of_two, _boundary):
-            if (found := tell(pairs)) is not None:
-                break
-    else:
-        found = Pattern("none", "no rank sends bytes to another", [], "high", [])
-    found = found or _irregular(pairs)
+    found = _tell(pairs)
     if ranks_per_node is None or ranks_per_node >= ranks or not len(pairs.low):
         return found
     nodes = -(-ranks // ranks_per_node)
@@ -142,7 +139,7 @@ def pattern_of_recording(recording: Recording) -> Pattern:
     """The pattern of a run: of messages from point to point if they have a tenth of the bytes, else of all."""
     messages = recording.messages.drop_nulls("destination")
     single = messages.filter(~messages["collective"])
-    if int(single["bytes"].sum()) >= _LEAST_SINGLE * int(messages["bytes"].sum()):
+    if int(single["bytes"].sum()) >= LEAST_SINGLE * int(messages["bytes"].sum()):
         messages = single
     hosts = recording.ranks["host"].value_counts()
     per_node = int(hosts["count"].to_numpy().max()) if len(hosts) > 1 else None
@@ -150,6 +147,19 @@ def pattern_of_recording(recording: Recording) -> Pattern:
         messages[name].to_numpy().astype(np.int64) for name in ("source", "destination", "bytes", "messages")
     )
     return pattern_of(source, destination, size, count, recording.world_size, per_node)
+
+
+def _tell(pairs: _Pairs) -> Pattern:
+    if not len(pairs.low):
+        return Pattern("none", "no rank sends bytes to another", [], "high", [])
+    # What all ranks are in is not looked for in groups that do not talk to each other.
+    whole: tuple[Callable[[_Pairs], Pattern | None], ...] = (
+        (_neighbours, _tree, _power_of_two, _boundary) if _parts(pairs) == 1 else (_separate,)
+    )
+    for tell in (_all_to_all, _star, _groups, *whole):
+        if (found := tell(pairs)) is not None:
+            return found
+    return _irregular(pairs)
 
 
 def _pairs(
@@ -240,6 +250,38 @@ def _groups(pairs: _Pairs) -> Pattern | None:
     return None
 
 
+def _separate(pairs: _Pairs) -> Pattern | None:
+    """Groups of one size and pattern, of consecutive ranks or of every n-th, that do not talk to each other."""
+    partners = np.bincount(pairs.low, minlength=pairs.ranks) + np.bincount(pairs.high, minlength=pairs.ranks)
+    if (partners == 1).all():
+        evidence = [f"each of {counted(pairs.ranks, 'rank')} talks to one other"]
+        return Pattern("pairs", "pairs: each rank with one other", evidence, "high", [])
+    head = _heads(pairs)
+    groups, rank = len(np.unique(head)), np.arange(pairs.ranks)
+    if pairs.ranks % groups:
+        return None
+    width = pairs.ranks // groups
+    if np.array_equal(head, rank - rank % width):
+        inside, which = rank % width, "consecutive ranks"
+    elif np.array_equal(head, rank % groups):
+        inside, which = rank // groups, f"every {groups}th rank"
+    else:
+        return None
+    code, row, times = np.unique(
+        inside[pairs.low] * width + inside[pairs.high], return_inverse=True, return_counts=True
+    )
+    if (times < groups).any():
+        return None
+    one = _tell(_Pairs(width, code // width, code % width, np.bincount(row, pairs.size).astype(np.float64)))
+    return Pattern(
+        "separate-groups",
+        f"{groups} groups of {width} that do not talk to each other; in each: {one.words}",
+        [f"a group is {which}", *one.evidence],
+        one.confidence,
+        one.grid,
+    )
+
+
 def _grids(ranks: int) -> Iterator[tuple[int, ...]]:
     """Extents of grids, slowest first: of one, two and three dimensions."""
     yield (ranks,)
@@ -264,8 +306,10 @@ def _neighbours(pairs: _Pairs) -> Pattern | None:
     if pairs.ranks < 3:
         return None
     stride = max(len(pairs.low) // _SAMPLE, 1)
-    fits = []
+    fits: list[tuple[int, float, tuple[int, ...], bool, int]] = []
     for grid in _grids(pairs.ranks):
+        if fits and len(grid) > len(fits[0][2]):
+            break
         if (np.abs(_steps(pairs, grid, slice(None, None, stride))) > 1).any():
             continue
         step = _steps(pairs, grid)
@@ -289,7 +333,8 @@ def _neighbours(pairs: _Pairs) -> Pattern | None:
             f"each rank talks to up to {counted(around, 'neighbour')} in a {shape}, and to no other",
             *_powers(pairs),
         ],
-        _confidence(-missing),
+        # With extents of 2 it is a hypercube, too.
+        "medium" if dimensions > 1 and max(grid) == 2 else _confidence(-missing),
         list(grid),
     )
 
@@ -309,7 +354,11 @@ def _complete(pairs: _Pairs, grid: tuple[int, ...], step: np.ndarray) -> tuple[f
     extents = np.array(grid)[:, None]
     low, high = places[:, pairs.low], places[:, pairs.high]
     periodic = bool((np.abs(high - low) > 1).any())
-    directions = {tuple(each) for each in step.T.tolist()}
+    digits = (3,) * len(grid)
+    codes = np.unique(np.ravel_multi_index(tuple(step + 1), digits))
+    directions = {
+        tuple(part - 1 for part in each) for each in np.array(np.unravel_index(codes, digits)).T.tolist()
+    }
     directions |= {tuple(-part for part in each) for each in directions}
     expected = []
     for direction in directions:
@@ -331,18 +380,26 @@ def _power_of_two(pairs: _Pairs) -> Pattern | None:
     if ((xor & (xor - 1)) == 0).all() and len(np.unique(xor)) >= 3:
         return _at_powers(np.unique(xor), [], "numbers differ in one bit (hypercube)")
     best = None
+    stride = max(len(pairs.low) // _SAMPLE, 1)
     for grid in _grids(pairs.ranks):
-        step = np.abs(_steps(pairs, grid))
-        length = step.max(axis=0)
-        if ((step > 0).sum(axis=0) > 1).any() or ((length & (length - 1)) > 0).any():
+        if not _along_one(np.abs(_steps(pairs, grid, slice(None, None, stride)))):
             continue
-        far = np.unique(length)
+        step = np.abs(_steps(pairs, grid))
+        if not _along_one(step):
+            continue
+        far = np.unique(step.max(axis=0))
         if len(far) >= 2 and (best is None or len(grid) < len(best[1])):
             best = far, grid
     if best is None:
         return None
     far, grid = best
     return _at_powers(far, list(grid), f"along one dimension of a grid of {' x '.join(map(str, grid))}")
+
+
+def _along_one(step: np.ndarray) -> bool:
+    """Whether all steps are along one dimension, and a power of two long."""
+    length = step.max(axis=0)
+    return not (((step > 0).sum(axis=0) > 1).any() or ((length & (length - 1)) > 0).any())
 
 
 def _at_powers(far: np.ndarray, grid: list[int], where: str) -> Pattern:
@@ -370,6 +427,11 @@ def _tree(pairs: _Pairs) -> Pattern | None:
 
 def _parts(pairs: _Pairs) -> int:
     """How many parts the ranks are in, between which nobody talks."""
+    return len(np.unique(_heads(pairs)))
+
+
+def _heads(pairs: _Pairs) -> npt.NDArray[np.int64]:
+    """By rank, the first one of its part."""
     head = np.arange(pairs.ranks)
     while True:
         least = head.copy()
@@ -377,7 +439,7 @@ def _parts(pairs: _Pairs) -> int:
         np.minimum.at(least, pairs.high, head[pairs.low])
         least = least[least]
         if np.array_equal(least, head):
-            return len(np.unique(head))
+            return head
         head = least
 
 
@@ -393,9 +455,9 @@ def _boundary(pairs: _Pairs) -> Pattern | None:
         share = float(pairs.size[inside].sum() / pairs.size.sum())
         if share < 0.5 or outside.max() > _MOST_OUTSIDE or not outside.any() or _parts(within) != groups:
             continue
-        # The narrowest: wider groups hold it whole.
-        best = width, share, int(outside.max())
-        break
+        # Of those with as many partners outside the narrowest: wider groups hold it whole.
+        if best is None or outside.max() < best[2]:
+            best = width, share, int(outside.max())
     if best is None:
         return None
     width, share, most = best
