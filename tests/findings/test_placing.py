@@ -53,6 +53,28 @@ def test_ranks_dealt_round_the_nodes_while_neighbours_talk(tmp_path):
 def test_without_a_machine_it_is_told_without_a_cost(tmp_path):
     order = found(pairs(tmp_path / "a.rw"))["order-against-hierarchy"]
     assert order.cost_s is None and "--machine" in order.estimate
+    # AND there is nothing to paste, as it is not known how it was launched
+    assert order.command is None
+
+
+@pytest.mark.parametrize(
+    ("mpi_ms", "waited_ms", "told"),
+    [
+        ([500, 500, 500, 500], 0, True),
+        # Waiting for the rank that computes longer, and waiting for a core, are not the order's.
+        ([10, 500, 500, 500], 0, False),
+        ([500, 500, 500, 500], 480, False),
+    ],
+)
+def test_waiting_for_others_or_a_core_is_not_what_order_costs(tmp_path, mpi_ms, waited_ms, told):
+    # GIVEN ranks dealt round two nodes whose neighbours talk, without a trace
+    ranks = []
+    for me, ms in enumerate(mpi_ms):
+        rank = Rank(me, 4, f"n{me % 2}", affinity=(me // 2,), flags=FINALIZED, run_ns=1000 * MS)
+        rank.mpi_ns, rank.runqueue_wait_ns = ms * MS, waited_ms * MS
+        rank.send(me ^ 1, MB, times=20, ns=ms * MS // 20)
+        ranks.append(rank)
+    assert ("order-against-hierarchy" in found(Evidence(save(tmp_path / "a.rw", ranks)))) == told
 
 
 def test_ranks_in_order_are_not_told(tmp_path):

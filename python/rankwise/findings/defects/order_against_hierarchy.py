@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import shlex
 
+import numpy as np
+
 from rankwise.errors import RankwiseError
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.findings.order import Crossing, crossings, in_order
 
 NAME = "order-against-hierarchy"
-_LEAST_MORE, _LEAST_RATIO, _LEAST_TRANSFER = 0.25, 2.0, 0.05
+_LEAST_MORE, _LEAST_RATIO, _LEAST_TRANSFER, _LEAST_MPI = 0.25, 2.0, 0.05, 0.2
 _DO = {
     "srun": "give srun `--distribution=block:block`",
     "orterun": "map by core (`--map-by core`), not by node or socket",
@@ -30,7 +32,8 @@ and a quarter of all more than in that order.
 From when on: with a machine file (`--machine`), that order is predicted to save
 10 % of the run time, also with the machine's numbers drawn anew from their
 intervals. Without one, transferring takes 5 % of the ranks' time in an exact
-trace, or calls of MPI 20 % in other recordings.
+trace, or calls of MPI 20 % of each rank's time in other recordings, waiting for
+a core taken off: the rank that computes most waits for no other.
 
 Its cost: predicted run time as it ran less that in order, which takes a trace
 and a machine file; else it is not known.
@@ -94,15 +97,17 @@ def _predicted_s(evidence: Evidence) -> float | None:
 
 def _transfers(evidence: Evidence) -> bool:
     """Whether ranks spend time with messages, beyond waiting for each other."""
+    times = evidence.times
+    core_s = np.zeros(len(times.time_s)) if times.core_s is None else times.core_s
     try:
         waits = evidence.waits
     except RankwiseError:
-        return evidence.mpi_share >= 0.2
-    transfer_s = float((waits["time_s"] - waits["waiting_s"]).to_numpy().sum())
-    return transfer_s >= _LEAST_TRANSFER * float(evidence.recording.ranks["time_s"].to_numpy().sum())
+        return bool((times.mpi_s - core_s > _LEAST_MPI * times.time_s).all())
+    transfer_s = float((waits["time_s"] - waits["waiting_s"]).to_numpy().sum() - core_s.sum())
+    return transfer_s >= _LEAST_TRANSFER * float(times.time_s.sum())
 
 
 def _report_command(evidence: Evidence) -> str | None:
-    if evidence.in_lab:
+    if evidence.in_lab or not evidence.command:
         return None
     return shlex.join(["rankwise", "measure", "-o", "here.machine.toml", "--", *evidence.command[:1]])
