@@ -77,6 +77,15 @@ def test_waiting_for_others_or_a_core_is_not_what_order_costs(tmp_path, mpi_ms, 
     assert ("order-against-hierarchy" in found(Evidence(save(tmp_path / "a.rw", ranks)))) == told
 
 
+def test_with_a_machine_that_it_cannot_be_predicted_on_it_is_told_without_a_cost_too(tmp_path, monkeypatch):
+    # GIVEN a run whose trace is not there
+    monkeypatch.setattr(
+        "rankwise.findings.on_machine.why_not_replayed", lambda recording: "there is no trace"
+    )
+    order = found(on(pairs(tmp_path / "a.rw")))["order-against-hierarchy"]
+    assert order.cost_s is None and order.estimate == "not predicted: there is no trace"
+
+
 def test_ranks_in_order_are_not_told(tmp_path):
     recording = pairs(tmp_path / "a.rw", (0, 0, 1, 1))
     assert "order-against-hierarchy" not in found(recording)

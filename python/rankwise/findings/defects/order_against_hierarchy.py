@@ -52,14 +52,15 @@ def find(evidence: Evidence) -> list[Finding]:
     if not against:
         return []
     worst = against[0]
-    cost_s, estimate = None, "not predicted: that takes a trace and `rankwise report REC --machine FILE`"
-    if evidence.has_machine:
+    try:
         cost_s = _predicted_s(evidence)
-        estimate = "predicted run time as it ran less that with the ranks in the order of the machine"
         if cost_s is None:
             return []
-    elif not _transfers(evidence):
-        return []
+        estimate = "predicted run time as it ran less that with the ranks in the order of the machine"
+    except RankwiseError as error:
+        if not _transfers(evidence):
+            return []
+        cost_s, estimate = None, f"not predicted: {error.message}"
     launcher = ((evidence.recording.context["run"] or {}).get("launcher") or {}).get("kind", "")
     return [
         Finding(
