@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 computes; rank 1 waits for it, and meanwhile gets messages of rank 2, as many as the network carries. On which
- * cores they are is the defect, or mends it: what a node receives interrupts one of them. */
+/* Rank 0 computes; rank 1 waits for it, and meanwhile gets messages of rank 2, as many as the network
+ * carries. On which cores they are is the defect, or mends it: what a node receives interrupts one of them.
+ */
 #include "defect.h"
 
 enum { OVER = 1, STEPS = 20, STEP_US = 50000, BYTES = 4096 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect at = begin(argc, argv);
     static char data[BYTES];
     double value = 0;

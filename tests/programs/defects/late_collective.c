@@ -4,8 +4,7 @@
 
 enum { STEPS = 60 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect is = begin(argc, argv);
     double work = 2000 * is.scale, sum = 0;
     for (int i = 0; i < STEPS; i++) {

@@ -4,8 +4,7 @@
 
 enum { BYTES = 4 << 20, ROUNDS = 20 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect is = begin(argc, argv);
     double work = 10000 * is.scale;
     char *data = calloc(BYTES, 1);

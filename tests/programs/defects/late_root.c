@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The root computes before a broadcast that others need for their computation; mended, it does so after that. */
+/* The root computes before a broadcast that others need for their computation; mended, it does so after that.
+ */
 #include "defect.h"
 
 enum { STEPS = 40 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect is = begin(argc, argv);
     double work = 4000 * is.scale, value = 1;
     for (int i = 0; i < STEPS; i++) {

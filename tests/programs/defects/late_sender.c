@@ -2,8 +2,7 @@
 /* Rank 0 computes before it sends what it had before, and rank 1 waits; mended, it sends first. */
 #include "defect.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect at = begin(argc, argv);
     double content[128] = {0};
     for (int step = 0; step < 100; step++) {

@@ -2,8 +2,7 @@
 /* Steps that end together: the last rank has four times the work of each other; mended, all have the same. */
 #include "defect.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect at = begin(argc, argv);
     double mean = 5000 * at.scale, light = mean * at.ranks / (at.ranks + 3);
     double mine = !at.planted ? mean : at.rank == at.ranks - 1 ? 4 * light : light;

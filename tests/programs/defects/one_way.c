@@ -2,8 +2,7 @@
 /* Messages from rank 0 to rank 1, as fast as they go; what may lose their packets is outside the program. */
 #include "defect.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect at = begin(argc, argv);
     static char content[1 << 16];
     for (int message = 0; message < 100; message++) {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A second thread that computes as long as the first one with its steps; where they have one core, that is the defect. */
+/* A second thread that computes as long as the first one with its steps; where they have one core, that is
+ * the defect. */
 #include "defect.h"
 #include <pthread.h>
 
-static void *work(void *units)
-{
+static void *work(void *units) {
     static __thread double value;
     value = compute(*(double *)units);
     return &value;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct defect at = begin(argc, argv);
     double units = 1500000 * at.scale, steps = 100;
     pthread_t other;
