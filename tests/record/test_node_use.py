@@ -247,7 +247,7 @@ def test_what_a_container_hides_is_said(mpi, compiled, record, machine):
     assert recording.table("rank_use")["peak_memory_bytes"][0] > 0
     assert any("queues of interfaces" in source for source in absent)
     text = render_text(build(recording))
-    assert "absent: " in text and "idle:" not in text
+    assert "absent: " in text and "\n  idle:" not in text
     # AND each says what would give it
     for each in recording.context["nodes"][0]["absent"]:
         assert each["remedy"] or "ENOENT" not in each["why"], each
