@@ -49,6 +49,7 @@ MOST_FILES = 25
 LISTS = {
     "core/collectives/algorithms": "algorithms",
     "python/rankwise/cli": "commands",
+    "python/rankwise/findings/defects": "findings",
     "record/counters": "sources",
     "tests/programs": "programs",
 }

@@ -82,3 +82,34 @@ def test_a_receive_posted_in_time_is_late_only_if_sends_end_when_the_receiver_is
         second.recv_from(0, 0, first.at_ms - second.at_ms)
     # THEN
     assert [each.name for each in told(tmp_path / "a.rw", [first, second])] == names
+
+
+@pytest.mark.parametrize("size", [1, 256 << 10])
+def test_messages_that_a_higher_eager_limit_lets_go_ahead_are_told_as_that(tmp_path, size):
+    first, second, path = out_of_step(tmp_path, size=size)
+    (found,) = told(path, [first, second])
+    assert (found.name, found.ranks) == ("rendezvous", [1, 0])
+    assert found.sentence == (
+        "rank 0 waits 100 ms in MPI_Send until rank 1 receives, as its messages are longer than the eager limit"
+    )
+    assert found.cost_s == pytest.approx(0.1)
+
+
+def test_the_longest_message_that_went_ahead_is_named(tmp_path):
+    # GIVEN a message of 4000 bytes that ends before its receive, and longer ones that do not
+    first, second, path = out_of_step(tmp_path, size=8000)
+    first.send_to(1, 0, 1, 4000)
+    second.recv_from(0, 10, 1, 4000)
+    (found,) = told(path, [first, second])
+    assert found.evidence[1] == "messages up to 4 kB went ahead of their receives"
+
+
+def test_a_synchronous_send_waits_whatever_the_limit_is(tmp_path):
+    first, second = traced(2)
+    for _ in range(10):
+        end = first.at_ms + 11
+        first.send_to(1, 0, end - first.at_ms, 8, "MPI_Ssend")
+        first.send_to(1, 10, 1)
+        second.recv_from(0, 10, 1, 8)
+        second.recv_from(0, 0, first.at_ms - second.at_ms)
+    assert [each.name for each in told(tmp_path / "a.rw", [first, second])] == ["late-receiver"]

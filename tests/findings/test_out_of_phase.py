@@ -7,7 +7,7 @@ from traces import Traced, recording_of, traced
 
 from rankwise.findings.catalogue import findings_of
 
-SIZE = 256 << 10
+SIZE = 1 << 20
 
 
 def in_turns(rounds=20) -> list[Traced]:

@@ -215,7 +215,7 @@ def _sends(
     Where the receive is posted late, it did. For the other see `Outside.waited_until`.
     """
     mine = np.flatnonzero(messages.source == rank)
-    row = _completing(each.columns)[messages.send[mine]]
+    row = completing(each.columns)[messages.send[mine]]
     mine, row = mine[row >= 0], row[row >= 0]
     destination, posted_row = messages.destination[mine], messages.posted[mine]
     begin, end = each.begin_s[row], each.end_s[row]
@@ -276,7 +276,7 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
     )
 
 
-def _completing(columns: dict[str, np.ndarray]) -> np.ndarray:
+def completing(columns: dict[str, np.ndarray]) -> np.ndarray:
     """By event, the one in which its send ended; -1 where that is not known or it sends nothing."""
     classes = event_classes(columns)
     found = np.full(len(classes), -1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A launch line that binds each rank to cores of its own, and what a line says of binding.
+"""A launch line with other settings: ranks bound to cores of their own, that yield, that send without waiting.
 
 Seen with MPICH 4.3 and 5.0 and Open MPI 4.1 and 5.0. By their manuals: Intel MPI (process pinning), srun (`--cpu_bind`
 is the older name, which all versions take), aprun (`-cc`), jsrun (`--bind`) and Flux (shell option `cpu-affinity`).
@@ -41,6 +41,8 @@ _CPU_BIND_SINCE, _HYDRA_SINCE, _OPEN_MPI_SINCE, _YIELDS_SINCE = (18, 8), (3,), (
 # Launchers that are known by their name, and words of theirs that bind.
 _BY_NAME = {"aprun": ("-cc", "{keyword}"), "jsrun": ("--bind", "packed:{cores}")}
 _MAPS = ("map-by", "mapby")
+_EAGER_IN_NODE = ("MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE")
+_EAGER_BETWEEN_NODES = ("UCX_RNDV_THRESH", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD")
 _MAPS_TO_CORES = re.compile(r"pe=|pe-list|rankfile|seq|hwt")
 _WORDS_THAT_BIND = re.compile(r"-+(cc|cp|b|bind|cpu-bind|erf_input|U|o|setopt)\b|--bind|-b\w")
 
@@ -154,6 +156,37 @@ def yielding(words: Sequence[str], launcher: Launcher) -> list[str] | None:
     else:
         return None
     if options[1] in words:
+        return None
+    return [*line[0], *options, *LaunchLine(replace(launcher, word=""), tuple(line[1])).words()]
+
+
+def eager(words: Sequence[str], launcher: Launcher, size_bytes: int, in_node: bool) -> list[str] | None:
+    """The line with messages up to a size sent without waiting for their receives (eager limit).
+
+    `None` where no setting of this library is known to do so: MPICH's were seen to in its 4.3 and 5.0, Open MPI's
+    between nodes by TCP in 5.0. In a node Open MPI's sends of more than some KiB wait for a receiver in any case.
+
+    Args:
+        words: The line as typed.
+        launcher: Which it is; its word is not looked at.
+        size_bytes: The largest message.
+        in_node: Between ranks of one node.
+    """
+    line = _line(words, launcher)
+    if line is None:
+        return None
+    # Room for headers, in whole cells of 64 KiB.
+    limit = -(-(size_bytes + 512) // 65536) * 65536
+    if launcher.vendor == "MPICH" and version_of(launcher) >= _YIELDS_SINCE:
+        sizes = dict.fromkeys(_EAGER_IN_NODE if in_node else _EAGER_BETWEEN_NODES, limit)
+        if in_node:
+            sizes["MPIR_CVAR_CH4_PACK_BUFFER_SIZE"] = 2 * limit
+        options = [word for name, size in sizes.items() for word in ("-genv", name, str(size))]
+    elif launcher.family == "openmpi" and not in_node:
+        options = ["--mca", "btl_tcp_eager_limit", str(limit)]
+    else:
+        return None
+    if any(name in words for name in options[1::3]):
         return None
     return [*line[0], *options, *LaunchLine(replace(launcher, word=""), tuple(line[1])).words()]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from rankwise.findings.defects.out_of_phase import costly_phases
+from rankwise.findings.defects.rendezvous import fits_eager_limit
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import seconds_text
@@ -13,7 +14,8 @@ NAME = "late-receiver"
 PAGE = """\
 A rank waits in a send, or for the end of one, while the receiver of the message
 still computes. Large messages (rendezvous) and synchronous sends do not end
-before their receive begins.
+before their receive begins. Messages up to 256 KiB, which a higher eager limit
+would let go ahead, are told as rendezvous instead.
 
 How it is told: from an exact trace (`--trace --exact-times`). A send that ends
 after its receive was posted waited until then, if the receive was posted after
@@ -51,7 +53,7 @@ def find(evidence: Evidence) -> list[Finding]:
     pairs = [
         pair
         for pair in evidence.late_pairs
-        if pair.need == "receive" and {pair.late, pair.waiting} not in phases
+        if pair.need == "receive" and {pair.late, pair.waiting} not in phases and not fits_eager_limit(pair)
     ]
     costly = evidence.costly_pairs(pairs, times.elapsed_s - float(times.useful_least_s.max()))
     if not costly:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Most of the communication is one collective, and not for waiting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise.findings.evidence import LEAST_S, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
+from rankwise.recording.waits import Timeline
+
+NAME = "collective-dominates"
+_LEAST_SHARE = 0.1
+_MOST_OF_MPI = 0.5
+_SMALL_BYTES = 2048
+PAGE = """\
+One collective takes most of the time in MPI, and ranks do not spend that
+waiting for one that comes late: it is the collective itself, as it is called so
+often or moves so much.
+
+How it is told: from an exact trace (`--trace --exact-times`): what a rank
+spends in such a call after the last rank has come to it. Waiting for ranks that
+come late is told as load-imbalance or late-collective.
+
+From when on: that is 10 % of the run time and 10 ms, and half of all time in
+MPI. A core is not waited for: that is taken off.
+
+Its cost: that time, mean of the ranks. With one call in place of k, all but one
+part in k of it is saved, if it holds little; a nonblocking call saves what
+computation hides of it.
+
+What refutes it: the program with half as many of these calls does not save half
+of that.
+
+What to do: call it less often (a residual each 10 steps, not each), put several
+values in one call, leave out barriers, or begin it early (MPI_Iallreduce) and
+compute before its MPI_Wait. Of large ones: less data, and a placement of the
+ranks for it (`rankwise place`).
+"""
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Of one collective.
+
+    Attributes:
+        kind: Of its calls.
+        inside_s: By rank, in the calls when all had come.
+        count: Calls of a rank, at most.
+        bytes: Mean of a call.
+    """
+
+    kind: int
+    inside_s: npt.NDArray[np.float64]
+    count: int
+    bytes: float
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The collective that takes most."""
+    times = evidence.times
+    calls = _calls(evidence.timeline)
+    if not calls:
+        return []
+    top = max(calls, key=lambda each: float(each.inside_s.mean()))
+    core_s = np.zeros(len(times.time_s)) if times.core_s is None else times.core_s
+    cost_s = float(np.clip(top.inside_s - core_s, 0, None).mean())
+    cost_s = min(cost_s, times.elapsed_s - float(times.useful_least_s.max()))
+    if cost_s < max(LEAST_S, _LEAST_SHARE * times.elapsed_s):
+        return []
+    if top.inside_s.sum() < _MOST_OF_MPI * times.mpi_s.sum():
+        return []
+    call = str(CALL_NAMES[top.kind])
+    longest = int(np.argmax(top.inside_s))
+    at = evidence.place_of(longest, call)
+    barrier = call == "MPI_Barrier"
+    share = top.inside_s.sum() / times.mpi_s.sum()
+    if barrier:
+        do = "leave out barriers that nothing needs: messages and other collectives order what they must"
+    elif top.bytes <= _SMALL_BYTES:
+        do = "call it less often, or with several values at once; or begin it early (MPI_I...) and compute meanwhile"
+    else:
+        do = "move less data, or begin it early (MPI_I...) and compute meanwhile; place the ranks for it"
+    return [
+        Finding(
+            name=NAME,
+            sentence=f"{call}{f' at {at}' if at else ''} takes {seconds_text(cost_s)} of a rank's "
+            f"{seconds_text(times.elapsed_s)}, without waiting for ranks that come late",
+            evidence=[
+                f"{count_text(top.count)} calls a rank"
+                + ("" if barrier else f" of {bytes_text(top.bytes)}, mean")
+                + f"; {share * 100:.0f} % of all time in MPI is in them when all have come",
+                f"{seconds_text(cost_s / top.count)} a call",
+            ],
+            ranks=[],
+            cost_s=cost_s,
+            estimate="all of that time, mean of the ranks, as if it were not called at all",
+            do=do,
+            command=None
+            if len(evidence.recording.call_sites)
+            else evidence.record_command("--trace", "--exact-times", "--callsites"),
+            confidence="medium",
+            refuted_by="half as many of these calls do not save half of that",
+        )
+    ]
+
+
+def _calls(timeline: Timeline) -> list[_Calls]:
+    """Of each collective in the trace."""
+    ranks, calls = timeline.on_one_clock(), timeline.collectives
+    if not len(calls.rank):
+        return []
+    last = np.full(len(calls.kind), -np.inf)
+    np.maximum.at(last, calls.number, calls.begin_s)
+    end, size = np.empty(len(calls.rank)), np.empty(len(calls.rank))
+    for rank, each in enumerate(ranks):
+        mine = calls.rank == rank
+        end[mine] = each.end_s[calls.row[mine]]
+        size[mine] = each.columns["bytes"][calls.row[mine]]
+    inside = np.clip(end - np.maximum(last[calls.number], calls.begin_s), 0, None)
+    found = []
+    for kind in np.unique(calls.kind[calls.kind >= 0]):
+        if CALL_CLASSES[kind] != "collective":
+            continue
+        these = calls.kind[calls.number] == kind
+        by_rank = np.bincount(calls.rank[these], inside[these], len(ranks)).astype(float)
+        count = int(np.bincount(calls.rank[these]).max())
+        found.append(_Calls(int(kind), by_rank, count, float(size[these].mean())))
+    return found
