@@ -256,7 +256,8 @@ enum rw_note_kind {
     RW_NOTE_RAN_ON = 4,  /* OS PUs on which it was seen until here */
     RW_NOTE_FACT = 5,    /* `name`, tab, value */
     RW_NOTE_VARIABLE = 6, /* MPI_T: `class:name`, tab, value, a number as printf %.17g writes it; `count`: it is a sum of these */
-    RW_NOTE_THREADS_RAN_ON = 7 /* OS PUs on which threads that ran were seen until here */
+    RW_NOTE_THREADS_RAN_ON = 7, /* OS PUs on which threads that ran were seen until here */
+    RW_NOTE_SET_BY = 8 /* file whose code set what the ALLOWED before says, by a call of libc's; empty if no such call was seen */
 };
 
 /*

@@ -22,7 +22,7 @@ void rw_note(struct rw_series *series, enum rw_note_kind kind, uint32_t count, c
     struct rw_chunk_header *run = series->notes_run;
     const size_t length = strlen(text), padded = (length + 7) / 8 * 8, all = RW_CHUNK_BYTES - sizeof *run;
     /* What comes at the end has room, however often the mask changes before. */
-    const size_t room = kind == RW_NOTE_ALLOWED ? all / 4 * 3 : all;
+    const size_t room = kind == RW_NOTE_ALLOWED || kind == RW_NOTE_SET_BY ? all / 4 * 3 : all;
     if (!run || run->used + sizeof(struct rw_note) + padded > room) {
         series->dropped_notes++;
         return;

@@ -28,6 +28,9 @@ RW_HIDDEN const char *rw_perf_kills(void);
 /** @brief Note the network devices that the process has open; at the start also its interfaces' addresses. */
 RW_HIDDEN void rw_note_devices(struct rw_series *series, int at_start);
 
+/** @brief What the shim sees of calls that bind the first thread; NULL where it sees none. */
+RW_HIDDEN void rw_where_prepare(const struct rw_mask_setter *of_shim);
+
 /** @brief See on which core the calling thread is now, and which it may use. */
 RW_HIDDEN void rw_look_where(void);
 

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "counters/sources.h"
+#include "process/affinity.h"
 #include "thread/current.h"
+#include "thread/sites.h"
 
 #define WORDS 128u /* as rw_rank.affinity */
 
@@ -16,6 +18,26 @@ static uint64_t allowed[WORDS], ran_on[WORDS];
 static int last_cpu = -1;
 static uint64_t moves; /* how often it was seen on another CPU than before */
 static struct rw_series *noted_in;
+static const struct rw_mask_setter *setter;
+static uint64_t calls_known; /* of the setter's */
+
+void rw_where_prepare(const struct rw_mask_setter *of_shim) {
+    setter = of_shim;
+}
+
+/* The first mask is the launcher's unless somebody was seen to set it. */
+static void note_setter(int is_first) {
+    const uint64_t calls = setter ? __atomic_load_n(&setter->calls, __ATOMIC_ACQUIRE) : 0;
+    if (calls == calls_known) {
+        if (setter && !is_first)
+            rw_note(noted_in, RW_NOTE_SET_BY, 0, "");
+        return;
+    }
+    calls_known = calls;
+    const char *path = rw_file_of_code(__atomic_load_n(&setter->caller, __ATOMIC_RELAXED));
+    if (path)
+        rw_note(noted_in, RW_NOTE_SET_BY, 0, path);
+}
 
 /* A mask that came and went in between is not seen. */
 static void look_at_mask(void) {
@@ -23,8 +45,11 @@ static void look_at_mask(void) {
     memset(now, 0, sizeof now);
     if (sched_getaffinity(0, sizeof now, (cpu_set_t *)now) != 0 || memcmp(now, allowed, sizeof now) == 0)
         return;
+    const uint64_t none[WORDS] = {0};
+    const int is_first = memcmp(allowed, none, sizeof none) == 0;
     memcpy(allowed, now, sizeof now);
     rw_note_pus(noted_in, RW_NOTE_ALLOWED, allowed, WORDS);
+    note_setter(is_first);
 }
 
 static void open_where(struct rw_series *series) {

@@ -13,9 +13,10 @@
 
 #include "calls_generated.h"
 
-#define RW_ATTACH_VERSION 2
+#define RW_ATTACH_VERSION 3
 #define RW_ATTACH_SYMBOL "rankwise_record_attach"
 
+struct rw_mask_setter;
 struct rw_network;
 
 /* Any function: called only after a cast to its own type. */
@@ -25,12 +26,13 @@ typedef void (*rw_function)(void);
 enum rw_entry { RW_MPI = 0, RW_PMPI = 1, RW_ENTRIES = 2 };
 
 struct rw_library {
-    void *handle;               /* dlopen handle of the MPI library, for data symbols */
-    const char *path;           /* where it was loaded from */
-    const char *version;        /* MPI_Get_library_version */
-    uint32_t flavour;           /* enum rw_mpi_flavour */
-    const char *directory;      /* RANKWISE_DIR */
-    struct rw_network *network; /* what the shim counts; NULL where there is none before libc */
+    void *handle;                        /* dlopen handle of the MPI library, for data symbols */
+    const char *path;                    /* where it was loaded from */
+    const char *version;                 /* MPI_Get_library_version */
+    uint32_t flavour;                    /* enum rw_mpi_flavour */
+    const char *directory;               /* RANKWISE_DIR */
+    struct rw_network *network;          /* what the shim counts; NULL where there is none before libc */
+    const struct rw_mask_setter *setter; /* who bound the first thread */
     /* The function behind the shim; NULL where the library has none. */
     rw_function next[RW_ENTRIES][RW_CALL_COUNT];
 };

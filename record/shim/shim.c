@@ -69,6 +69,7 @@ static const char *attach_recorder(void) {
     Dl_info self;
     library.directory = getenv(rw_shim.variable);
     library.network = rw_shim.network;
+    library.setter = rw_shim.setter;
     library.flavour = rw_flavour_of(&library);
     /* `rankwise record --mpi` counts where the library does not say itself what it is. */
     const char *said = getenv("RANKWISE_FLAVOUR");

@@ -62,6 +62,13 @@ static uint32_t module_of(uintptr_t address) {
     return module_count++;
 }
 
+const char *rw_file_of_code(const void *address) {
+    rw_lock(&lock);
+    const uint32_t module = module_of((uintptr_t)address);
+    rw_unlock(&lock);
+    return module == RW_MODULE_UNKNOWN ? NULL : modules[module].path;
+}
+
 /* Name in the thread's log the modules that it does not have yet. */
 static void log_modules(struct rw_thread *thread) {
     while (thread->modules_logged < module_count) {

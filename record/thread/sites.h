@@ -7,4 +7,8 @@
 /** @brief Count the call that is under way by the place it came from. */
 RW_HIDDEN void rw_count_site(struct rw_thread *thread, unsigned call, uint64_t ticks);
 
+/** @return the file that has the code at `address`, for as long as the process lives; NULL if none is known.
+ */
+RW_HIDDEN const char *rw_file_of_code(const void *address);
+
 #endif

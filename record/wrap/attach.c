@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "counters/sources.h"
 #include "network/network.h"
 #include "process/abi.h"
 #include "process/process.h"
@@ -31,6 +32,7 @@ const char *rankwise_record_attach(uint32_t version, const struct rw_library *li
     memcpy(rw_next, library->next, sizeof rw_next);
     rw_process_prepare(library);
     rw_network_prepare(library->network);
+    rw_where_prepare(library->setter);
     rw_threads_prepare();
     for (int entry = 0; entry < RW_ENTRIES; entry++)
         for (int call = 0; call < RW_CALL_COUNT; call++)

@@ -12,6 +12,8 @@ import mpis
 import numpy as np
 import pytest
 
+from rankwise.findings.catalogue import findings_of
+from rankwise.findings.evidence import Evidence
 from rankwise.recording import Recording
 from rankwise.recording.samples import decode
 from rankwise.report import use_words
@@ -65,6 +67,26 @@ def test_faults_switches_migrations_and_masks_are_those_of_the_program(mpi, use)
         own = masks.filter(rank=rank)
         assert own["pus"].to_list() == [[PUS[move % 2]] for move in range(MOVES + 1)]
         assert own["time_s"].is_sorted() and own["time_s"][0] == 0
+        # AND it is known that the program itself did it
+        assert {Path(path).name.split(".")[0] for path in own["set_by"]} == {"use"}
+
+
+@one_mpi
+def test_the_library_that_set_a_mask_is_named(mpi, compiled, record, tmp_path, tmp_path_factory):
+    # GIVEN a library that binds the program, which then binds itself by a system call that libc does not see
+    if len(PUS) < 2:
+        pytest.skip("needs two cores")
+    library = tmp_path_factory.mktemp("binder") / "libbinder.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", mpis.PROGRAMS / "binder.c", "-o", library], check=True)
+    record(mpi, 1, compiled(mpi, "bound_by.c", "-ldl"), library, *PUS)
+    recording = Recording.open(tmp_path)
+    # THEN the file of the first change is known, and of the second that no call was seen
+    masks = recording.table("rank_masks")
+    assert masks["pus"].to_list()[1:] == [[PUS[0]], [PUS[1]]]
+    assert masks["set_by"].to_list()[1:] == [str(library), ""]
+    # AND the finding names it
+    (found,) = [each for each in findings_of(Evidence(recording))[0] if each.name == "cores-changed"]
+    assert "libbinder.so.1 set them" in found.sentence
 
 
 def test_counters_of_the_kernel_agree_with_what_the_program_did(mpi, use):

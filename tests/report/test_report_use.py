@@ -150,12 +150,16 @@ def test_counters_masks_queues_and_memory_by_node_are_in_the_text_as_in_html(mad
         Counter("cycles", [2e9] * 16, 1.0, False),
         Counter("stalled-cycles-backend", [None] * 16, None, True),
     ]
-    report = made(counters=counters, mask_changes=[MaskChange(3, 0.15, "1"), MaskChange(4, 0.25, "0-1")])
+    report = made(
+        counters=counters,
+        mask_changes=[MaskChange(3, 0.15, "1", "libgomp.so.1"), MaskChange(4, 0.25, "0-1", "")],
+    )
     text, page = render_text(report, section="use"), render_html(report)
     for shown in (text, page):
         assert "cycles" in shown and "2 G" in shown and "stalled-cycles-backend (user)" in shown
         assert "0: 10 MB, 2: 9.6 MB" in shown and "0-127" in shown and "166 ms" in shown
         assert "RPS: rx-0" in shown and "250 ms" in shown and "NET_TX" in shown
+        assert "libgomp.so.1" in shown and "no call seen" in shown
     assert text.count("rank 3") and "timeouts 12, lost again 2" in re.sub(r"\s+", " ", text)
 
 

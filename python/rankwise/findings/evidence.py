@@ -270,6 +270,15 @@ class Evidence:
         """Ranks that might use other cores later than at launch."""
         return {rank for rank, known in self.masks.items() if len(known) > 1}
 
+    @cached_property
+    def mask_setters(self) -> dict[tuple[int, float], str | None]:
+        """Rank and time of `masks` -> name of the file whose code set them.
+
+        Empty where no call of libc's was seen, `None` where that is not known or nothing did since the launch.
+        """
+        table = self.recording.table("rank_masks").select("rank", "time_s", "set_by")
+        return {(rank, time_s): path and path.rsplit("/", 1)[-1] for rank, time_s, path in table.iter_rows()}
+
     def core_waits_s(self, ranks: Collection[int]) -> float | None:
         """Mean time that some ranks waited for a core; `None` where that was not sampled in all of them."""
         table = self.recording.ranks

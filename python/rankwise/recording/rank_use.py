@@ -138,13 +138,22 @@ def _by_numa_node(sampled: Sampled) -> list[int] | None:
 
 
 def rank_masks(job: Job) -> pl.DataFrame:
-    """The OS PUs that a rank's first thread was allowed, at MPI_Init and from each change that a sample saw."""
+    """The OS PUs that a rank's first thread was allowed, at MPI_Init and from each change that a sample saw.
+
+    `set_by` is the file whose code called libc to set them, empty where no such call was seen (the system call was made
+    directly, or by another process); null where that is not known, and where nothing set them since the launch.
+    """
     rows = [
-        (thread.rank["world_rank"], _seconds(thread, ticks), pus)
+        (thread.rank["world_rank"], _seconds(thread, ticks), pus, sampled.set_by.get(at))
         for thread, sampled in sampled_ranks(job)
-        for ticks, pus in sampled.allowed
+        for at, (ticks, pus) in enumerate(sampled.allowed)
     ]
-    schema: dict[str, Any] = {"rank": pl.Int64, "time_s": pl.Float64, "pus": pl.List(pl.Int64)}
+    schema: dict[str, Any] = {
+        "rank": pl.Int64,
+        "time_s": pl.Float64,
+        "pus": pl.List(pl.Int64),
+        "set_by": pl.String,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

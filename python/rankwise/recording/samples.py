@@ -21,6 +21,7 @@ from rankwise.recording.layouts import (
     NOTE_COLUMNS,
     NOTE_FACT,
     NOTE_RAN_ON,
+    NOTE_SET_BY,
     NOTE_THREADS_RAN_ON,
     NOTE_VARIABLE,
     SAMPLES,
@@ -68,6 +69,8 @@ class Sampled:
         head: The fields of rw_samples.
         threads_ran_on: OS PUs on which threads that were ready to run were seen; `None` if nobody looked.
         left_out: Rows x columns, whether a number was left out of a row because it takes long.
+        set_by: Index of `allowed` -> file whose code set it; empty where no call was seen, absent where that is not
+            known.
     """
 
     columns: dict[str, int]
@@ -82,6 +85,7 @@ class Sampled:
     head: dict[str, int] = field(default_factory=dict)
     threads_ran_on: list[int] | None = None
     left_out: npt.NDArray[np.bool_] | None = None
+    set_by: dict[int, str] = field(default_factory=dict)
 
     def part(self, rows: slice) -> Sampled:
         """Some of its rows."""
@@ -189,6 +193,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     columns: dict[str, int] = {}
     counts: dict[str, int] = {}
     absent, allowed, facts = [], [], {}
+    set_by: dict[int, str] = {}
     variables: dict[str, tuple[str, float, int]] = {}
     ran_on: list[int] | None = None
     threads_ran_on: list[int] | None = None
@@ -203,6 +208,8 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
             absent.append(_absent(name, count, rest))
         elif kind == NOTE_ALLOWED:
             allowed.append((ticks, pus_of(text)))
+        elif kind == NOTE_SET_BY and allowed:
+            set_by[len(allowed) - 1] = text
         elif kind == NOTE_RAN_ON:
             ran_on = pus_of(text)
         elif kind == NOTE_THREADS_RAN_ON:
@@ -233,6 +240,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
         head,
         threads_ran_on,
         left_out,
+        set_by,
     )
 
 

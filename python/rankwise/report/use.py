@@ -88,7 +88,10 @@ def _ranks(recording: Recording) -> RankUse:
 def _mask_changes(recording: Recording) -> list[MaskChange]:
     masks = recording.table("rank_masks").sort("rank", "time_s", maintain_order=True)
     later = masks.filter(pl.int_range(pl.len()).over("rank") > 0)
-    return [MaskChange(rank, time_s, numbers_text(pus)) for rank, time_s, pus in later.iter_rows()]
+    return [
+        MaskChange(rank, time_s, numbers_text(pus), set_by and set_by.rsplit("/", 1)[-1])
+        for rank, time_s, pus, set_by in later.select("rank", "time_s", "pus", "set_by").iter_rows()
+    ]
 
 
 def _counters(recording: Recording, ranks: list[int]) -> list[Counter]:

@@ -59,11 +59,14 @@ class MaskChange(msgspec.Struct, frozen=True):
         rank: World rank.
         time_s: When a sample saw it, after MPI_Init.
         pus: OS PUs from then on, as `0-3 8`.
+        set_by: Name of the file whose code called libc to set them; empty where no such call was seen, `null` where
+            that is not known.
     """
 
     rank: int
     time_s: float
     pus: str
+    set_by: str | None
 
 
 class Counter(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from rankwise.report.use_data import (
     Counter,
     InterfaceUse,
     InterruptLine,
+    MaskChange,
     Moment,
     NodeMoment,
     RankUse,
@@ -64,6 +65,13 @@ def rank_use(ranks: RankUse, at: int) -> tuple[str, ...]:
         ranks.ran_on[at] or "-",
         count_text(ranks.mask_changes[at]),
     )
+
+
+def set_by(change: MaskChange) -> str:
+    """Which file's code changed what a rank may use."""
+    if change.set_by is None:
+        return "-"
+    return change.set_by or "no call seen"
 
 
 def _count(value: int | None) -> str:

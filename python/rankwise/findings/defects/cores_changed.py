@@ -15,7 +15,11 @@ PAGE = """\
 The cores that ranks may use are not those that the launcher gave them:
 something in the program changed the mask.
 
-How it is told: the recorder samples the mask of each rank's first thread.
+How it is told: the recorder samples the mask of each rank's first thread, and
+sees which library or program calls libc to set it. libhwloc does so for others:
+for the MPI library, too. Where no call is seen, the OpenMP runtimes of LLVM and
+Intel did it (they make the system call themselves), or another process
+(`taskset -p`, a batch system).
 
 From when on: one change of one rank.
 
@@ -25,10 +29,21 @@ mean waiting for a core; else it is not estimated.
 What refutes it: the program binds its ranks itself, and better than the
 launcher.
 
-What to do: find the library that does it. Known ones: OpenMP runtimes
-(OMP_PROC_BIND), OpenBLAS (OPENBLAS_MAIN_FREE=1), Intel's MKL and TBB
-(KMP_AFFINITY=disabled), PyTorch, and codes that call sched_setaffinity.
+What to do: turn it off in that library. Known ones: GNU's OpenMP runtime
+(OMP_PROC_BIND=false), LLVM's and Intel's (KMP_AFFINITY=disabled), OpenBLAS
+(OPENBLAS_MAIN_FREE=1), GROMACS (`-pin off`), PyTorch, and codes that call
+sched_setaffinity.
 """
+
+
+_OFF = "find what binds the ranks, and turn that off"
+_DO = {
+    "": "try KMP_AFFINITY=disabled; else see what else runs on the node (`taskset -p`, the batch system)",
+    "libgomp": "set OMP_PROC_BIND=false",
+    "libopenblas": "set OPENBLAS_MAIN_FREE=1",
+    "libgromacs": "give `gmx mdrun` the option `-pin off`",
+    "libgromacs_mpi": "give `gmx mdrun` the option `-pin off`",
+}
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -42,6 +57,7 @@ def find(evidence: Evidence) -> list[Finding]:
         for before, later in pairwise(evidence.masks[rank])
     ]
     time_s, rank, was, now = min(changes, key=lambda each: each[:2])
+    setter, program = evidence.mask_setters[rank, time_s], evidence.recording.program_name
     crowded = [
         found[1] for node in evidence.nodes if (found := node.crowded()) and set(found[1]) & set(ranks)
     ]
@@ -57,19 +73,33 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"the cores that {ranks_text(ranks)} might use changed while it ran: rank {rank} had "
-            f"{_pus(now)} from {seconds_text(time_s)} on, and {_pus(was)} before",
+            f"{_pus(now)} from {seconds_text(time_s)} on, and {_pus(was)} before"
+            f"{_set_by(setter, program)}",
             evidence=lines,
             ranks=ranks,
             cost_s=cost_s if known else None,
             estimate="the mean waiting for a core of the ranks that are too many there"
             if known
             else "what a core more or less is worth is not in the recording",
-            do="find the library that binds (OpenMP, OpenBLAS, MKL, PyTorch), and turn that off",
+            do=_OFF if setter is None else _DO.get(_library(setter), _OFF),
             command=None,
             confidence="high",
             refuted_by="the program means to bind its ranks itself",
         )
     ]
+
+
+def _library(file: str) -> str:
+    """`libgomp.so.1` -> `libgomp`; wheels have copies as `libgomp-a34b3233.so.1`."""
+    return file.split(".so", 1)[0].split("-", 1)[0]
+
+
+def _set_by(setter: str | None, program: str) -> str:
+    if setter is None:
+        return ""
+    if not setter:
+        return "; no call of libc's set them: an OpenMP runtime of LLVM or Intel, or another process"
+    return "; the program itself set them" if setter == program else f"; {setter} set them"
 
 
 def _pus(pus: frozenset[int]) -> str:

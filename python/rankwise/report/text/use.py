@@ -82,8 +82,11 @@ def _counters(use: Use) -> list[RenderableType]:
 
 def _masks(use: Use) -> list[RenderableType]:
     changes, more = _worst(use.mask_changes, "changes", "that were first")
-    rows = [(f"rank {each.rank}", seconds_text(each.time_s), _short(each.pus)) for each in changes]
-    return [*columns(("changes of allowed", "after", "PUs from then on"), [("", rows)]), *more]
+    rows = [
+        (f"rank {each.rank}", seconds_text(each.time_s), _short(each.pus), words.set_by(each))
+        for each in changes
+    ]
+    return [*columns(("changes of allowed", "after", "PUs from then on", "set by"), [("", rows)]), *more]
 
 
 def _cores(report: ReportData) -> list[RenderableType]:
