@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from raw_writer import ABORTED, Rank, write_recording
+from raw_writer import ABORTED, MANIFEST, Rank, write_recording
 
 from rankwise.cli import main
 from rankwise.compare.comparison import compare
@@ -64,6 +64,34 @@ def test_several_runs_a_side_tell_noise_from_change(tmp_path):
     assert compare(before, alike).run_time.beyond_noise is False
 
 
+def test_a_function_that_one_side_alone_calls_is_there_with_none_of_the_other(tmp_path, capsys):
+    before = run(tmp_path / "a.rw")
+    ranks = [Rank(me, 2, affinity=(me,)) for me in range(2)]
+    for rank in ranks:
+        rank.count("MPI_Neighbor_alltoallw_init", 25 * MS, times=12)
+    after = Recording.open(write_recording(tmp_path / "b.rw", ranks))
+    found = compare([before], [after])
+    new, gone = of(found, "MPI_Neighbor_alltoallw_init calls"), of(found, "MPI_Allreduce calls")
+    assert (new.before, new.after, new.ratio) == (0, 24, None) and (gone.before, gone.after) == (2, 0)
+    # THEN both are told, in lines that fit
+    assert main(["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = [line.split()[-1] for line in lines if "MPI_Nei" in line or "Allreduce" in line]
+    assert sorted(told) == ["gone", "gone", "new", "new"] and max(map(len, lines[3:])) <= 80
+
+
+def test_with_several_a_side_only_what_is_more_than_noise_is_told_in_lines_that_fit(tmp_path, capsys):
+    times = [1000, 1001, 1002, 1003]
+    before = [run(tmp_path / f"a{at}.rw", time_ms=each, mpi_ms=1) for at, each in enumerate(times)]
+    after = [run(tmp_path / f"b{at}.rw", time_ms=each, mpi_ms=400) for at, each in enumerate(times)]
+    names = [[str(each.path) for each in side] for side in (before, after)]
+    assert main(["report", *names[0], "--against", *names[1]]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = lines[next(at for at, line in enumerate(lines) if line.startswith("More than noise")) :]
+    assert any("MPI_Allreduce, mean rank" in row and "x 400" in row for row in rows)
+    assert max(map(len, rows)) <= 80 and not any("run time" in row for row in rows)
+
+
 def test_findings_that_went_and_came(tmp_path):
     even, uneven = run(tmp_path / "a.rw"), run(tmp_path / "b.rw", heavy_ms=600)
     found = compare([uneven], [even])
@@ -96,11 +124,17 @@ def test_with_several_a_side_the_gate_takes_more_than_noise(tmp_path):
 
 
 def test_what_the_gate_cannot_judge_is_refused(tmp_path, capsys):
-    a, b, c = (str(tmp_path / name) for name in ("a.rw", "b.rw", "c.rw"))
+    a, b, c, d = (str(tmp_path / name) for name in ("a.rw", "b.rw", "c.rw", "d.rw"))
     run(tmp_path / "a.rw"), run(tmp_path / "b.rw"), run(tmp_path / "c.rw", flags=ABORTED)
+    # AND a program that ended with a status of its own
+    run(tmp_path / "d.rw")
+    (tmp_path / "d.rw" / "recording.json").write_text(json.dumps(MANIFEST | {"exit_status": 3}))
     for words, expected in (
         ([a, "--against", b, c, "--fail-above", "5%"], "c.rw` is of a run that did not end well"),
         ([a, a, "--against", b, "--fail-above", "5%"], "2 runs against 1 are too few"),
+        ([a, d, "--fail-above", "5%"], "d.rw` is of a run that did not end well"),
+        ([a, b, "--scaling", "strong"], "on different numbers of ranks, and all are on 2"),
+        ([a, "--against", b, "--scaling", "weak"], "`--scaling` goes without `--against`"),
         ([a, b, a], "it is not said which of 3 recordings"),
         ([a, b, "--section", "use"], "`--section` goes with one recording"),
         ([a, "--fail-above", "5%"], "`--fail-above` compares recordings, and there is one"),

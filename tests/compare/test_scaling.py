@@ -9,6 +9,7 @@ from raw_writer import Rank, write_recording
 from rankwise.cli import main
 from rankwise.compare.scaling import scaling
 from rankwise.recording import Recording
+from rankwise.recording.layouts import NOTE_COLUMNS
 
 MS = 1_000_000
 
@@ -42,6 +43,29 @@ def test_weak_scaling_is_told_from_work_that_grows_with_the_ranks(tmp_path):
     assert found.rows[1].speed_up == pytest.approx(2 * 1 / 1.1)
     # AND it can be said
     assert scaling([one, other], "strong").rows[1].computation_scaling == pytest.approx(1.6 / 3.36)
+
+
+def test_counters_tell_work_from_speed(tmp_path):
+    # GIVEN twice the instructions on twice the ranks with half the IPC, and cores of the same frequency
+    made = {}
+    for name, ranks, instructions, cycles in (("a", 2, 1_000, 500), ("b", 4, 1_000, 1_000)):
+        made[name] = [Rank(me, ranks, run_ns=cycles * MS) for me in range(ranks)]
+        for rank in made[name]:
+            rank.count("MPI_Allreduce", ns=MS)
+            columns = (("counter:instructions", instructions), ("counter:cycles", cycles))
+            rank.notes = [(10_000, NOTE_COLUMNS, 3, counter) for counter, _ in columns]
+            grown = [number * MS for _, count in columns for number in (count, 1, 1)]
+            rank.rows = [[10_000, *[0] * 6], [10_000 + cycles * MS, *grown]]
+    one, other = (Recording.open(write_recording(tmp_path / f"{name}.rw", made[name])) for name in "ab")
+    # THEN it is weak scaling by instructions, and IPC alone is worse
+    found = scaling([one, other])
+    assert (found.kind, found.why_no_counters) == ("weak", None)
+    row = found.rows[1]
+    assert row.instruction_scaling == pytest.approx(1) and row.ipc_scaling == pytest.approx(0.5)
+    assert row.frequency_scaling == pytest.approx(1, rel=0.01)
+    # AND the three make computation scaling
+    product = row.instruction_scaling * row.ipc_scaling * row.frequency_scaling
+    assert row.computation_scaling == pytest.approx(product)
 
 
 def test_the_command_shows_the_table(tmp_path, capsys):

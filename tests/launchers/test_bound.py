@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankwise.launchers.bound import Asked, asked, bound, on_pus, yielding
+from rankwise.launchers.bound import Asked, alone, asked, bound, on_pus, yielding
 from rankwise.launchers.line import Launcher
 
 HYDRA = Launcher("hydra", "", "/usr/bin/mpiexec", "5.0.2", "MPICH")
@@ -141,3 +141,17 @@ def test_the_launchers_take_these_words(mpi, cores):
 )
 def test_each_rank_is_put_on_a_hardware_thread_of_its_own(launcher, line, expected):
     assert on_pus(line.split(), launcher, [1, 0]) == (expected and expected.split())
+
+
+@pytest.mark.parametrize(
+    ("launcher", "line", "expected"),
+    [
+        (HYDRA, "mpiexec -hosts a,b -n 4 -ppn 2 ./app -n 9", "mpiexec -hosts a,b -n 4 -ppn 2"),
+        (OPEN5, "nice mpirun --host a:2,b:2 -np 4 ./app", "mpirun --host a:2,b:2 -np 4"),
+        (SRUN, "srun -N 2 -n 4 ./app x", "srun -N 2 -n 4"),
+        (HYDRA, "mpiexec -n 1 ./a : -n 2 ./b", None),
+        (OTHER, "./app", None),
+    ],
+)
+def test_the_launcher_alone_keeps_its_hosts(launcher, line, expected):
+    assert alone(line.split(), launcher) == (expected and expected.split())

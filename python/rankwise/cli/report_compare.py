@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 20
 _LEAST_CHANGE = 0.02
 _LEAST_TIME = 0.005
+_MANY_TIMES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +75,16 @@ def run(args: argparse.Namespace) -> int:
         check_kind("recording", path, "`rankwise report before.rw after.rw`", 1)
     opened = [Recording.open(path) for path in paths]
     sizes = {recording.world_size for recording in opened}
+    if args.scaling and args.against:
+        raise RankwiseError("`--scaling` goes without `--against`", "name all recordings before it", status=2)
+    if args.scaling and len(sizes) == 1:
+        raise RankwiseError(
+            f"`--scaling` goes with recordings on different numbers of ranks, and all are on {sizes.pop()}",
+            "name a recording on fewer or more ranks, or leave `--scaling` out to compare these",
+            status=2,
+        )
     if not args.against and (args.scaling or (len(sizes) == len(opened) and len(sizes) > 1)):
         return _scaling(args, terminal, opened)
-    if args.scaling:
-        raise RankwiseError("`--scaling` goes with recordings on different numbers of ranks", status=2)
     split = len(args.recordings) if args.against else 1
     if not args.against and len(opened) > 2:
         names = [shlex.quote(path) for path in args.recordings]
@@ -132,7 +139,10 @@ def _lines(found: Comparison) -> list[str]:
     lines += _wrapped(found.moved)
     if not found.changed and not found.moved:
         lines.append("  nothing that is recorded")
-    lines += ["", f"Run time  {_text(time, time.before)} -> {_text(time, time.after)}, {_change(time)}"]
+    lines += [
+        "",
+        f"Run time  {_text(time, time.before)} -> {_text(time, time.after)}, {_change(time)}{_noise(time)}",
+    ]
     if time.low is not None and time.high is not None and time.confidence is not None:
         lines += _wrapped(
             [
@@ -144,11 +154,13 @@ def _lines(found: Comparison) -> list[str]:
     least_s = _LEAST_TIME * max(time.before, time.after)
     shown = [each for each in found.differences if each is not time and _is_shown(each, least_s)]
     if shown:
-        lines += ["", f"{'What changed':<38}{'before':>11}{'after':>11}  change"]
+        heading = "More than noise" if shown[0].beyond_noise is not None else "What changed"
+        lines += ["", f"{heading:<40}{'before':>11}{'after':>11}  change"]
     for each in shown[:_MOST_ROWS]:
-        name = f"{each.what}{' efficiency' if each.of == 'efficiency' else ''}"[:35]
+        name = f"{each.what}{' efficiency' if each.of == 'efficiency' else ''}"
+        name = name if len(name) < 38 else f"{name[:34]}..."
         lines.append(
-            f"  {name:<36}{_text(each, each.before):>11}{_text(each, each.after):>11}  {_change(each)}"
+            f"  {name:<38}{_text(each, each.before):>11}{_text(each, each.after):>11}  {_change(each)}"
         )
     if len(shown) > _MOST_ROWS:
         lines.append(f"  and {len(shown) - _MOST_ROWS} more: `--json` has all")
@@ -200,10 +212,17 @@ def _signed(each: Difference, value: float) -> str:
 
 
 def _change(each: Difference) -> str:
-    mark = {True: ", more than noise", False: ", noise", None: ""}[each.beyond_noise]
     if each.unit == "share":
-        return f"{(each.after - each.before) * 100:+.1f} points{mark}"
-    return ("new" if each.ratio is None else f"{(each.ratio - 1) * 100:+.1f} %") + mark
+        return f"{(each.after - each.before) * 100:+.1f} points"
+    if each.ratio is None:
+        return "new"
+    if each.ratio >= _MANY_TIMES:
+        return f"x {each.ratio:.3g}"
+    return "gone" if each.after == 0 else f"{(each.ratio - 1) * 100:+.1f} %"
+
+
+def _noise(each: Difference) -> str:
+    return {True: ", more than noise", False: ", noise", None: ""}[each.beyond_noise]
 
 
 def _scaling_lines(found: Scaling) -> list[str]:

@@ -6,7 +6,7 @@ The JSON schema is formats/comparison.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import numpy as np
 
 import rankwise
 from rankwise.compare.circumstances import circumstances, moved_text
-from rankwise.compare.numbers import RUN_TIME, Unit, numbers
+from rankwise.compare.numbers import RUN_TIME, Number, Unit, numbers
 from rankwise.compare.rank_test import LEVEL, least_p, rank_test, shift
 from rankwise.errors import RankwiseError
 from rankwise.findings.catalogue import findings_of
@@ -94,7 +94,8 @@ class Comparison(msgspec.Struct, frozen=True):
         noise: How noise was told, or why it is not known.
         changed: What the runs were made with, where it differs.
         moved: Which ranks ran elsewhere.
-        differences: Numbers that both sides have, in the order of `rankwise.compare.numbers`.
+        differences: Numbers that all runs have, in the order of `rankwise.compare.numbers`; what
+            a run never called is 0.
         gone: Findings of all runs before that none after has, of those that were looked for there.
         new: Likewise the other way round.
         gate: Only if it was asked for.
@@ -169,8 +170,8 @@ def _noise(before: int, after: int, least: float) -> str:
         return "one run a side: how much two runs of it differ among themselves is not known"
     if least > LEVEL:
         return (
-            f"{before} and {after} runs: too few to tell a difference from noise, which takes 4 a side (or 3 and 5); "
-            "the intervals are as sure as so few runs allow"
+            f"{before} and {after} runs: too few to tell a difference from noise, which takes 4 a side, or 3 and 5, or "
+            "2 and 8, or 1 and 39; the intervals are as sure as so few runs allow"
         )
     return (
         "more than noise: at most 1 of 20 divisions of these runs into two sides differs as much (Mann-Whitney, "
@@ -194,11 +195,13 @@ def _changed(one: Sequence[_Run], other: Sequence[_Run]) -> list[Circumstance]:
 def _differences(one: Sequence[_Run], other: Sequence[_Run], enough: bool) -> list[Difference]:
     before, after = ([numbers(each.evidence) for each in side] for side in (one, other))
     found = []
-    for key, first in before[0].items():
-        if not all(key in each for each in (*before, *after)):
+    known = {key: number for each in (*before, *after) for key, number in each.items()}
+    order = list(dict.fromkeys(number.of for number in known.values()))
+    for key, first in sorted(known.items(), key=lambda each: order.index(each[1].of)):
+        values = [[_value(run, first) for run in side] for side in (before, after)]
+        if any(value is None for side in values for value in side):
             continue
-        then = np.array([each[key].value for each in before], float)
-        now = np.array([each[key].value for each in after], float)
+        then, now = (np.array(side, float) for side in values)
         moved, several = shift(then, now), len(then) > 1 or len(now) > 1
         p = rank_test(then, now).p_two_sided if several else None
         middle = float(np.median(then))
@@ -218,6 +221,16 @@ def _differences(one: Sequence[_Run], other: Sequence[_Run], enough: bool) -> li
             )
         )
     return found
+
+
+def _value(run: Mapping[tuple[str, str], Number], number: Number) -> float | None:
+    """Of a run; 0 of an MPI function that it never called, `None` where that is not known."""
+    if number.key in run:
+        return run[number.key].value
+    counts_them = number.of == "calls" and any(
+        each.of == "calls" and each.unit == number.unit for each in run.values()
+    )
+    return 0.0 if counts_them else None
 
 
 def _only_in(side: Sequence[_Run], other: Sequence[_Run]) -> list[Finding]:
@@ -250,6 +263,9 @@ def _gate(before: Sequence[Recording], after: Sequence[Recording], above: float)
             f"{counted(len(before), 'run')} against {len(after)} are too few to tell a slower program from noise",
             "record at least 3 runs a side, or compare one with one",
         )
+    for recording in (*before, *after):
+        if not float(recording.ranks["time_s"].to_numpy().max(initial=0)) > 0:
+            raise RankwiseError(f"`{recording.path}` has no run time", "record it again, or leave it out")
     then, now = (
         np.array([float(each.ranks["time_s"].to_numpy().max()) for each in side]) for side in (before, after)
     )

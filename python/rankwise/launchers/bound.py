@@ -200,6 +200,15 @@ def instead(words: Sequence[str], launcher: Launcher, program: Sequence[str]) ->
     return [*line[0], *LaunchLine(replace(launcher, word=""), tuple(segments)).words()]
 
 
+def alone(words: Sequence[str], launcher: Launcher) -> list[str] | None:
+    """The launcher with its options and no program; `None` where the line has several programs or is not understood."""
+    line = _line(words, launcher)
+    if line is None or len(line[1]) > 1:
+        return None
+    segments = (replace(line[1][0], program=None, arguments=()),)
+    return [line[0][-1], *LaunchLine(replace(launcher, word=""), segments).words()]
+
+
 def _known_by_name(words: Sequence[str]) -> tuple[int, Sequence[str]] | None:
     """Where options of a launcher that is known by its name are put, and which."""
     for at, word in enumerate(words):

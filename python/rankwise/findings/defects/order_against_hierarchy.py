@@ -11,6 +11,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.findings.order import Crossing, crossings, in_order
+from rankwise.launchers.bound import alone
 
 NAME = "order-against-hierarchy"
 _LEAST_MORE, _LEAST_RATIO, _LEAST_TRANSFER, _LEAST_MPI = 0.25, 2.0, 0.05, 0.2
@@ -109,6 +110,9 @@ def _transfers(evidence: Evidence) -> bool:
 
 
 def _report_command(evidence: Evidence) -> str | None:
-    if evidence.in_lab or not evidence.command:
+    if evidence.in_lab or not evidence.launcher:
         return None
-    return shlex.join(["rankwise", "measure", "-o", "here.machine.toml", "--", *evidence.command[:1]])
+    line = alone(evidence.command, evidence.launcher)
+    if line is None:
+        return None
+    return shlex.join(["rankwise", "measure", "-o", "here.machine.toml", "--", *line])
