@@ -445,7 +445,8 @@ struct rw_rank_run {
  * (alltoallv/w, scatterv at the root), else what each contributes (allgatherv, gatherv at the root, reduce_scatter);
  * 0 values otherwise. Neighbourhood collectives have n destinations, each "z peer  u bytes".
  *
- *   RW_EVENT_POLL      failed MPI_Test... and MPI_I(m)probe since the last event: u count; gap and duration are sums
+ *   RW_EVENT_POLL      failed MPI_Test... and MPI_I(m)probe since the last event: u count; gap and duration are sums. The first
+ *                      one is an event of its own (older recordings: of all together)
  *   RW_EVENT_SCHED     u runqueue_wait_ns  u cpu_ns, both since the last such event (gap 0, duration 0)
  *   RW_EVENT_LOST      u events: not recorded from here on
  *

@@ -93,8 +93,8 @@ struct rw_thread {
     uint64_t numbered;     /* requests in the trace: how many, RW_NUMBER_BITS of it; above these whose */
     uint64_t draft[8];     /* requests.c */
 
-    /* Trace: the end of the last event, and polls since then. */
-    uint64_t last_end, poll_count, poll_gap, poll_ticks;
+    /* Trace: the end of the last event, and polls since then: the first one, and sums of those after it. */
+    uint64_t last_end, poll_count, first_poll_gap, first_poll_ticks, poll_gap, poll_ticks;
     uint64_t measured_at, measured_ns; /* processor time of the gap that ended there; 0: none */
     unsigned char *trace_at, *trace_limit;
     struct rw_chunk_header *trace_run;

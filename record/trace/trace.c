@@ -93,12 +93,18 @@ static int has_room(const struct rw_thread *thread, uint64_t bytes) {
 
 /* ---- events that are not remembered ---- */
 
-static unsigned char *put_polls(struct rw_thread *thread, unsigned char *at) {
+static unsigned char *put_poll(unsigned char *at, uint64_t count, uint64_t gap, uint64_t ticks) {
     *at++ = RW_TOKEN_SINGLE;
     at = rw_put_u(at, RW_EVENT_POLL);
-    at = rw_put_u(at, thread->poll_count);
-    at = rw_put_u(at, thread->poll_gap);
-    at = rw_put_u(at, thread->poll_ticks);
+    at = rw_put_u(at, count);
+    return rw_put_u(rw_put_u(at, gap), ticks);
+}
+
+/* The first one is an event of its own: what was computed before is the gap of that one alone. */
+static unsigned char *put_polls(struct rw_thread *thread, unsigned char *at) {
+    at = put_poll(at, 1, thread->first_poll_gap, thread->first_poll_ticks);
+    if (thread->poll_count > 1)
+        at = put_poll(at, thread->poll_count - 1, thread->poll_gap, thread->poll_ticks);
     thread->poll_count = thread->poll_gap = thread->poll_ticks = 0;
     thread->model->repeats = NULL;
     return at;
@@ -136,7 +142,7 @@ static int open_model(struct rw_thread *thread) {
 }
 
 static int flush_polls(struct rw_thread *thread) {
-    const uint64_t bytes = 5 * RW_TRACE_NUMBER_BYTES;
+    const uint64_t bytes = 10 * RW_TRACE_NUMBER_BYTES;
     if (!thread->poll_count)
         return 0;
     if (!has_room(thread, bytes) && next_run(thread, bytes) != 0)

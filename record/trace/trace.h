@@ -63,10 +63,15 @@ static inline void rw_trace_made(struct rw_thread *thread, unsigned call, uint64
 
 /** @brief A test or probe that found nothing; such are summed until the next event. */
 static inline void rw_trace_poll(struct rw_thread *thread, uint64_t begin, uint64_t end) {
-    thread->poll_count++;
-    thread->poll_gap += begin - thread->last_end;
-    thread->poll_ticks += end - begin;
+    const uint64_t gap = begin - thread->last_end;
     thread->last_end = end;
+    if (thread->poll_count++) {
+        thread->poll_gap += gap;
+        thread->poll_ticks += end - begin;
+    } else {
+        thread->first_poll_gap = gap;
+        thread->first_poll_ticks = end - begin;
+    }
 }
 
 /** @brief What the scheduler did since the last such event. */

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwise.findings.late import Outside, completing
-from rankwise.recording.timeline import Messages, RankEvents, event_classes
+from rankwise.findings.late import Outside
+from rankwise.recording.operations import event_classes
+from rankwise.recording.timeline import Messages, RankEvents
 from rankwise.recording.waits import Timeline
 
 SMALL_BYTES = 512
@@ -53,15 +54,20 @@ def bundles_of(timeline: Timeline) -> Bundles:
     """Of all pairs of ranks."""
     ranks, messages = timeline.on_one_clock(), timeline.messages
     order = np.lexsort((messages.receive, messages.send, messages.destination, messages.source))
+    # What is started together is sent together already.
+    started = [event_classes(each.columns) == "start" for each in ranks]
+    apart = ~_of_events(ranks, started, messages.source, messages.send)
+    order = order[apart[order]]
     messages = Messages(*(getattr(messages, name)[order] for name in Messages.__dataclass_fields__))
-    size = _of_events(ranks, [each.columns["send_bytes"] for each in ranks], messages.source, messages.send)
+    size = messages.bytes
     joins = _joins(ranks, messages, size.astype(np.int64))
     outside = [Outside(each) if len(each.begin_s) else None for each in ranks]
     sent_s, received_s = np.zeros(len(joins)), np.zeros(len(joins))
     for rank, each in enumerate(ranks):
         mine = np.flatnonzero(messages.source == rank)
-        ended = completing(each.columns)[messages.send[mine]]
-        sent_s[mine] = _shares(each, messages.send[mine], ended, messages.destination[mine], outside)
+        sent_s[mine] = _shares(
+            each, messages.send[mine], messages.sent[mine], messages.destination[mine], outside
+        )
         mine = np.flatnonzero(messages.destination == rank)
         received_s[mine] = _shares(
             each, messages.posted[mine], messages.receive[mine], messages.source[mine], outside

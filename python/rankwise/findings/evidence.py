@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
@@ -22,10 +23,9 @@ from rankwise.launchers.bound import Asked, asked, bound, instead, on_pus, yield
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
+from rankwise.recording.operations import SPINNING_GAP_S
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankwise.recording.waits import Timeline
 
 LEAST_SHARE = 0.05
@@ -35,8 +35,12 @@ LEAST_S = 0.01
 """Waiting for a core is known between samples 10 ms apart, so nothing shorter is told apart from it."""
 
 
+_LONGEST_NAP_S = 0.01
 _FAULTS_PER_S = 10
 """Major page faults, as where a report calls them many."""
+
+_LEAST_FAULTS, _FAULT_S = 100, 0.01
+"""A program that starts has some; and the slowest disk seeks for so long."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +186,41 @@ class Evidence:
         still = np.zeros(len(time))
         for each in context["stood_still"]:
             still[each["rank"]] = each["time_s"]
-        least = outside if core is None else np.clip(outside - core, 0, None)
+        asked = self._asked_s()
+        mpi, outside = mpi + asked, np.clip(outside - asked, 0, None)
+        least = outside - self._may_have_asked_s()
+        least = np.clip(least if core is None else least - core, 0, None)
         return Times(float(time.max()), time, mpi, least, outside, np.minimum(still, outside), core)
+
+    def _asked_s(self) -> npt.NDArray[np.float64]:
+        """By rank, how long it was outside MPI only to poll again, where a trace tells."""
+        try:
+            return np.array([each.asked_s for each in self.timeline.ranks])
+        except RankwiseError:
+            return np.zeros(len(self.recording.ranks))
+
+    def _may_have_asked_s(self) -> npt.NDArray[np.float64]:
+        """By rank, how long it may have been outside MPI only to poll again, where no trace tells.
+
+        That is a microsecond a poll; or all of the time in which it slept, where it polled as often as one that sleeps
+        for 10 ms each time.
+        """
+        if self.recording.context["trace"]["bytes"]:
+            return np.zeros(len(self.recording.ranks))
+        calls = self.recording.calls.filter(pl.col("call").str.contains("^MPI_(Test|Im?probe)"))
+        polls = calls.group_by("rank").agg(pl.col("count").sum())
+        busy = self.recording.table("rank_use").select("rank", busy_s=pl.col("user_s") + pl.col("system_s"))
+        ranks = self.recording.ranks.sort("rank").join(polls, on="rank", how="left")
+        ranks = ranks.join(busy, on="rank", how="left")
+        count = ranks["count"].fill_null(0).to_numpy()
+        slept_s = (
+            ranks.select(pl.col("time_s") - pl.col("busy_s") - pl.col("runqueue_wait_s").fill_null(0.0))
+            .to_series()
+            .fill_null(0.0)
+            .to_numpy()
+        )
+        naps_s = np.where(slept_s <= count * _LONGEST_NAP_S, slept_s, 0.0)
+        return np.maximum(naps_s, count * SPINNING_GAP_S)
 
     @cached_property
     def core_waiting(self) -> float | None:
@@ -369,8 +406,8 @@ class Evidence:
             found["steal"][each.rank] = each.steal * own_s
         faults = self.recording.table("rank_use").select("rank", "major_faults").drop_nulls()
         for rank, count in faults.iter_rows():
-            if count >= _FAULTS_PER_S * self.times.time_s[rank]:
-                found["paging"][rank] = self.times.still_s[rank]
+            if count >= max(_LEAST_FAULTS, _FAULTS_PER_S * self.times.time_s[rank]):
+                found["paging"][rank] = min(self.times.still_s[rank], count * _FAULT_S)
         return found
 
     @cached_property

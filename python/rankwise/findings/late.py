@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwise.quantities import bytes_text, counted
+from rankwise.recording.layouts import EVENT_POLL
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES
-from rankwise.recording.timeline import CollectiveCalls, Messages, RankEvents, event_classes
+from rankwise.recording.timeline import CollectiveCalls, Messages, RankEvents
 from rankwise.recording.waits import Timeline
 
 Need = Literal["message", "receive", "member", "rest"]
@@ -66,8 +67,11 @@ class Outside:
     """
 
     def __init__(self, events: RankEvents):
-        calls = events.columns["kind"] < len(CALL_CLASSES)
-        begin, end = events.begin_s[calls], events.end_s[calls]
+        kinds = events.columns["kind"]
+        calls = (kinds < len(CALL_CLASSES)) | (kinds == EVENT_POLL)
+        end = events.end_s[calls]
+        # What waited since an earlier event's begin overlaps that.
+        begin = np.maximum(events.begin_s[calls], np.concatenate([events.begin_s[calls][:1], end[:-1]]))
         # Before its first call it had been outside since MPI_Init, in which nobody waits for its messages yet.
         end = np.concatenate([[begin[0] - _LONG_S], end])
         gaps = np.clip(begin - end[:-1], 0, None)
@@ -111,7 +115,6 @@ class _Events(NamedTuple):
 
     starts: np.ndarray
     begin_s: np.ndarray
-    send_bytes: np.ndarray
 
 
 class _Needs(NamedTuple):
@@ -135,7 +138,6 @@ def late_pairs(timeline: Timeline) -> list[LatePair]:
     events = _Events(
         np.cumsum([0, *(len(each.begin_s) for each in ranks)]),
         np.concatenate([each.begin_s for each in ranks]),
-        np.concatenate([each.columns["send_bytes"] for each in ranks]),
     )
     rooted = _rooted(timeline.collectives, ranks, timeline.members)
     talking = set(messages.source.tolist()) | set(messages.destination.tolist())
@@ -204,7 +206,7 @@ def _receives(
         back = outside[who].waited_until(begin[these], end[these])
         rest = back > begin[these]
         at[these[rest]], need[these[rest]] = back[rest], _NEEDS.index("rest")
-    return _Needs(row, at, source, send, events.send_bytes[place], need)
+    return _Needs(row, at, source, send, messages.bytes[mine], need)
 
 
 def _sends(
@@ -215,7 +217,7 @@ def _sends(
     Where the receive is posted late, it did. For the other see `Outside.waited_until`.
     """
     mine = np.flatnonzero(messages.source == rank)
-    row = completing(each.columns)[messages.send[mine]]
+    row = messages.sent[mine]
     mine, row = mine[row >= 0], row[row >= 0]
     destination, posted_row = messages.destination[mine], messages.posted[mine]
     begin, end = each.begin_s[row], each.end_s[row]
@@ -225,7 +227,7 @@ def _sends(
     for who in np.unique(destination):
         these = np.flatnonzero(early & (destination == who))
         at[these] = outside[who].waited_until(begin[these], end[these])
-    size = each.columns["send_bytes"][messages.send[mine]]
+    size = messages.bytes[mine]
     counts = (at > begin) & (at <= end)
     columns = row, at, destination, posted_row, size, np.full(len(row), _NEEDS.index("receive"))
     return _Needs(*(column[counts] for column in columns))
@@ -245,8 +247,8 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
     size = np.empty(len(calls.rank))
     for rank, each in enumerate(ranks):
         mine = calls.rank == rank
-        root[mine] = each.columns["root"][calls.row[mine]]
-        size[mine] = each.columns["bytes"][calls.row[mine]]
+        root[mine] = each.columns["root"][calls.given[mine]]
+        size[mine] = each.columns["bytes"][calls.given[mine]]
     for comm in np.unique(calls.comm):
         group, mine = members[comm], calls.comm == comm
         # An intercommunicator's roots are in the other group, or have numbers of their own.
@@ -274,23 +276,6 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
             np.full(len(waits), _NEEDS.index("member")),
         ),
     )
-
-
-def completing(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """By event, the one in which its send ended; -1 where that is not known or it sends nothing."""
-    classes = event_classes(columns)
-    found = np.full(len(classes), -1)
-    blocking = np.flatnonzero(np.isin(classes, ("send", "sendrecv")))
-    found[blocking] = blocking
-    taken = np.flatnonzero(classes == "isend")
-    of_request = dict(zip(columns["request"][taken].tolist(), taken.tolist(), strict=True))
-    offsets: npt.NDArray[np.int64] = columns["completion_offsets"].astype(np.int64)
-    owner = np.repeat(np.arange(len(classes)), np.diff(offsets))
-    done = np.flatnonzero(columns["completion_is_receive"] == 0)
-    for request, row in zip(columns["completion_request"][done].tolist(), owner[done].tolist(), strict=True):
-        if request in of_request:
-            found[of_request[request]] = row
-    return found
 
 
 def in_turns(pairs: Sequence[LatePair], useful_s: npt.NDArray[np.float64]) -> list[list[int]]:

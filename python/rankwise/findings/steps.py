@@ -67,12 +67,13 @@ def steps_of(timeline: Timeline) -> Steps | None:
     synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
     ends = (calls.kind >= 0) & synchronising[calls.kind]
     ends &= np.bincount(calls.number, minlength=len(ends)) == len(ranks)
-    number, rows = [], []
+    number, rows, begun_s = [], [], []
     for rank in range(len(ranks)):
         mine = np.flatnonzero((calls.rank == rank) & ends[calls.number])
         mine = mine[np.argsort(calls.row[mine], kind="stable")]
         number.append(calls.number[mine])
         rows.append(calls.row[mine])
+        begun_s.append(calls.begin_s[mine])
     if len(number[0]) < 2 or any(not np.array_equal(each, number[0]) for each in number):
         return None
     begin, end = (
@@ -85,7 +86,7 @@ def steps_of(timeline: Timeline) -> Steps | None:
             for each, left, came in zip(ranks, end[:, :-1], begin[:, 1:], strict=True)
         ]
     )
-    waited = np.clip(begin.max(axis=0) - begin, 0, end - begin)[:, 1:]
+    waited = np.clip(np.max(begun_s, axis=0) - begin, 0, end - begin)[:, 1:]
     core = [_core_s(each, row) for each, row in zip(ranks, rows, strict=True)]
     known = [each for each in core if each is not None]
     most_core = np.minimum(known, useful) if len(known) == len(core) else None

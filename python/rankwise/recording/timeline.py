@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.core_waits import CoreWaits
@@ -16,9 +15,12 @@ from rankwise.recording.layouts import (
     TRACE_QUANTISED,
     TRACED,
 )
-from rankwise.recording.raw import CALL_CLASSES, Thread
+from rankwise.recording.operations import Operations, event_classes, operations, ordinals, waiting_begins
+from rankwise.recording.raw import Thread
 
-_SENDS = ("send", "isend", "sendrecv", "isendrecv")
+_SENDS = ("send", "isend", "sendrecv", "isendrecv", "send_init")
+_RECEIVES = ("recv", "irecv", "sendrecv", "isendrecv", "recv_init")
+_COLLECTIVES = ("collective", "icollective", "collective_init")
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,18 @@ class RankEvents:
 
     Attributes:
         columns: As `ThreadRecord.events()` gives them.
-        begin_s: When each event began, by the clock of its host (`HostClock`).
+        begin_s: When each event began, by the clock of its host (`HostClock`): of a completion or probe that was asked
+            for again and again the first time, of a receive its probe (`operations.waiting_begins`).
         end_s: When it ended.
         core_waits: Waiting for a core; `None` if it was not sampled.
+        asked_s: How long it was outside MPI between polls only to ask again.
     """
 
     columns: dict[str, np.ndarray]
     begin_s: np.ndarray
     end_s: np.ndarray
     core_waits: CoreWaits | None = None
+    asked_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,9 @@ class Messages:
 
     Attributes:
         source: World rank of the sender.
-        send: Row of its send among its events.
+        send: Row of the call among its events that began the send; of a persistent one its start.
+        sent: Row of the call in which the send ended, -1 where that is not known; the same for blocking sends.
+        bytes: Of the message.
         destination: World rank of the receiver.
         receive: Row of the call in which the receive ended.
         posted: Row of the call that posted it; the same for blocking receives.
@@ -52,6 +59,8 @@ class Messages:
 
     source: np.ndarray
     send: np.ndarray
+    sent: np.ndarray
+    bytes: np.ndarray
     destination: np.ndarray
     receive: np.ndarray
     posted: np.ndarray
@@ -91,12 +100,11 @@ def rank_events(job: Job) -> list[RankEvents]:
         host = thread.rank["host"]
         since = thread.rank["init_ticks"] - starts[host]
         ends = np.cumsum(columns["gap_ticks"] + columns["duration_ticks"]).astype(np.float64) + since
-        begins = ends - columns["duration_ticks"]
-        found.append(
-            RankEvents(
-                columns, begins * rates[host], ends * rates[host], _core_waits(thread, columns, rates[host])
-            )
-        )
+        end_s = ends * rates[host]
+        begin_s = (ends - columns["duration_ticks"]) * rates[host]
+        since_s, asked_s = waiting_begins(columns, begin_s, end_s, _slept_s(thread))
+        core_waits = _core_waits(thread, columns, rates[host])
+        found.append(RankEvents(columns, since_s, end_s, core_waits, asked_s))
     return found
 
 
@@ -104,6 +112,16 @@ def _core_waits(thread: Thread, columns: dict[str, np.ndarray], rate: float) -> 
     if not thread.rank["schedstat_samples"]:
         return None
     return CoreWaits.of(columns, rate, thread.run_s, thread.rank["runqueue_wait_ns"] * 1e-9)
+
+
+def _slept_s(thread: Thread) -> float:
+    """How long it neither had a core nor waited for one, at most outside MPI; 0 where that was not sampled."""
+    rank = thread.rank
+    if not rank["schedstat_samples"]:
+        return 0.0
+    outside_s = thread.run_s - thread.mpi_s
+    idle_s = thread.run_s - (rank["cpu_ns"] + rank["runqueue_wait_ns"]) * 1e-9
+    return float(max(min(outside_s, idle_s), 0.0))
 
 
 def _rates(job: Job) -> dict[str, float]:
@@ -119,7 +137,7 @@ def _rates(job: Job) -> dict[str, float]:
 def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Messages:
     """Match sends with receives: those of one source, destination, communicator and tag do not overtake each other.
 
-    Receives are taken in the order in which they were posted. Persistent and partitioned operations are left out.
+    Receives are taken in the order in which they were posted. Partitioned operations are left out.
 
     Args:
         ranks: Events by world rank.
@@ -128,14 +146,19 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
     sends: list[tuple[np.ndarray, ...]] = []
     receives: list[tuple[np.ndarray, ...]] = []
     for rank, (each, known) in enumerate(zip(ranks, communicator_of, strict=True)):
-        columns = each.columns
-        rows = np.flatnonzero(np.isin(event_classes(columns), _SENDS) & (columns["send_peer"] >= 0))
+        columns, classes = each.columns, event_classes(each.columns)
+        found = operations(columns)
+        of = found.of(classes, *_SENDS)
+        given = columns["send_peer"][of.given] >= 0
+        rows = of.given[given]
         comm, mine = common_communicator(columns["comm"][rows], known), np.full(len(rows), rank)
-        sends.append((mine, columns["send_peer"][rows], comm, columns["send_tag"][rows], rows))
-        posted, ended, comm, peer, tag = _receives(columns)
+        size, tag = columns["send_bytes"][rows], columns["send_tag"][rows]
+        sends.append((mine, columns["send_peer"][rows], comm, tag, of.begun[given], of.ended[given], size))
+        posted, ended, comm, peer, tag = _received(columns, found.of(classes, *_RECEIVES), classes)
         mine = np.full(len(posted), rank)
         receives.append((peer, mine, common_communicator(comm, known), tag, ended, posted))
-    source, destination, *sent_by, send = _joined(sends, 5)
+    source, destination, comm, tag, send, sent, size = _joined(sends, 7)
+    sent_by = comm, tag
     receives_from, receives_at, *received_by, ended, posted = _joined(receives, 6)
     # One number for each (source, destination, communicator, tag), then for each message of it.
     keys = np.concatenate(
@@ -145,25 +168,45 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
         ]
     )
     streams = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    sent, received = (
+    sent_at, received = (
         part * len(keys) + ordinals(part) for part in (streams[: len(send)], streams[len(send) :])
     )
-    _, first, second = np.intersect1d(sent, received, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(sent_at, received, assume_unique=True, return_indices=True)
     order = np.argsort(second, kind="stable")
     first, second = first[order], second[order]
-    return Messages(source[first], send[first], receives_at[second], ended[second], posted[second])
+    return Messages(
+        source[first],
+        send[first],
+        sent[first],
+        size[first],
+        receives_at[second],
+        ended[second],
+        posted[second],
+    )
+
+
+def _received(columns: dict[str, np.ndarray], of: Operations, classes: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Receives in the order posted: row posted, row ended, communicator, source, tag."""
+    blocking = np.isin(classes[of.given], ("recv", "sendrecv"))
+    done = of.completion
+    is_receive = (done >= 0) & (np.append(columns["completion_is_receive"], 0)[done] != 0)
+    peer = np.where(blocking, columns["recv_peer"][of.given], np.append(columns["completion_peer"], -1)[done])
+    tag = np.where(blocking, columns["recv_tag"][of.given], np.append(columns["completion_tag"], -1)[done])
+    known = (blocking | is_receive) & (peer >= 0)
+    return of.begun[known], of.ended[known], columns["comm"][of.given[known]], peer[known], tag[known]
 
 
 @dataclass(frozen=True)
 class CollectiveCalls:
-    """Calls of blocking collectives, as columns; those that belong together have one number.
+    """Calls of collectives, as columns; those that belong together have one number.
 
     Attributes:
         rank: World rank of the caller.
-        row: Of the call among its events.
+        row: Of the call among its events in which it ended.
         comm: Number of the communicator.
         number: Of the collective: 0, 1, ... for each communicator in turn.
-        begin_s: When the call began.
+        begin_s: When it began; of a persistent one, when it was started.
+        given: Row of the call that has its arguments.
         kind: By number, the kind of all its calls; -1 where members called different ones.
     """
 
@@ -172,11 +215,14 @@ class CollectiveCalls:
     comm: np.ndarray
     number: np.ndarray
     begin_s: np.ndarray
+    given: np.ndarray
     kind: np.ndarray
 
 
 def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> CollectiveCalls:
-    """Match blocking collectives: the n-th ones of a communicator belong together.
+    """Match collectives: the n-th ones of a communicator belong together (MPI 5.0, 6.1, 6.12).
+
+    Those whose end is not known on all ranks are left out.
 
     Args:
         ranks: Events by world rank, their times on one axis.
@@ -184,20 +230,33 @@ def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, i
     """
     parts: list[tuple[np.ndarray, ...]] = []
     for rank, each in enumerate(ranks):
-        rows = np.flatnonzero(event_classes(each.columns) == "collective")
-        comm = common_communicator(each.columns["comm"][rows], communicator_of[rank])
-        rows, comm = rows[comm >= 0], comm[comm >= 0]
-        parts.append((np.full(len(rows), rank), rows, comm, ordinals(comm), each.columns["kind"][rows]))
-    rank_of, row_of, comm_of, turn_of, kinds = _joined(parts, 5)
+        of = operations(each.columns).of(event_classes(each.columns), *_COLLECTIVES)
+        comm = common_communicator(each.columns["comm"][of.given], communicator_of[rank])
+        known = comm >= 0
+        given, begun, ended, comm = of.given[known], of.begun[known], of.ended[known], comm[known]
+        kinds = each.columns["kind"][given]
+        parts.append((np.full(len(given), rank), ended, comm, ordinals(comm), kinds, begun, given))
+    rank_of, row_of, comm_of, turn_of, kinds, begun_of, given_of = _joined(parts, 7)
     number = np.unique(np.column_stack([comm_of, turn_of]), axis=0, return_inverse=True)[1].reshape(-1)
-    count = int(number.max()) + 1 if len(number) else 0
+    begins = [each.begin_s[part[5]] for each, part in zip(ranks, parts, strict=True)]
+    begin_s = np.concatenate(begins) if begins else np.empty(0)
+    whole = np.ones(int(number.max(initial=-1)) + 1, bool)
+    whole[number[row_of < 0]] = False
+    kept = whole[number]
+    number = np.unique(number[kept], return_inverse=True)[1].reshape(-1)
+    kinds = kinds[kept]
+    count = int(number.max(initial=-1)) + 1
     lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(lowest, number, kinds)
     np.maximum.at(highest, number, kinds)
-    begins = [each.begin_s[rows] for each, (_, rows, *_) in zip(ranks, parts, strict=True)]
-    begin_s = np.concatenate(begins) if begins else np.empty(0)
     return CollectiveCalls(
-        rank_of, row_of, comm_of, number, begin_s, np.where(lowest == highest, highest, -1)
+        rank_of[kept],
+        row_of[kept],
+        comm_of[kept],
+        number,
+        begin_s[kept],
+        given_of[kept],
+        np.where(lowest == highest, highest, -1),
     )
 
 
@@ -208,17 +267,6 @@ def _joined(parts: list[tuple[np.ndarray, ...]], width: int) -> list[np.ndarray]
     return [np.concatenate([np.asarray(part[at], np.int64) for part in parts]) for at in range(width)]
 
 
-def ordinals(values: np.ndarray) -> np.ndarray:
-    """For each value how often it came before."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.r_[np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]])
-    before = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
-    found = np.empty(len(values), np.int64)
-    found[order] = before
-    return found
-
-
 def common_communicator(own: np.ndarray, known: dict[int, int]) -> np.ndarray:
     """Numbers of communicators for all ranks from a rank's own indices of them; -1 for unknown ones."""
     table = np.full(max(known, default=-1) + 2, -1, np.int64)
@@ -226,36 +274,3 @@ def common_communicator(own: np.ndarray, known: dict[int, int]) -> np.ndarray:
         table[index] = number
     found: np.ndarray = table[np.minimum(np.asarray(own, np.int64), len(table) - 1)]
     return found
-
-
-def event_classes(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """The class of each event's call; `event` for polls, samples and losses, which are no calls."""
-    classes: np.ndarray = np.append(CALL_CLASSES, "event")
-    found: np.ndarray = classes[np.minimum(columns["kind"], len(CALL_CLASSES))]
-    return found
-
-
-def _receives(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Receives in the order posted: row posted, row ended, communicator, source, tag."""
-    classes = event_classes(columns)
-    blocking = np.flatnonzero(np.isin(classes, ("recv", "sendrecv")) & (columns["recv_peer"] >= 0))
-    taken = np.flatnonzero(np.isin(classes, ("irecv", "isendrecv")))
-    numbers = columns["request"][taken].astype(np.int64)
-    sorted_by = np.argsort(numbers, kind="stable")
-    offsets: npt.NDArray[np.int64] = columns["completion_offsets"].astype(np.int64)
-    owner = np.repeat(np.arange(len(columns["kind"])), np.diff(offsets))
-    done = np.flatnonzero(columns["completion_is_receive"] & (columns["completion_peer"] >= 0))
-    wanted = columns["completion_request"][done].astype(np.int64)
-    at = np.searchsorted(numbers[sorted_by], wanted)
-    there = at < len(numbers)
-    there[there] = numbers[sorted_by][at[there]] == wanted[there]
-    done, posted = done[there], taken[sorted_by[at[there]]]
-    found = [
-        np.concatenate([blocking, posted]),
-        np.concatenate([blocking, owner[done]]),
-        np.concatenate([columns["comm"][blocking], columns["comm"][posted]]),
-        np.concatenate([columns["recv_peer"][blocking], columns["completion_peer"][done]]),
-        np.concatenate([columns["recv_tag"][blocking], columns["completion_tag"][done]]),
-    ]
-    order = np.lexsort((found[1], found[0]))
-    return tuple(column[order] for column in found)

@@ -98,13 +98,14 @@ class Timeline:
                 each.begin_s + self.clocks[host].offset_s,
                 each.end_s + self.clocks[host].offset_s,
                 each.core_waits,
+                each.asked_s,
             )
             for each, host in zip(self.ranks, self.host, strict=True)
         ]
 
     @cached_property
     def collectives(self) -> CollectiveCalls:
-        """Blocking collectives, their times on the first host's clock."""
+        """Collectives, their times on the first host's clock."""
         return match_collectives(self.on_one_clock(), self.communicator_of)
 
     def waits(self) -> pl.DataFrame:
@@ -182,5 +183,6 @@ def _late_members(
         mine = (calls.rank == rank) & counts[calls.number]
         rows = calls.row[mine]
         spent = (each.end_s - each.begin_s)[rows]
-        waited[rank][rows] = np.clip(last[calls.number[mine]] - each.begin_s[rows], 0, spent)
+        late = np.clip(last[calls.number[mine]] - each.begin_s[rows], 0, spent)
+        np.maximum.at(waited[rank], rows, late)
         concerned[rank][rows] = True

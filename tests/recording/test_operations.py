@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Persistent, nonblocking and polled operations of traces written by hand, put on one time axis."""
+
+import numpy as np
+import pytest
+from raw_writer import FINALIZED, POLL, TRACED, Rank, u, write_recording, z
+
+from rankwise.recording import Recording
+from rankwise.recording.waits import Timeline
+
+MS = 1_000_000
+
+
+def ranks_of(count=2, **more):
+    return [
+        Rank(me, count, affinity=(me,), flags=FINALIZED | TRACED, run_ns=100 * MS, **more)
+        for me in range(count)
+    ]
+
+
+def envelope(peer, size=8):
+    return u(0) + z(peer) + z(0) + u(size)
+
+
+def completes(*requests):
+    """Each: how far back, and of a receive its source."""
+    done = [u(back) + (u(0) if peer is None else u(1) + z(peer) + z(0) + u(8)) for back, peer in requests]
+    return u(len(requests)) + b"".join(done)
+
+
+def timeline_of(path, ranks) -> Timeline:
+    return Recording.open(write_recording(path, ranks)).timeline()
+
+
+def test_each_start_of_a_persistent_request_is_a_message_of_its_own(tmp_path):
+    # GIVEN a persistent send and a persistent receive of anything, started three times each
+    a, b = ranks_of()
+    a.event("MPI_Send_init", MS, 0, envelope(1, 24))
+    b.event("MPI_Recv_init", MS, 0, u(0) + z(-2) + z(-1) + u(64))
+    for _ in range(3):
+        a.event("MPI_Start", 2 * MS, 0, u(1) + u(1))
+        a.event("MPI_Wait", 0, MS, completes((1, None)))
+        b.event("MPI_Startall", MS, 0, u(1) + u(1))
+        b.event("MPI_Waitany", 0, 2 * MS, completes((1, 0)))
+    found = timeline_of(tmp_path / "a.rw", [a, b]).messages
+    # THEN their starts, ends and bytes are known
+    assert found.source.tolist() == [0, 0, 0] and found.destination.tolist() == [1, 1, 1]
+    assert found.send.tolist() == [1, 3, 5] and found.sent.tolist() == [2, 4, 6]
+    assert found.posted.tolist() == [1, 3, 5] and found.receive.tolist() == [2, 4, 6]
+    assert found.bytes.tolist() == [24, 24, 24]
+
+
+def test_nonblocking_collectives_belong_with_those_of_the_same_turn(tmp_path):
+    # GIVEN ranks that come to a nonblocking allreduce 1 ms and 11 ms after the start, and to a barrier after that
+    arguments = u(0) + z(-1) + u(0) + u(8) + u(8) + u(0) + u(0)
+    ranks = ranks_of()
+    for me, rank in enumerate(ranks):
+        rank.event("MPI_Iallreduce", (1 + 10 * me) * MS, 0, arguments)
+        rank.event("MPI_Wait", 0, (11 - 10 * me) * MS, completes((1, None)))
+        rank.event("MPI_Barrier", MS, MS, arguments)
+    timeline = timeline_of(tmp_path / "a.rw", ranks)
+    calls = timeline.collectives
+    assert calls.number.tolist() == [0, 1, 0, 1] and calls.row.tolist() == [1, 2, 1, 2]
+    assert calls.given.tolist() == [0, 2, 0, 2]
+    # THEN the first one waits in MPI_Wait until the second has come
+    waits = timeline.waits().filter(call="MPI_Wait")
+    assert waits["waiting_s"].to_list() == pytest.approx([0.010, 0.0])
+
+
+def test_a_collective_that_does_not_end_everywhere_is_left_out(tmp_path):
+    arguments = u(0) + z(-1) + u(0) + u(8) + u(8) + u(0) + u(0)
+    ranks = ranks_of()
+    for me, rank in enumerate(ranks):
+        rank.event("MPI_Ibarrier", MS, 0, arguments)
+        if me == 0:
+            rank.event("MPI_Wait", 0, MS, completes((1, None)))
+        rank.event("MPI_Barrier", MS, MS, arguments)
+    calls = timeline_of(tmp_path / "a.rw", ranks).collectives
+    assert len(calls.kind) == 1 and calls.rank.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("polls", "cpu_ms", "waits_ms"),
+    [
+        # asked again at once: all since the first poll is waiting
+        ([(1, 5 * MS, 200), (1000, 100_000, 9_900_000)], 20, 10),
+        # slept between polls, as its processor time says
+        ([(1, 5 * MS, 200), (10, 10 * MS, 2000)], 10, 10),
+        # computed between polls: what came last found it at once
+        ([(1, 5 * MS, 200), (10, 10 * MS, 2000)], 20, 0),
+        # a recording whose polls are one sum: it may have computed before all of them
+        ([(1001, 5 * MS + 100_000, 9_900_000)], 20, 9.9),
+    ],
+)
+def test_polls_wait_unless_the_rank_computes_between_them(tmp_path, polls, cpu_ms, waits_ms):
+    a, b = ranks_of()
+    for rank in (a, b):
+        rank.run_ns, rank.still_ns = 20 * MS, (20 - cpu_ms) * MS
+    a.event("MPI_Send", 19 * MS, MS, envelope(1))
+    b.event("MPI_Irecv", 0, 0, u(0) + z(0) + z(0) + u(8))
+    for count, gap, duration in polls:
+        b.event(POLL, gap, duration, u(count))
+    b.event("MPI_Test", 0, 1000, completes((1, 0)))
+    each = timeline_of(tmp_path / "a.rw", [a, b]).ranks[1]
+    assert each.end_s[-1] - each.begin_s[-1] == pytest.approx(waits_ms * 1e-3, abs=2e-5)
+    assert np.all(np.diff(each.end_s) >= 0)
+
+
+def test_a_receive_begins_with_the_probe_that_found_its_message(tmp_path):
+    a, b = ranks_of()
+    a.event("MPI_Send", 10 * MS, 0, envelope(1))
+    b.event("MPI_Probe", 2 * MS, 8 * MS, u(0) + z(-2) + z(-1) + z(0) + z(0) + u(8))
+    b.event("MPI_Recv", 1000, 1000, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    waits = timeline_of(tmp_path / "a.rw", [a, b]).waits().filter(call="MPI_Recv")
+    assert waits["waiting_s"].to_list() == [pytest.approx(0.008)]
