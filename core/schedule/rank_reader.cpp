@@ -184,7 +184,8 @@ double RankReader::seconds(std::uint64_t ticks) const {
 void RankReader::compute(const Event &event) {
     const double gap_s = seconds(event.gap_ticks);
     const auto &parts = run_.surveyed.on_core[rank_];
-    const double on_core_s = event.gap_cpu_ns >= 0   ? static_cast<double>(event.gap_cpu_ns) * 1e-9
+    const double measured_s = static_cast<double>(event.gap_cpu_ns) * 1e-9;
+    const double on_core_s = event.gap_cpu_ns >= 0 ? std::lerp(measured_s, gap_s, run_.surveyed.slept[rank_])
                              : is_long(event, gap_s) ? gap_s * parts[std::min(sample_, parts.size() - 1)]
                                                      : gap_s;
     if (event.call_class == CallClass::poll && gap_s < spinning_gap_s * static_cast<double>(event.count))

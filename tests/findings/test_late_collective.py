@@ -85,6 +85,7 @@ def test_no_steps_are_told_where_ranks_wait_in_messages(tmp_path):
     ("call", "late", "sentence"),
     [
         ("MPI_Bcast", 0, "rank 1 waits 100 ms in MPI_Bcast for rank 0, which comes late"),
+        ("MPI_Scan", 0, "rank 1 waits 100 ms in MPI_Scan for rank 0, which comes late"),
         ("MPI_Reduce", 1, "rank 0 waits 100 ms in MPI_Reduce for rank 1, which comes late"),
     ],
 )

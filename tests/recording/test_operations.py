@@ -6,7 +6,7 @@ import pytest
 from raw_writer import FINALIZED, POLL, TRACED, Rank, u, write_recording, z
 
 from rankwise.recording import Recording
-from rankwise.recording.waits import Timeline
+from rankwise.recording.traces.waits import Timeline
 
 MS = 1_000_000
 
@@ -113,3 +113,44 @@ def test_a_receive_begins_with_the_probe_that_found_its_message(tmp_path):
     b.event("MPI_Recv", 1000, 1000, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
     waits = timeline_of(tmp_path / "a.rw", [a, b]).waits().filter(call="MPI_Recv")
     assert waits["waiting_s"].to_list() == [pytest.approx(0.008)]
+
+
+def neighbours(me, to):
+    return u(0) + z(-1) + u(0) + u(8) + u(8) + u(0) + u(len(to)) + b"".join(z(peer) + u(8) for peer in to)
+
+
+def test_a_neighbourhood_collective_waits_for_those_that_send_to_it(tmp_path):
+    # GIVEN a ring in one direction, whose rank 0 comes 10 ms later than the others
+    ranks = ranks_of(3)
+    for me, rank in enumerate(ranks):
+        late = 10 * MS if me == 0 else 0
+        rank.event("MPI_Neighbor_allgather", MS + late, 11 * MS - late, neighbours(me, [(me + 1) % 3]))
+    timeline = timeline_of(tmp_path / "a.rw", ranks)
+    pairs = zip(timeline.messages.source.tolist(), timeline.messages.destination.tolist(), strict=True)
+    assert sorted(pairs) == [(0, 1), (1, 2), (2, 0)]
+    # THEN only who gets something from it waits for it
+    waits = timeline.waits().sort("rank")
+    assert waits["waiting_s"].to_list() == pytest.approx([0.0, 0.010, 0.0])
+
+
+@pytest.mark.parametrize(("first_end_ms", "matched"), [(12, 2), (2, 0)])
+def test_fences_that_nobody_left_before_all_had_come_belong_together(tmp_path, first_end_ms, matched):
+    ranks = ranks_of()
+    for me, rank in enumerate(ranks):
+        begin = (1 + 10 * me) * MS
+        rank.event("MPI_Win_fence", begin, 12 * MS - begin if me else first_end_ms * MS - begin)
+    assert len(timeline_of(tmp_path / "a.rw", ranks).collectives.rank) == matched
+
+
+def test_time_off_the_core_that_is_no_waiting_is_sleep(tmp_path):
+    # GIVEN two ranks in MPI for half of 20 ms, of which they waited 6 ms for a core, with processor time measured
+    ranks = ranks_of()
+    for rank, on_core_ms in zip(ranks, (0, 8), strict=True):
+        rank.run_ns, rank.runqueue_wait_ns, rank.still_ns = 20 * MS, 6 * MS, (8 - on_core_ms) * MS
+        rank.trace.append(b"\xf7" + u(on_core_ms * MS >> 10))
+        rank.event("MPI_Barrier", 10 * MS, 10 * MS, u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0))
+        rank.count("MPI_Barrier", ns=10 * MS)
+    asleep, computing = timeline_of(tmp_path / "a.rw", ranks).ranks
+    # THEN the one that had no core in its gap slept, and waited in MPI; the other lost 2 ms of its 10 to others
+    assert asleep.core_outside_s == pytest.approx(0.002, abs=1e-4)
+    assert computing.core_outside_s == pytest.approx(0.002, abs=1e-4)

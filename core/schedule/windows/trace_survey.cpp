@@ -57,6 +57,34 @@ std::vector<double> on_core_parts(const std::vector<Interval> &intervals) {
     return parts;
 }
 
+/// Gaps whose processor time was measured, all of a rank's, in seconds.
+struct Measured {
+    double on_core = 0, off_core = 0;
+};
+
+/// @brief Which part of the time off their core in measured gaps the rank slept; the rest it waited for a
+/// core.
+///
+/// It slept if that is more than all its time in the run queue, or so much more than its time on the core
+/// that no number of ranks that share one explains it. Then it is taken to spin inside MPI, where what it had
+/// no core for is time in the run queue, and the rest of that is these gaps'.
+double slept_part(const Measured &gaps, const std::vector<Interval> &intervals) {
+    constexpr double more_than_waiting = 1.2, more_than_computing = 10;
+    Interval all;
+    for (const Interval &each : intervals) {
+        all.short_gaps += each.short_gaps;
+        all.long_gaps += each.long_gaps;
+        all.mpi += each.mpi;
+        all.cpu += each.cpu;
+        all.wait += each.wait;
+    }
+    if (gaps.off_core <= more_than_waiting * all.wait && gaps.off_core <= more_than_computing * gaps.on_core)
+        return 0;
+    const double mpi_on_core = std::max(0.0, all.cpu - all.short_gaps - all.long_gaps);
+    const double waited = std::max(0.0, all.wait - std::max(0.0, all.mpi - mpi_on_core));
+    return 1 - std::min(1.0, waited / gaps.off_core);
+}
+
 bool posts_unknown(const Event &event) {
     switch (event.call_class) {
     case CallClass::irecv:
@@ -128,6 +156,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
               collectives::Library library) {
     Survey out;
     out.on_core.resize(ranks.size());
+    out.slept.resize(ranks.size());
     out.from_neighbours.resize(ranks.size());
     out.posts_unknown.resize(ranks.size());
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -135,6 +164,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
         const double seconds_per_tick = ranks[rank]->seconds_per_tick;
         std::vector<Interval> intervals;
         Interval interval;
+        Measured measured;
         trace::EventReader reader(ranks[rank]->trace);
         for (Event event; reader.next(event);) {
             if (event.call_class == CallClass::sched) {
@@ -148,9 +178,12 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
             out.goes_by_nodes = out.goes_by_nodes || goes_by_nodes(library, event);
             out.operations += operations_of(event, rank, communicators);
             const double gap = static_cast<double>(event.gap_ticks) * seconds_per_tick;
-            if (event.gap_cpu_ns >= 0)
-                interval.short_gaps += static_cast<double>(event.gap_cpu_ns) * 1e-9;
-            else
+            if (event.gap_cpu_ns >= 0) {
+                const double on_core = static_cast<double>(event.gap_cpu_ns) * 1e-9;
+                interval.short_gaps += on_core;
+                measured.on_core += on_core;
+                measured.off_core += std::max(0.0, gap - on_core);
+            } else
                 (is_long(event, gap) ? interval.long_gaps : interval.short_gaps) += gap;
             interval.mpi += static_cast<double>(event.duration_ticks) * seconds_per_tick;
             if (sizes_are_needed_of_all(event.kind)) {
@@ -176,6 +209,7 @@ Survey survey(std::span<const trace::ThreadRecord *const> ranks, const Communica
             }
         }
         out.on_core[rank] = on_core_parts(intervals);
+        out.slept[rank] = slept_part(measured, intervals);
     }
     return out;
 }

@@ -22,6 +22,9 @@ struct Incoming {
 /// @brief What is known of a traced run only after all ranks have been read once.
 struct Survey {
     std::vector<std::vector<double>> on_core; ///< by rank and sample: the part of long gaps it had a core
+    /// By rank: the part in which it slept of the time that it was off its core in gaps whose processor time
+    /// is known.
+    std::vector<double> slept;
     /// Bytes to each member, of the k-th alltoallv or alltoallw of a communicator, by member.
     std::unordered_map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> sizes;
     /// By world rank: what comes to it in the k-th neighbourhood collective of a communicator, by source.

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwise.findings.late import Outside
-from rankwise.recording.operations import event_classes
-from rankwise.recording.timeline import Messages, RankEvents
-from rankwise.recording.waits import Timeline
+from rankwise.recording.traces.operations import event_classes
+from rankwise.recording.traces.timeline import Messages, RankEvents
+from rankwise.recording.traces.waits import Timeline
 
 SMALL_BYTES = 512
 """Below that a message costs what it is, not what it holds: networks carry as much in less time than they take for a

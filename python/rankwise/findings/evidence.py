@@ -23,10 +23,11 @@ from rankwise.launchers.bound import Asked, asked, bound, instead, on_pus, yield
 from rankwise.launchers.line import Launcher
 from rankwise.recording import Recording
 from rankwise.recording.emulated import is_emulated
-from rankwise.recording.operations import SPINNING_GAP_S
+from rankwise.recording.raw import CALL_NAMES
+from rankwise.recording.traces.operations import ALONE_IN_FILES, SPINNING_GAP_S
 
 if TYPE_CHECKING:
-    from rankwise.recording.waits import Timeline
+    from rankwise.recording.traces.waits import Timeline
 
 LEAST_SHARE = 0.05
 """Of the run time. What costs less is not told: runs of one program differ by as much among themselves."""
@@ -57,6 +58,8 @@ class Times:
         useful_most_s: Outside MPI.
         still_s: Of the time outside MPI, in which the rank neither ran nor waited for a core.
         core_s: It waited for a core; `None` where that was not sampled.
+        files_s: In calls of MPI that read or write files for the rank alone, which counts as useful.
+        core_outside_s: Of that outside MPI, at most; all of it without a trace.
     """
 
     elapsed_s: float
@@ -66,6 +69,8 @@ class Times:
     useful_most_s: npt.NDArray[np.float64]
     still_s: npt.NDArray[np.float64]
     core_s: npt.NDArray[np.float64] | None
+    core_outside_s: npt.NDArray[np.float64]
+    files_s: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -186,11 +191,20 @@ class Evidence:
         still = np.zeros(len(time))
         for each in context["stood_still"]:
             still[each["rank"]] = each["time_s"]
-        asked = self._asked_s()
-        mpi, outside = mpi + asked, np.clip(outside - asked, 0, None)
+        files = self._in_files_s()
+        elsewhere = self._asked_s() - files
+        mpi, outside = np.clip(mpi + elsewhere, 0, None), np.clip(outside - elsewhere, 0, None)
         least = outside - self._may_have_asked_s()
-        least = np.clip(least if core is None else least - core, 0, None)
-        return Times(float(time.max()), time, mpi, least, outside, np.minimum(still, outside), core)
+        core_outside = np.zeros(len(time)) if core is None else self._core_outside_s(core)
+        least = np.clip(least - core_outside, 0, None)
+        still = np.minimum(still, outside)
+        return Times(float(time.max()), time, mpi, least, outside, still, core, core_outside, files)
+
+    def _in_files_s(self) -> npt.NDArray[np.float64]:
+        names = CALL_NAMES[ALONE_IN_FILES].tolist()
+        calls = self.recording.calls.filter(pl.col("call").is_in(names))
+        by_rank = dict(calls.group_by("rank").agg(pl.col("time_s").sum()).iter_rows())
+        return np.array([by_rank.get(rank) or 0.0 for rank in self.recording.ranks.sort("rank")["rank"]])
 
     def _asked_s(self) -> npt.NDArray[np.float64]:
         """By rank, how long it was outside MPI only to poll again, where a trace tells."""
@@ -198,6 +212,13 @@ class Evidence:
             return np.array([each.asked_s for each in self.timeline.ranks])
         except RankwiseError:
             return np.zeros(len(self.recording.ranks))
+
+    def _core_outside_s(self, core_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        try:
+            known = [each.core_outside_s for each in self.timeline.ranks]
+        except RankwiseError:
+            return core_s
+        return np.array([most if each is None else each for each, most in zip(known, core_s, strict=True)])
 
     def _may_have_asked_s(self) -> npt.NDArray[np.float64]:
         """By rank, how long it may have been outside MPI only to poll again, where no trace tells.
@@ -243,7 +264,7 @@ class Evidence:
 
     @cached_property
     def waits(self) -> pl.DataFrame:
-        """Waiting and transferring by rank and call, from the exact trace (`rankwise.recording.waits.waits`).
+        """Waiting and transferring by rank and call, from the exact trace (`rankwise.recording.traces.waits.waits`).
 
         Raises:
             RankwiseError: As `timeline`.
@@ -263,7 +284,7 @@ class Evidence:
         """What mending some waiting saves of the run time, most first, where it is worth telling.
 
         It is the waiting, less what the late rank computes more all in all (that is load imbalance) and what it waited
-        for a core.
+        for a core outside MPI.
 
         Args:
             pairs: Who waits for whom.
@@ -275,7 +296,7 @@ class Evidence:
         found = []
         for pair in pairs:
             of_late, of_waiting = self.times.useful_most_s[pair.late], self.times.useful_most_s[pair.waiting]
-            core_s = 0.0 if self.times.core_s is None else float(self.times.core_s[pair.late])
+            core_s = float(self.times.core_outside_s[pair.late])
             saved_s = pair.waited_s - max(float(of_late - of_waiting), 0.0) - core_s
             found.append((min(saved_s, bound_s), pair))
         limit_s = max(LEAST_S, LEAST_SHARE * self.times.elapsed_s)

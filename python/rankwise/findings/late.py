@@ -16,11 +16,13 @@ import numpy.typing as npt
 from rankwise.quantities import bytes_text, counted
 from rankwise.recording.layouts import EVENT_POLL
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES
-from rankwise.recording.timeline import CollectiveCalls, Messages, RankEvents
-from rankwise.recording.waits import Timeline
+from rankwise.recording.traces.operations import ALONE_IN_FILES
+from rankwise.recording.traces.timeline import CollectiveCalls, Messages, RankEvents
+from rankwise.recording.traces.waits import Timeline
 
 Need = Literal["message", "receive", "member", "rest"]
 _NEEDS: tuple[Need, ...] = get_args(Need)
+_OF_LOWER = ("scan", "exscan")
 _FROM_ROOT = ("bcast", "scatter", "scatterv")
 _TO_ROOT = ("reduce", "gather", "gatherv")
 _LONG_S = 1e6
@@ -60,7 +62,7 @@ class LatePair:
 
 
 class Outside:
-    """When a rank was outside MPI.
+    """When a rank was outside MPI, or read or wrote a file alone.
 
     Args:
         events: Of the rank.
@@ -68,7 +70,7 @@ class Outside:
 
     def __init__(self, events: RankEvents):
         kinds = events.columns["kind"]
-        calls = (kinds < len(CALL_CLASSES)) | (kinds == EVENT_POLL)
+        calls = ~np.append(ALONE_IN_FILES, True)[np.minimum(kinds, len(CALL_CLASSES))] | (kinds == EVENT_POLL)
         end = events.end_s[calls]
         # What waited since an earlier event's begin overlaps that.
         begin = np.maximum(events.begin_s[calls], np.concatenate([events.begin_s[calls][:1], end[:-1]]))
@@ -241,7 +243,10 @@ class _Rooted(NamedTuple):
 
 
 def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.ndarray | None]) -> _Rooted:
-    """Who gets something from the root needs it to have come; the root that gets something of all, the last of them."""
+    """Who gets something from the root needs it to have come; the root that gets something of all, the last of them.
+
+    In a scan, who gets something of lower ranks needs the last of these.
+    """
     names = np.append(CALL_COLLECTIVES, "")[calls.kind]
     root = np.empty(len(calls.rank), np.int64)
     size = np.empty(len(calls.rank))
@@ -249,7 +254,7 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
         mine = calls.rank == rank
         root[mine] = each.columns["root"][calls.given[mine]]
         size[mine] = each.columns["bytes"][calls.given[mine]]
-    for comm in np.unique(calls.comm):
+    for comm in np.unique(calls.comm[calls.comm >= 0]):
         group, mine = members[comm], calls.comm == comm
         # An intercommunicator's roots are in the other group, or have numbers of their own.
         known = np.zeros(0, np.int64) if group is None else group.astype(np.int64)
@@ -263,8 +268,12 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
     others = np.flatnonzero(up & ~is_root)
     others = others[np.argsort(calls.begin_s[others], kind="stable")]
     needed[calls.number[others]] = others
-    waits = np.flatnonzero(((down & (root >= 0) & ~is_root) | (up & is_root)) & (needed[calls.number] >= 0))
-    need = needed[calls.number[waits]]
+    waiting = (down & (root >= 0) & ~is_root) | (up & is_root)
+    of_call = np.where(waiting, needed[calls.number], -1)
+    for number in np.unique(calls.number[np.isin(names, _OF_LOWER)[calls.number]]):
+        _set_lower(of_call, np.flatnonzero(calls.number == number), calls, members)
+    waits = np.flatnonzero(of_call >= 0)
+    need = of_call[waits]
     return _Rooted(
         calls.rank[waits],
         _Needs(
@@ -276,6 +285,21 @@ def _rooted(calls: CollectiveCalls, ranks: list[RankEvents], members: list[np.nd
             np.full(len(waits), _NEEDS.index("member")),
         ),
     )
+
+
+def _set_lower(
+    of_call: np.ndarray, these: np.ndarray, calls: CollectiveCalls, members: list[np.ndarray | None]
+) -> None:
+    """Of a scan, the last of the calls of lower ranks, which each member needs."""
+    group = members[calls.comm[these[0]]]
+    if group is None:
+        return
+    place = {int(rank): at for at, rank in enumerate(group)}
+    ordered = sorted(these.tolist(), key=lambda call: place.get(int(calls.rank[call]), -1))
+    last = ordered[0]
+    for call in ordered[1:]:
+        of_call[call] = last
+        last = call if calls.begin_s[call] > calls.begin_s[last] else last
 
 
 def in_turns(pairs: Sequence[LatePair], useful_s: npt.NDArray[np.float64]) -> list[list[int]]:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.findings.late import Outside
-from rankwise.recording.raw import CALL_COLLECTIVES
-from rankwise.recording.timeline import RankEvents
-from rankwise.recording.waits import SYNCHRONISING, Timeline
+from rankwise.recording.traces.timeline import RankEvents
+from rankwise.recording.traces.waits import SYNCHRONISES, Timeline
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,16 @@ class Steps:
         """By step, what even work saves: the most useful time less the mean, and no more than the mean of waiting."""
         return _lost_s(self.useful_s, self.useful_s, self.waited_s)
 
-    def moving_s(self, core_s: np.ndarray | None) -> float:
+    def moving_s(self, core_s: np.ndarray) -> float:
         """What even work in each step saves beyond what even work in all steps together does.
 
         That is imbalance which is on other ranks in other steps.
 
         Args:
-            core_s: By rank, what it waited for a core in the whole run, which is taken off.
+            core_s: By rank, what it waited for a core outside MPI in the whole run, which is taken off.
         """
         lost_s = float(self.lost_s().sum())
-        if core_s is not None:
+        if core_s.any():
             # By step that is known from samples, which are longer than short steps; in all it is known well.
             by_step_s = 0.0
             if self.core_s is not None:
@@ -64,8 +63,7 @@ def _lost_s(least_s: np.ndarray, most_s: np.ndarray, waited_s: np.ndarray) -> np
 def steps_of(timeline: Timeline) -> Steps | None:
     """The steps of all ranks; `None` where there are none, or not the same on all ranks."""
     ranks, calls = timeline.on_one_clock(), timeline.collectives
-    synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
-    ends = (calls.kind >= 0) & synchronising[calls.kind]
+    ends = (calls.kind >= 0) & SYNCHRONISES[calls.kind]
     ends &= np.bincount(calls.number, minlength=len(ends)) == len(ranks)
     number, rows, begun_s = [], [], []
     for rank in range(len(ranks)):

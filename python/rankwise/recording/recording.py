@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rankwise.machine.placement import Placement
     from rankwise.machine.topology import Topology
-    from rankwise.recording.clocks import HostClock
-    from rankwise.recording.waits import Timeline
+    from rankwise.recording.traces.clocks import HostClock
+    from rankwise.recording.traces.waits import Timeline
 
 
 class Recording:
@@ -184,7 +184,7 @@ class Recording:
 
     @cached_property
     def _timeline(self) -> Timeline:
-        from rankwise.recording.waits import Timeline
+        from rankwise.recording.traces.waits import Timeline
 
         return Timeline.of(self.path, self.job)
 
@@ -197,7 +197,7 @@ class Recording:
         return self._timeline.clocks
 
     def waits(self) -> pl.DataFrame:
-        """Time in receives and synchronising collectives by rank and call: columns as `rankwise.recording.waits.waits`.
+        """Time in receives and synchronising collectives by rank and call: as `rankwise.recording.traces.waits.waits`.
 
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks its messages do not relate.

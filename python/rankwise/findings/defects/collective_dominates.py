@@ -12,7 +12,7 @@ from rankwise.findings.evidence import LEAST_S, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
-from rankwise.recording.waits import Timeline
+from rankwise.recording.traces.waits import Timeline
 
 NAME = "collective-dominates"
 _LEAST_SHARE = 0.1

@@ -60,7 +60,7 @@ def _of_steps(evidence: Evidence) -> Finding | None:
     steps = steps_of(evidence.timeline)
     if steps is None:
         return None
-    cost_s = steps.moving_s(times.core_s)
+    cost_s = steps.moving_s(times.core_outside_s)
     useful, top = steps.useful_s, steps.useful_s.argmax(axis=0)
     most = useful.max(axis=0)
     others_s = float((useful.sum(axis=0) - most).sum()) / (len(useful) - 1)

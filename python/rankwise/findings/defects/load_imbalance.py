@@ -16,9 +16,11 @@ _LEAST_RATIO = 1.1
 PAGE = """\
 Some ranks compute longer than others, which wait for them in MPI.
 
-How it is told: useful time is that of a rank outside MPI. The others' time in
-MPI, less what an exact trace shows to be transfer, must be as long as what
-they compute less.
+How it is told: useful time is that of a rank outside MPI, and in MPI calls that
+read or write a file for it alone. Between polls that find nothing (MPI_Test,
+MPI_Iprobe) it is not useful where the rank asks again at once, or sleeps; only
+a trace tells how long that is. The others' time in MPI, less what an exact
+trace shows to be transfer, must be as long as what they compute less.
 
 From when on: mending it saves 5 % of the run time and 10 ms, and those ranks
 compute 1.1 times as long as the others: runs of one program differ by as much
@@ -64,7 +66,12 @@ def find(evidence: Evidence) -> list[Finding]:
     ranks = [int(rank) for rank in np.flatnonzero(heavy)]
     still = float(times.still_s[heavy].mean()) > (float(least[heavy].mean()) - others_s) / 2
     does = ("is", "are") if still else ("computes", "compute")
+    files_s = float(times.files_s[heavy].mean())
+    in_files = files_s - float(times.files_s[~heavy].mean()) > (float(least[heavy].mean()) - others_s) / 2
     what = does[len(ranks) > 1] + (" outside MPI" if still else "")
+    if in_files:
+        uses = ("uses files and computes", "use files and compute")
+        what = uses[len(ranks) > 1]
     much = (
         f"{ratio:.1f} times as long as the mean of the others"
         if ratio < 100
@@ -80,6 +87,10 @@ def find(evidence: Evidence) -> list[Finding]:
         lines.append(
             f"of that they stood still for {seconds_text(float(times.still_s[heavy].mean()))}: slept, were stopped, or "
             "waited for a file or another thread"
+        )
+    if in_files:
+        lines.append(
+            f"of that {seconds_text(files_s)} in MPI calls that read or write a file for the rank alone"
         )
     return [
         Finding(

@@ -80,7 +80,7 @@ def costly_phases(evidence: Evidence) -> list[Phase]:
         back = (receiver, sender, False)
         if not sends or back not in waits or not {sender, receiver} <= shares.keys():
             continue
-        core_s = 0.0 if times.core_s is None else float(times.core_s[[sender, receiver]].max())
+        core_s = float(times.core_outside_s[[sender, receiver]].max())
         cost_s = min(waited_s - core_s, waits[back] - core_s, bound_s)
         if cost_s >= limit_s and abs(shares[sender] - shares[receiver]) >= LEAST_SHARE:
             _, size, send = largest[sender, receiver, True]

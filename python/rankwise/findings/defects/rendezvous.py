@@ -13,8 +13,8 @@ from rankwise.findings.finding import Finding
 from rankwise.findings.late import LatePair
 from rankwise.launchers.bound import eager
 from rankwise.quantities import bytes_text, seconds_text
-from rankwise.recording.operations import event_classes
 from rankwise.recording.raw import CALL_NAMES
+from rankwise.recording.traces.operations import event_classes
 
 NAME = "rendezvous"
 LARGEST_BYTES = 256 << 10

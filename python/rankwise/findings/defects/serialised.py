@@ -46,7 +46,7 @@ def find(evidence: Evidence) -> list[Finding]:
     costs = []
     for ranks in evidence.in_turns:
         useful_s = times.useful_least_s[ranks]
-        core_s = 0.0 if times.core_s is None else float(times.core_s[ranks].sum())
+        core_s = float(times.core_outside_s[ranks].sum())
         waited_s = sum(pair.waited_s for pair in _inside(evidence, ranks))
         turns_s = min(float(useful_s.sum() - useful_s.max()), waited_s * (len(ranks) - 1) / len(ranks))
         costs.append((min(turns_s - core_s, bound_s), ranks))

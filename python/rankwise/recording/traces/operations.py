@@ -3,18 +3,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwise.recording.layouts import EVENT_POLL, EVENT_SCHED
-from rankwise.recording.raw import CALL_CLASSES
+from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
 
 Columns = dict[str, np.ndarray]
 
 _BLOCKING = ("send", "recv", "sendrecv", "collective")
 _NONBLOCKING = ("isend", "irecv", "isendrecv", "icollective")
+ALONE_IN_FILES: npt.NDArray[np.bool_] = np.array(
+    [
+        kind == "io" and not re.search("_all|_ordered", name) and bool(re.search("read|write|sync", name))
+        for name, kind in zip(CALL_NAMES.tolist(), CALL_CLASSES.tolist(), strict=True)
+    ]
+)
+"""By kind of call, whether it reads or writes a file for its rank alone: nobody else is waited for."""
+
 _PERSISTENT = ("send_init", "recv_init", "collective_init")
 # Shorter gaps between polls are the program's way to ask again.
 SPINNING_GAP_S = 1e-6

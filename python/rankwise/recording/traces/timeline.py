@@ -8,18 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.recording.core_waits import CoreWaits
 from rankwise.recording.job import Job
 from rankwise.recording.layouts import (
     TRACE_CUT,
     TRACE_QUANTISED,
     TRACED,
 )
-from rankwise.recording.operations import Operations, event_classes, operations, ordinals, waiting_begins
-from rankwise.recording.raw import Thread
+from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, Thread
+from rankwise.recording.traces.core_waits import CoreWaits
+from rankwise.recording.traces.operations import (
+    Operations,
+    event_classes,
+    operations,
+    ordinals,
+    waiting_begins,
+)
 
 _SENDS = ("send", "isend", "sendrecv", "isendrecv", "send_init")
 _RECEIVES = ("recv", "irecv", "sendrecv", "isendrecv", "recv_init")
+# As core/schedule/windows/trace_survey.cpp has them.
+_MORE_THAN_WAITING, _MORE_THAN_COMPUTING = 1.2, 10
+_FENCES, _FENCE = -2, int(np.flatnonzero(CALL_NAMES == "MPI_Win_fence")[0])
 _COLLECTIVES = ("collective", "icollective", "collective_init")
 
 
@@ -34,6 +43,7 @@ class RankEvents:
         end_s: When it ended.
         core_waits: Waiting for a core; `None` if it was not sampled.
         asked_s: How long it was outside MPI between polls only to ask again.
+        core_outside_s: How long it waited for a core outside MPI, at most; `None` if that was not sampled.
     """
 
     columns: dict[str, np.ndarray]
@@ -41,6 +51,7 @@ class RankEvents:
     end_s: np.ndarray
     core_waits: CoreWaits | None = None
     asked_s: float = 0.0
+    core_outside_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,8 @@ def rank_events(job: Job) -> list[RankEvents]:
         begin_s = (ends - columns["duration_ticks"]) * rates[host]
         since_s, asked_s = waiting_begins(columns, begin_s, end_s, _slept_s(thread))
         core_waits = _core_waits(thread, columns, rates[host])
-        found.append(RankEvents(columns, since_s, end_s, core_waits, asked_s))
+        outside_s = None if core_waits is None else _core_outside_s(thread, columns, rates[host], core_waits)
+        found.append(RankEvents(columns, since_s, end_s, core_waits, asked_s, outside_s))
     return found
 
 
@@ -124,6 +136,26 @@ def _slept_s(thread: Thread) -> float:
     return float(max(min(outside_s, idle_s), 0.0))
 
 
+def _core_outside_s(thread: Thread, columns: dict[str, np.ndarray], rate: float, waits: CoreWaits) -> float:
+    """How long a rank waited for a core outside MPI, at most.
+
+    Where a rank shares its core, the processor time of its gaps is measured, and what they have less is waiting or
+    sleep. If that is more than all its waiting, or ten times what it computes, it sleeps outside MPI; it is taken to
+    spin inside then, where what it had no core for was waiting.
+    """
+    wait_s, cpu_s = thread.rank["runqueue_wait_ns"] * 1e-9, thread.rank["cpu_ns"] * 1e-9
+    gap_s = columns["gap_ticks"] * rate
+    measured = columns["gap_cpu_ns"] >= 0
+    on_core_s = float(columns["gap_cpu_ns"][measured].sum()) * 1e-9
+    off_core_s = max(float(gap_s[measured].sum()) - on_core_s, 0.0)
+    _, unmeasured_s = waits.inside(waits.interval[~measured], gap_s[~measured])
+    found = min(float(wait_s), off_core_s + unmeasured_s)
+    if off_core_s > _MORE_THAN_WAITING * wait_s or off_core_s > _MORE_THAN_COMPUTING * on_core_s:
+        in_mpi_s = max(thread.mpi_s - max(cpu_s - on_core_s - float(gap_s[~measured].sum()), 0.0), 0.0)
+        found = min(found, max(wait_s - in_mpi_s, 0.0))
+    return found
+
+
 def _rates(job: Job) -> dict[str, float]:
     """Seconds per tick of each host: one counter, so that of the rank that was watched longest holds for all."""
     longest: dict[str, tuple[int, float]] = {}
@@ -137,7 +169,8 @@ def _rates(job: Job) -> dict[str, float]:
 def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Messages:
     """Match sends with receives: those of one source, destination, communicator and tag do not overtake each other.
 
-    Receives are taken in the order in which they were posted. Partitioned operations are left out.
+    Receives are taken in the order in which they were posted. A neighbourhood collective is a message to each
+    destination. Partitioned operations are left out.
 
     Args:
         ranks: Events by world rank.
@@ -157,6 +190,9 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
         posted, ended, comm, peer, tag = _received(columns, found.of(classes, *_RECEIVES), classes)
         mine = np.full(len(posted), rank)
         receives.append((peer, mine, common_communicator(comm, known), tag, ended, posted))
+    to_neighbours, from_neighbours = _neighbours(ranks, communicator_of)
+    sends.append(to_neighbours)
+    receives.append(from_neighbours)
     source, destination, comm, tag, send, sent, size = _joined(sends, 7)
     sent_by = comm, tag
     receives_from, receives_at, *received_by, ended, posted = _joined(receives, 6)
@@ -185,6 +221,41 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
     )
 
 
+def _neighbours(
+    ranks: list[RankEvents], communicator_of: list[dict[int, int]]
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Messages of neighbourhood collectives, as sends and as receives; tags below those of MPI say in which turn."""
+    calls: list[tuple[np.ndarray, ...]] = []
+    sends: list[tuple[np.ndarray, ...]] = []
+    for rank, each in enumerate(ranks):
+        columns = each.columns
+        of = operations(columns).of(event_classes(columns), *_COLLECTIVES)
+        near = np.char.startswith(CALL_COLLECTIVES, "neighbor_")[columns["kind"][of.given]]
+        comm = common_communicator(columns["comm"][of.given], communicator_of[rank])
+        given, begun, ended, comm = of.given[near], of.begun[near], of.ended[near], comm[near]
+        turn = ordinals(comm)
+        calls.append((comm, turn, np.full(len(comm), rank), begun, ended))
+        offsets = columns["size_offsets"].astype(np.int64)
+        count = offsets[given + 1] - offsets[given]
+        call = np.repeat(np.arange(len(given)), count)
+        place = np.arange(len(call)) - np.repeat(np.cumsum(count) - count, count) + offsets[given][call]
+        to, size = columns["size_destination"][place], columns["sizes"][place]
+        sends.append((np.full(len(call), rank), to, comm[call], turn[call], begun[call], ended[call], size))
+    comm, turn, rank_of, begun, ended = _joined(calls, 5)
+    source, to, in_comm, in_turn, send, sent, size = _joined(sends, 7)
+    keys = np.concatenate([np.column_stack([comm, turn, rank_of]), np.column_stack([in_comm, in_turn, to])])
+    numbers = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    call_of = np.full(len(keys) + 1, -1)
+    call_of[numbers[: len(comm)]] = np.arange(len(comm))
+    call = call_of[numbers[len(comm) :]]
+    there = (call >= 0) & (np.append(ended, -1)[call] >= 0)
+    source, to, tag, call = source[there], to[there], -2 - in_turn[there], call[there]
+    return (
+        (source, to, in_comm[there], tag, send[there], sent[there], size[there]),
+        (source, to, in_comm[there], tag, ended[call], begun[call]),
+    )
+
+
 def _received(columns: dict[str, np.ndarray], of: Operations, classes: np.ndarray) -> tuple[np.ndarray, ...]:
     """Receives in the order posted: row posted, row ended, communicator, source, tag."""
     blocking = np.isin(classes[of.given], ("recv", "sendrecv"))
@@ -203,7 +274,7 @@ class CollectiveCalls:
     Attributes:
         rank: World rank of the caller.
         row: Of the call among its events in which it ended.
-        comm: Number of the communicator.
+        comm: Number of the communicator; -2 of fences.
         number: Of the collective: 0, 1, ... for each communicator in turn.
         begin_s: When it began; of a persistent one, when it was started.
         given: Row of the call that has its arguments.
@@ -222,19 +293,32 @@ class CollectiveCalls:
 def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> CollectiveCalls:
     """Match collectives: the n-th ones of a communicator belong together (MPI 5.0, 6.1, 6.12).
 
-    Those whose end is not known on all ranks are left out.
+    Those whose end is not known on all ranks are left out. MPI_Win_fence is among them where all ranks call it as
+    often, and nobody left one before all had come: which window it is of is not recorded.
 
     Args:
         ranks: Events by world rank, their times on one axis.
         communicator_of: By rank, number of a communicator for all from the rank's own index of it.
     """
     parts: list[tuple[np.ndarray, ...]] = []
+    fences = [np.flatnonzero(each.columns["kind"] == _FENCE) for each in ranks]
     for rank, each in enumerate(ranks):
         of = operations(each.columns).of(event_classes(each.columns), *_COLLECTIVES)
         comm = common_communicator(each.columns["comm"][of.given], communicator_of[rank])
         known = comm >= 0
         given, begun, ended, comm = of.given[known], of.begun[known], of.ended[known], comm[known]
         kinds = each.columns["kind"][given]
+        rows = fences[rank] if len({len(each) for each in fences}) == 1 else fences[rank][:0]
+        given, begun, ended, kinds = (
+            np.concatenate([column, more])
+            for column, more in (
+                (given, rows),
+                (begun, rows),
+                (ended, rows),
+                (kinds, each.columns["kind"][rows]),
+            )
+        )
+        comm = np.concatenate([comm, np.full(len(rows), _FENCES)])
         parts.append((np.full(len(given), rank), ended, comm, ordinals(comm), kinds, begun, given))
     rank_of, row_of, comm_of, turn_of, kinds, begun_of, given_of = _joined(parts, 7)
     number = np.unique(np.column_stack([comm_of, turn_of]), axis=0, return_inverse=True)[1].reshape(-1)
@@ -242,6 +326,12 @@ def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, i
     begin_s = np.concatenate(begins) if begins else np.empty(0)
     whole = np.ones(int(number.max(initial=-1)) + 1, bool)
     whole[number[row_of < 0]] = False
+    fences = comm_of == _FENCES
+    last_s = np.full(len(whole), -np.inf)
+    np.maximum.at(last_s, number[fences], begin_s[fences])
+    ends = [each.end_s[part[1]] for each, part in zip(ranks, parts, strict=True)]
+    end_s = np.concatenate(ends) if ends else np.empty(0)
+    whole[number[fences & (end_s < last_s[number])]] = False
     kept = whole[number]
     number = np.unique(number[kept], return_inverse=True)[1].reshape(-1)
     kinds = kinds[kept]

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.job import Job
-from rankwise.recording.timeline import Messages, RankEvents
+from rankwise.recording.traces.timeline import Messages, RankEvents
 
 
 @dataclass(frozen=True)

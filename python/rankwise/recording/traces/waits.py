@@ -12,13 +12,14 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from rankwise.recording.clocks import HostClock, relate
 from rankwise.recording.communicators import unify
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, read
-from rankwise.recording.timeline import (
+from rankwise.recording.traces.clocks import HostClock, relate
+from rankwise.recording.traces.timeline import (
     CollectiveCalls,
     Messages,
     RankEvents,
@@ -37,6 +38,11 @@ SYNCHRONISING = (
     "reduce_scatter",
     "reduce_scatter_block",
 )
+
+SYNCHRONISES: npt.NDArray[np.bool_] = np.isin(CALL_COLLECTIVES, SYNCHRONISING) | (
+    CALL_NAMES == "MPI_Win_fence"
+)
+"""By kind of call, whether nobody leaves it before all have come."""
 
 _COLUMNS = {
     "rank": pl.Int64,
@@ -99,6 +105,7 @@ class Timeline:
                 each.end_s + self.clocks[host].offset_s,
                 each.core_waits,
                 each.asked_s,
+                each.core_outside_s,
             )
             for each, host in zip(self.ranks, self.host, strict=True)
         ]
@@ -175,8 +182,7 @@ def _late_members(
     concerned: list[np.ndarray],
 ) -> None:
     calls = match_collectives(ranks, communicator_of)
-    synchronising = np.isin(CALL_COLLECTIVES, SYNCHRONISING)
-    counts = (calls.kind >= 0) & synchronising[calls.kind]
+    counts = (calls.kind >= 0) & SYNCHRONISES[calls.kind]
     last = np.full(len(counts), -np.inf)
     np.maximum.at(last, calls.number, calls.begin_s)
     for rank, each in enumerate(ranks):

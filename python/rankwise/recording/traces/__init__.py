@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact traces on one time axis: operations, messages, clocks, waiting."""
