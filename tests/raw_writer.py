@@ -46,6 +46,7 @@ MANIFEST = {
     "start_s": 1.0,
     "end_s": 2.0,
     "exit_status": 0,
+    "settings": {},
     "signal": None,
 }
 

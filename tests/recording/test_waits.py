@@ -128,6 +128,20 @@ def test_the_offset_of_two_hosts_clocks_is_within_the_bound_that_is_stated(tmp_p
     assert away.bound_s == pytest.approx(2.5e-6)
 
 
+@pytest.mark.parametrize("ahead", [0, 7, 5000])
+def test_collectives_that_nobody_leaves_before_all_have_come_relate_clocks(tmp_path, ahead):
+    # GIVEN an allreduce that the second host comes to 3 us before the first one leaves it, and one the other way round
+    ranks = [traced(0, 2, "n0"), traced(1, 2, "n1")]
+    for rank, calls in zip(ranks, ([(10, 10), (0, 30)], [(17, 5), (16, 14)]), strict=True):
+        for gap, inside in calls:
+            rank.event("MPI_Allreduce", gap * US, inside * US, allreduce())
+    ranks[1].shift_ns = ahead * US
+    _, away = Recording.open(write_recording(tmp_path, ranks)).clocks()
+    # THEN the offset is as exact as these
+    assert abs(away.offset_s + ahead * 1e-6) <= away.bound_s + 1e-12
+    assert away.bound_s < 15e-6
+
+
 def test_hosts_without_messages_in_both_directions_are_not_related(tmp_path):
     first, second = traced(0, 2, "n0"), traced(1, 2, "n1")
     first.event("MPI_Send", 0, 1, send(1))

@@ -37,6 +37,8 @@ def circumstances(evidence: Evidence) -> dict[str, str]:
         if launcher is None
         else f"{launcher['vendor']} {launcher['version'] or ''}".rstrip(),
         "recorded": _recorded(context),
+        "settings": " ".join(f"{name}={value}" for name, value in (run.get("settings") or {}).items())
+        or "none",
     }
     if lab := run.get("lab"):
         found["lab"] = f"{len(lab['nodes'])} nodes, {bytes_text(lab['rate_bytes_per_s'])}/s"

@@ -9,6 +9,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.defects import (
     bound_otherwise,
     busy_cores,
+    collective_algorithm,
     collective_dominates,
     cores_changed,
     far_placement,
@@ -76,6 +77,7 @@ DEFECTS: tuple[Defect, ...] = (
     late_sender,
     serialised,
     small_messages,
+    collective_algorithm,
     collective_dominates,
     unbound_migrating,
     pages_elsewhere,

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
+from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain.losses import Loss, losses
 from rankwise.findings.efficiency import why_not_replayed
@@ -100,6 +102,16 @@ class OnMachine:
         search = make_search(self.predictor, self.recording.messages, nodes)
         current = self.recorded if search.has(self.recorded) else None
         return run_search(search, self.predictor, current, budget_s=self.search_s)
+
+    def time_s(self, schedule: _core.schedule.Schedule, ranks: Sequence[int]) -> float:
+        """How long another program takes where some ranks of the recorded one ran.
+
+        Args:
+            schedule: That program.
+            ranks: World ranks of its own.
+        """
+        predictor = Predictor.of(Source(schedule), self.machine, self.topology)
+        return predictor.predict(self.recorded.renumbered(ranks)).makespan_s
 
     def is_better(self, placement: Placement) -> bool:
         """Whether a placement is known to be better than where it ran (`rankwise.replay.gain`)."""

@@ -18,6 +18,7 @@ from rankwise.placement.file import to_dict
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound
 from rankwise.record.recording_run import RecordingRun, write_first
+from rankwise.record.settings import settings
 
 
 def begin(
@@ -55,6 +56,7 @@ def begin(
         trace=what.trace,
         job=None,
         start_s=time.time(),
+        settings=settings(line.segments, os.environ),
         lab=msgspec.to_builtins(lab),
         placement=to_dict(prepared.placement),
         run=identity,

@@ -37,6 +37,7 @@ _OTHERS = {
     "srun": "hint overcommit O",
 }
 _OTHERS["prterun"] = _OTHERS["orterun"]
+_MCA = "OMPI_MCA_"
 _CPU_BIND_SINCE, _HYDRA_SINCE, _OPEN_MPI_SINCE, _YIELDS_SINCE = (18, 8), (3,), (1, 7), (4, 3)
 # Launchers that are known by their name, and words of theirs that bind.
 _BY_NAME = {"aprun": ("-cc", "{keyword}"), "jsrun": ("--bind", "packed:{cores}")}
@@ -146,17 +147,30 @@ def yielding(words: Sequence[str], launcher: Launcher) -> list[str] | None:
 
     `None` where this library is not known to do so: MPICH was seen to since 4.3, Open MPI 4.1 and 5.0.
     """
-    line = _line(words, launcher)
-    if line is None:
-        return None
     if launcher.vendor == "MPICH" and version_of(launcher) >= _YIELDS_SINCE:
-        options = ["-genv", "MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"]
-    elif launcher.family == "openmpi":
-        options = ["--mca", "mpi_yield_when_idle", "1"]
-    else:
+        return with_settings(words, launcher, {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"})
+    if launcher.family == "openmpi":
+        return with_settings(words, launcher, {f"{_MCA}mpi_yield_when_idle": "1"})
+    return None
+
+
+def with_settings(words: Sequence[str], launcher: Launcher, settings: Mapping[str, str]) -> list[str] | None:
+    """The line with variables of its MPI set; `None` where it sets one of them already, or that is not known to work.
+
+    Args:
+        words: The line as typed.
+        launcher: Which it is; its word is not looked at.
+        settings: By name; Open MPI's parameters as `OMPI_MCA_NAME`.
+    """
+    line = _line(words, launcher)
+    if line is None or launcher.kind not in ("hydra", "orterun", "prterun"):
         return None
-    if options[1] in words:
-        return None
+    options: list[str] = []
+    for name, value in settings.items():
+        short = name.removeprefix(_MCA)
+        if name in words or short in words:
+            return None
+        options += ["-genv", name, value] if launcher.kind == "hydra" else ["--mca", short, value]
     return [*line[0], *options, *LaunchLine(replace(launcher, word=""), tuple(line[1])).words()]
 
 
@@ -172,23 +186,16 @@ def eager(words: Sequence[str], launcher: Launcher, size_bytes: int, in_node: bo
         size_bytes: The largest message.
         in_node: Between ranks of one node.
     """
-    line = _line(words, launcher)
-    if line is None:
-        return None
     # Room for headers, in whole cells of 64 KiB.
     limit = -(-(size_bytes + 512) // 65536) * 65536
     if launcher.vendor == "MPICH" and version_of(launcher) >= _YIELDS_SINCE:
         sizes = dict.fromkeys(_EAGER_IN_NODE if in_node else _EAGER_BETWEEN_NODES, limit)
         if in_node:
             sizes["MPIR_CVAR_CH4_PACK_BUFFER_SIZE"] = 2 * limit
-        options = [word for name, size in sizes.items() for word in ("-genv", name, str(size))]
-    elif launcher.family == "openmpi" and not in_node:
-        options = ["--mca", "btl_tcp_eager_limit", str(limit)]
-    else:
-        return None
-    if any(name in words for name in options[1::3]):
-        return None
-    return [*line[0], *options, *LaunchLine(replace(launcher, word=""), tuple(line[1])).words()]
+        return with_settings(words, launcher, {name: str(size) for name, size in sizes.items()})
+    if launcher.family == "openmpi" and not in_node:
+        return with_settings(words, launcher, {f"{_MCA}btl_tcp_eager_limit": str(limit)})
+    return None
 
 
 def instead(words: Sequence[str], launcher: Launcher, program: Sequence[str]) -> list[str] | None:

@@ -56,6 +56,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         lab: The emulated cluster it ran in (`rankwise.lab.state.Lab`), null outside a lab.
         usage: What processors and sleeps did to it there, by which it is valid or not; null where that is not known.
         placement: Where the ranks were put in the lab, as in formats/placement.schema.json.
+        settings: Variables that change what MPI and its network do, of the environment and the launch line.
         run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
         asked_to_end: Signal by which `rankwise record` was asked to end, null if none; `told_to_end` in the file.
         locked: Whether others are kept from recording into the directory; false where its file system has no locks.
@@ -79,6 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     lab: dict[str, Any] | None = None
     placement: dict[str, Any] | None = None
     usage: Usage | None = None
+    settings: dict[str, str] = {}
     run: str | None = None
     asked_to_end: int | None = msgspec.field(default=None, name="told_to_end")
     locked: bool = True

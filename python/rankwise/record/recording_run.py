@@ -21,6 +21,7 @@ from rankwise.launchers.library import expected_library
 from rankwise.launchers.wrappers import behind_wrappers
 from rankwise.record import directory, library
 from rankwise.record.manifest import LauncherUsed, Manifest, MpiFound, write
+from rankwise.record.settings import settings
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def prepare(
         trace=what.trace,
         job=os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID") or os.environ.get("LSB_JOBID"),
         start_s=time.time(),
+        settings=settings(line.segments, inherited or os.environ),
         run=run,
         locked=claim.lock is not None,
     )

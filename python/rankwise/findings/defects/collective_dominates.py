@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankwise.findings.collective_times import inside_s
+from rankwise.findings.defects import collective_algorithm
 from rankwise.findings.evidence import LEAST_S, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import bytes_text, count_text, seconds_text
@@ -25,7 +27,8 @@ often or moves so much.
 
 How it is told: from an exact trace (`--trace --exact-times`): what a rank
 spends in such a call after the last rank has come to it. Waiting for ranks that
-come late is told as load-imbalance or late-collective.
+come late is told as load-imbalance or late-collective, an algorithm that does
+not fit as collective-algorithm.
 
 From when on: that is 10 % of the run time and 10 ms, and half of all time in
 MPI. A core is not waited for: that is taken off.
@@ -76,6 +79,8 @@ def find(evidence: Evidence) -> list[Finding]:
     if top.inside_s.sum() < _MOST_OF_MPI * times.mpi_s.sum():
         return []
     call = str(CALL_NAMES[top.kind])
+    if any(each.sentence.startswith(f"{call} ") for each in collective_algorithm.find(evidence)):
+        return []
     longest = int(np.argmax(top.inside_s))
     at = evidence.place_of(longest, call)
     barrier = call == "MPI_Barrier"
@@ -112,17 +117,13 @@ def find(evidence: Evidence) -> list[Finding]:
 
 def _calls(timeline: Timeline) -> list[_Calls]:
     """Of each collective in the trace."""
-    ranks, calls = timeline.on_one_clock(), timeline.collectives
+    ranks, calls = timeline.ranks, timeline.collectives
     if not len(calls.rank):
         return []
-    last = np.full(len(calls.kind), -np.inf)
-    np.maximum.at(last, calls.number, calls.begin_s)
-    end, size = np.empty(len(calls.rank)), np.empty(len(calls.rank))
+    inside, size = inside_s(timeline), np.empty(len(calls.rank))
     for rank, each in enumerate(ranks):
         mine = calls.rank == rank
-        end[mine] = each.end_s[calls.row[mine]]
-        size[mine] = each.columns["bytes"][calls.row[mine]]
-    inside = np.clip(end - np.maximum(last[calls.number], calls.begin_s), 0, None)
+        size[mine] = each.columns["bytes"][calls.given[mine]]
     found = []
     for kind in np.unique(calls.kind[calls.kind >= 0]):
         if CALL_CLASSES[kind] != "collective":

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How the clocks of a recording's hosts relate, and how far that may be wrong.
 
-Ranks of one host read one counter. Between hosts the messages say it, afterwards and without any of our own: a message
-does not arrive before it was sent, so each one from A to B bounds the offset of B's clock from below, and each from B
-to A from above (Duda, Harrus, Haddad & Bernard, "Estimating global time in distributed systems", 1987; there with a
-drift, which is taken here from each host's own CLOCK_MONOTONIC).
+Ranks of one host read one counter. Between hosts the program's messages say it, afterwards and without any of our own,
+and collectives that nobody leaves before all have come, which are as a message from each member to each other. A
+message does not arrive before it was sent, so each one from A to B bounds the offset of B's clock from below, and each
+from B to A from above (Duda, Harrus, Haddad & Bernard, "Estimating global time in distributed systems", 1987; there
+with a drift, which is taken here from each host's own CLOCK_MONOTONIC).
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.recording.job import Job
-from rankwise.recording.traces.timeline import Messages, RankEvents
+from rankwise.recording.raw import CALL_COLLECTIVES
+from rankwise.recording.traces.timeline import CollectiveCalls, Messages, RankEvents
+
+# Without data they may end at once, but for the barrier; in those with a size for each rank a member may give nothing.
+_OF_ALL = ("allgather", "allreduce", "alltoall", "barrier", "reduce_scatter_block")
+_MOST_DELAYS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -35,21 +41,25 @@ class HostClock:
     spread_s: float
 
 
-def relate(job: Job, ranks: list[RankEvents], messages: Messages) -> list[HostClock]:
+def relate(
+    job: Job, ranks: list[RankEvents], messages: Messages, collectives: CollectiveCalls
+) -> list[HostClock]:
     """The clocks of all hosts.
 
     Args:
         job: Whose ranks these are.
         ranks: Their events (`timeline.rank_events`).
         messages: Messages between them (`timeline.match`).
+        collectives: Their collectives (`timeline.match_collectives`).
 
     Raises:
-        RankwiseError: Hosts that no messages relate in both directions, or clocks that run unequally.
+        RankwiseError: Hosts that no messages or collectives relate in both directions, or clocks that run unequally.
     """
     host_of = [thread.rank["host"] for thread in job.first_threads]
     names = list(dict.fromkeys(host_of))
     number = np.array([names.index(host) for host in host_of])
-    bounds = _bounds(ranks, messages, number)
+    shortest = np.minimum(_of_messages(ranks, messages, number), _of_collectives(ranks, collectives, number))
+    bounds = _bounds(shortest)
     placed = {0: (0.0, 0.0)}
     while len(placed) < len(names):
         reachable = [
@@ -60,7 +70,8 @@ def relate(job: Job, ranks: list[RankEvents], messages: Messages) -> list[HostCl
         if not reachable:
             missing = ", ".join(name for at, name in enumerate(names) if at not in placed)
             raise RankwiseError(
-                f"no messages in both directions relate the clock of {missing} to that of {names[0]}",
+                "no messages in both directions and no collectives relate the clock of "
+                f"{missing} to that of {names[0]}",
                 hint="use what is said within each host",
             )
         bound, offset, host = min(reachable)
@@ -68,10 +79,8 @@ def relate(job: Job, ranks: list[RankEvents], messages: Messages) -> list[HostCl
     return [HostClock(name, *placed[at], _spread(job, name)) for at, name in enumerate(names)]
 
 
-def _bounds(
-    ranks: list[RankEvents], messages: Messages, number: np.ndarray
-) -> dict[tuple[int, int], tuple[float, float]]:
-    """By pair of hosts: what to add to the second's times to get the first's, and the bound of it."""
+def _of_messages(ranks: list[RankEvents], messages: Messages, number: np.ndarray) -> np.ndarray:
+    """By pair of hosts, the shortest time of a message from the first to the second, by their own clocks."""
     starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
     begins = np.concatenate([each.begin_s for each in ranks])
     ends = np.concatenate([each.end_s for each in ranks])
@@ -82,6 +91,36 @@ def _bounds(
     hosts = int(number.max()) + 1
     shortest = np.full((hosts, hosts), np.inf)
     np.minimum.at(shortest, (number[messages.source], number[messages.destination]), delay)
+    return shortest
+
+
+def _of_collectives(ranks: list[RankEvents], calls: CollectiveCalls, number: np.ndarray) -> np.ndarray:
+    """The same of collectives: from the last of a host's members that came to the first of another's that left."""
+    hosts = int(number.max()) + 1
+    shortest = np.full((hosts, hosts), np.inf)
+    size, end = np.empty(len(calls.rank)), np.empty(len(calls.rank))
+    for rank, each in enumerate(ranks):
+        mine = calls.rank == rank
+        size[mine] = each.columns["bytes"][calls.given[mine]]
+        end[mine] = each.end_s[calls.row[mine]]
+    names = np.append(CALL_COLLECTIVES, "")[calls.kind][calls.number]
+    counts = np.isin(names, _OF_ALL) & ((size > 0) | (names == "barrier"))
+    if hosts < 2 or not counts.any():
+        return shortest
+    which, turn = np.unique(calls.number[counts], return_inverse=True)
+    last, first = np.full((len(which), hosts), -np.inf), np.full((len(which), hosts), np.inf)
+    host = number[calls.rank[counts]]
+    np.maximum.at(last, (turn, host), calls.begin_s[counts])
+    np.minimum.at(first, (turn, host), end[counts])
+    step = max(len(which) * hosts * hosts // _MOST_DELAYS, 1)
+    for a in range(hosts):
+        # Who has no member there has begun at minus infinity, and left at infinity.
+        shortest[a] = (first[::step] - last[::step, a, None]).min(axis=0)
+    return shortest
+
+
+def _bounds(shortest: np.ndarray) -> dict[tuple[int, int], tuple[float, float]]:
+    """By pair of hosts: what to add to the second's times to get the first's, and the bound of it."""
     least = {(int(a), int(b)): float(shortest[a, b]) for a, b in np.argwhere(np.isfinite(shortest)) if a != b}
     found = {}
     for (a, b), there in least.items():

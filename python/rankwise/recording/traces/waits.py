@@ -91,7 +91,7 @@ class Timeline:
         ]
         ranks = rank_events(job)
         messages = match(ranks, numbers)
-        clocks = relate(job, ranks, messages)
+        clocks = relate(job, ranks, messages, match_collectives(ranks, numbers))
         names = [clock.host for clock in clocks]
         hosts = [names.index(thread.rank["host"]) for thread in job.first_threads]
         return cls(ranks, messages, clocks, hosts, numbers, communicators.members)

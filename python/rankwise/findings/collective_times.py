@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time in collectives when all ranks have come to them, and what other algorithms would take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise import _core
+from rankwise.recording.raw import CALL_COLLECTIVES
+from rankwise.recording.traces.waits import Timeline
+
+SEND = 0
+"""Kind of a step, as `_core.collectives.steps` has it."""
+
+
+def inside_s(timeline: Timeline) -> npt.NDArray[np.float64]:
+    """By call of `timeline.collectives`, how long it took when the last of its members had come."""
+    ranks, calls = timeline.on_one_clock(), timeline.collectives
+    last = np.full(len(calls.kind), -np.inf)
+    np.maximum.at(last, calls.number, calls.begin_s)
+    end = np.empty(len(calls.rank))
+    for rank, each in enumerate(ranks):
+        mine = calls.rank == rank
+        end[mine] = each.end_s[calls.row[mine]]
+    found: npt.NDArray[np.float64] = np.clip(end - np.maximum(last[calls.number], calls.begin_s), 0, None)
+    return found
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Collectives of one kind, communicator and size.
+
+    Attributes:
+        kind: Of their calls.
+        members: World ranks, in the communicator's order.
+        root: In the communicator; -1 where there is none.
+        bytes: As in the trace.
+        element_bytes: Size of one element.
+        total_bytes: As in the trace.
+        count: How many.
+        inside_s: Mean over the members of what they take all together when all have come.
+    """
+
+    kind: int
+    members: tuple[int, ...]
+    root: int
+    bytes: int
+    element_bytes: int
+    total_bytes: int
+    count: int
+    inside_s: float
+
+    @property
+    def operation(self) -> str:
+        """As the registry of algorithms names it."""
+        return str(CALL_COLLECTIVES[self.kind])
+
+    def default(self, library: str, nodes: Sequence[int]) -> str:
+        """The algorithm that a library takes by itself.
+
+        Args:
+            library: As `_core.collectives.select` has it.
+            nodes: Of each member; empty where all share one.
+        """
+        return str(
+            _core.collectives.select(
+                library,
+                self.operation,
+                size=len(self.members),
+                bytes=self.bytes,
+                element_bytes=self.element_bytes,
+                total_bytes=self.total_bytes,
+                nodes=list(nodes),
+            )
+        )
+
+    def schedule(self, algorithm: str, nodes: Sequence[int]) -> _core.schedule.Schedule:
+        """One of them alone, with an algorithm of the registry: rounds follow each other on each rank."""
+        builder = _core.schedule.ProgramBuilder(len(self.members), "mpich", "member")
+        for rank in range(len(self.members)):
+            steps = _core.collectives.steps(
+                self.operation,
+                algorithm,
+                rank=rank,
+                size=len(self.members),
+                root=max(self.root, 0),
+                bytes=self.bytes,
+                element_bytes=self.element_bytes,
+                total_bytes=self.total_bytes,
+                nodes=list(nodes),
+            )
+            requests: list[int] = []
+            current = None
+            for kind, peer, number, size, _ in steps:
+                if number != current and requests:
+                    builder.wait(rank, requests)
+                    requests = []
+                current = number
+                begin = builder.isend if kind == SEND else builder.ireceive
+                requests.append(begin(rank, peer, size, 0, 0))
+            if requests:
+                builder.wait(rank, requests)
+        return builder.finish()
+
+
+def alike(timeline: Timeline, wanted: Callable[[int], bool]) -> list[Alike]:
+    """Blocking collectives of at least two members by kind, communicator and size, the costliest first.
+
+    Args:
+        timeline: The exact trace.
+        wanted: Whether a kind of call is looked at.
+    """
+    calls, spent_s = timeline.collectives, inside_s(timeline)
+    columns = {
+        name: np.empty(len(calls.rank), np.int64) for name in ("bytes", "bytes2", "datatype_bytes", "root")
+    }
+    for rank, each in enumerate(timeline.ranks):
+        mine = calls.rank == rank
+        for name, column in columns.items():
+            column[mine] = each.columns[name][calls.given[mine]].astype(np.int64)
+    kind = np.append(calls.kind, -1)[calls.number] if len(calls.kind) else np.zeros(0, np.int64)
+    looked_at = np.isin(kind, [each for each in np.unique(kind).tolist() if each >= 0 and wanted(each)])
+    chosen = np.flatnonzero(looked_at & (calls.comm >= 0))
+    keys = np.column_stack([kind, calls.comm, columns["bytes"], columns["root"]])[chosen]
+    distinct, of = np.unique(keys, axis=0, return_inverse=True)
+    found = []
+    for number, (call, comm, size, root) in enumerate(distinct.tolist()):
+        members = timeline.members[comm]
+        rows = chosen[of.reshape(-1) == number]
+        if members is None or len(members) < 2:
+            continue
+        by_rank = np.bincount(calls.rank[rows], spent_s[rows])
+        found.append(
+            Alike(
+                call,
+                tuple(int(member) for member in members),
+                root,
+                size,
+                max(int(columns["datatype_bytes"][rows[0]]), 1),
+                int(columns["bytes2"][rows[0]]),
+                len(np.unique(calls.number[rows])),
+                float(by_rank.sum()) / len(members),
+            )
+        )
+    return sorted(found, key=lambda each: -each.inside_s)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A collective takes an algorithm that does not fit its size."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rankwise.errors import RankwiseError
+from rankwise.findings.algorithm_settings import Forced, asking, choices, forced
+from rankwise.findings.collective_times import Alike, alike
+from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.finding import Finding
+from rankwise.launchers.bound import with_settings
+from rankwise.quantities import bytes_text, count_text, counted, seconds_text
+from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES
+from rankwise.replay.plain import LogGOPS, predict_plain
+
+NAME = "collective-algorithm"
+_LEAST_RATIO = 1.5
+_MOST_LOOKED_AT = 8
+_MOST_MEMBERS = 4096
+_LOOKED_AT = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
+_ASSUMED = LogGOPS(L_s=1e-6, o_s=5e-7, G_s_per_byte=1e-10, O_s_per_byte=1e-10)
+PAGE = """\
+A collective takes an algorithm that is slow for its number of ranks and bytes:
+a setting asks for it, or the library chooses it by default.
+
+How it is told: from an exact trace (`--trace --exact-times`), for what is spent
+in calls of one kind, communicator and size when all their ranks have come; and
+from a replay of one such call with each algorithm that is modelled
+(docs/collectives.md), on the machine of `--machine`. Where a setting asks for
+the algorithm, it is compared with what the library takes by itself, and without
+a machine the costs of a message are assumed (latency 1 us, 0.5 us at each end,
+10 GB/s). Without a machine, defaults are not questioned.
+
+From when on: the other algorithm is predicted to take less than two thirds, and
+that saves 5 % of the run time and 10 ms.
+
+Its cost: what is spent in these calls, less what the other algorithm would take
+of it by those predictions; waiting for a core is taken off before.
+
+What refutes it: the run with the other algorithm takes as long. Libraries have
+algorithms that are not modelled (shared memory in a node, hardware).
+
+What to do: take the setting back, or set what the finding names.
+"""
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """Collectives with a better algorithm: what that saves, how long one takes with this one and with that."""
+
+    saved_s: float
+    of: Alike
+    taken: str
+    better: str
+    time_s: float
+    better_s: float
+    setting: Forced | None
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """The collectives that lose most."""
+    family = evidence.recording.context["mpi"]["family"]
+    library = "openmpi" if family == "openmpi" else "mpich"
+    limit_s = max(LEAST_S, LEAST_SHARE * evidence.times.elapsed_s)
+    core_s = 0.0 if evidence.times.core_s is None else float(evidence.times.core_s.mean())
+    settings = (evidence.recording.context["run"] or {}).get("settings") or {}
+    found = []
+    for each in alike(evidence.timeline, _is_looked_at)[:_MOST_LOOKED_AT]:
+        spent_s = each.inside_s - core_s
+        if spent_s < limit_s or len(each.members) > _MOST_MEMBERS:
+            continue
+        slow = _slow(evidence, each, spent_s, library, forced(settings, library, each.operation))
+        if slow and slow.saved_s >= limit_s:
+            found.append(slow)
+    if not found:
+        return []
+    return [_finding(evidence, library, max(found, key=lambda each: each.saved_s))]
+
+
+def _is_looked_at(kind: int) -> bool:
+    return CALL_CLASSES[kind] == "collective" and CALL_COLLECTIVES[kind] in _LOOKED_AT
+
+
+def _slow(
+    evidence: Evidence, of: Alike, spent_s: float, library: str, setting: Forced | None
+) -> _Slow | None:
+    nodes = _nodes(evidence, of)
+    default = of.default(library, nodes)
+    taken = default if setting is None else setting.algorithm
+    if taken is None or (setting is None and not evidence.has_machine):
+        return None
+    predict = _predictor(evidence)
+    others = [default] if setting else list(choices(library, of.operation))
+    times = {name: predict(of, name, nodes) for name in {taken, *others}}
+    time_s = times[taken]
+    known = {name: other for name, other in times.items() if other is not None and name != taken}
+    if time_s is None or not known:
+        return None
+    better = min(known, key=lambda name: known[name])
+    if time_s < _LEAST_RATIO * known[better]:
+        return None
+    return _Slow(spent_s * (1 - known[better] / time_s), of, taken, better, time_s, known[better], setting)
+
+
+def _nodes(evidence: Evidence, of: Alike) -> list[int]:
+    host = evidence.timeline.host
+    nodes = [host[member] for member in of.members]
+    return nodes if len(set(nodes)) > 1 else []
+
+
+_Predict = Callable[[Alike, str, Sequence[int]], float | None]
+
+
+def _predictor(evidence: Evidence) -> _Predict:
+    """Function (collectives, algorithm, nodes) -> seconds of one, `None` where the algorithm is not for such calls."""
+
+    def time_s(of: Alike, algorithm: str, nodes: Sequence[int]) -> float | None:
+        try:
+            schedule = of.schedule(algorithm, nodes)
+        except RankwiseError:
+            return None
+        if evidence.has_machine:
+            return evidence.on_machine.time_s(schedule, of.members)
+        return predict_plain(schedule, _ASSUMED).makespan_s
+
+    return time_s
+
+
+def _finding(evidence: Evidence, library: str, slow: _Slow) -> Finding:
+    of, call = slow.of, str(CALL_NAMES[slow.of.kind])
+    size = "" if of.operation == "barrier" else f" of {bytes_text(of.bytes)}"
+    who = f"{call}{size} on {counted(len(of.members), 'rank')}"
+    if slow.setting:
+        why = f"as {slow.setting.variable}={slow.setting.value} asks for it; by itself the library takes {slow.better}"
+        do = f"take {slow.setting.variable} back"
+        settings = asking(library, of.operation, None)
+    else:
+        why = f"by default; {slow.better} is predicted to be faster"
+        value = choices(library, of.operation)[slow.better]
+        settings = asking(library, of.operation, value)
+        do = "set " + " ".join(f"{name}={value}" for name, value in settings.items())
+    on = f"on `{evidence.on_machine.path}`" if evidence.has_machine else "with assumed costs of messages"
+    words = evidence.launcher and with_settings(evidence.command, evidence.launcher, settings)
+    return Finding(
+        name=NAME,
+        sentence=f"{who} takes {slow.taken}, {why}",
+        evidence=[
+            f"{count_text(of.count)} calls take {seconds_text(of.inside_s)} of a rank, mean, when all have come",
+            f"one is predicted to take {seconds_text(slow.time_s)} with {slow.taken} and "
+            f"{seconds_text(slow.better_s)} with {slow.better}, {on}",
+        ],
+        ranks=[],
+        cost_s=slow.saved_s,
+        estimate="that time, by the ratio of these predictions",
+        do=do,
+        command=shlex.join(words) if words and not evidence.in_lab else None,
+        confidence="medium",
+        refuted_by="a run with the other algorithm that takes as long",
+    )
