@@ -83,6 +83,9 @@ def find(evidence: Evidence) -> list[Finding]:
         f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
         f"{ranks_text(ranks)} for {seconds_text(float(times.mpi_s[heavy].mean()))}",
     ]
+    early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
+    if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
+        lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")
     if still:
         lines.append(
             f"of that they stood still for {seconds_text(float(times.still_s[heavy].mean()))}: slept, were stopped, or "

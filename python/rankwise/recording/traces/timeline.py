@@ -41,6 +41,7 @@ class RankEvents:
         begin_s: When each event began, by the clock of its host (`HostClock`): of a completion or probe that was asked
             for again and again the first time, of a receive its probe (`operations.waiting_begins`).
         end_s: When it ended.
+        operations: What the events begin and end.
         core_waits: Waiting for a core; `None` if it was not sampled.
         asked_s: How long it was outside MPI between polls only to ask again.
         core_outside_s: How long it waited for a core outside MPI, at most; `None` if that was not sampled.
@@ -49,6 +50,7 @@ class RankEvents:
     columns: dict[str, np.ndarray]
     begin_s: np.ndarray
     end_s: np.ndarray
+    operations: Operations
     core_waits: CoreWaits | None = None
     asked_s: float = 0.0
     core_outside_s: float | None = None
@@ -116,7 +118,7 @@ def rank_events(job: Job) -> list[RankEvents]:
         since_s, asked_s = waiting_begins(columns, begin_s, end_s, _slept_s(thread))
         core_waits = _core_waits(thread, columns, rates[host])
         outside_s = None if core_waits is None else _core_outside_s(thread, columns, rates[host], core_waits)
-        found.append(RankEvents(columns, since_s, end_s, core_waits, asked_s, outside_s))
+        found.append(RankEvents(columns, since_s, end_s, operations(columns), core_waits, asked_s, outside_s))
     return found
 
 
@@ -180,7 +182,7 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
     receives: list[tuple[np.ndarray, ...]] = []
     for rank, (each, known) in enumerate(zip(ranks, communicator_of, strict=True)):
         columns, classes = each.columns, event_classes(each.columns)
-        found = operations(columns)
+        found = each.operations
         of = found.of(classes, *_SENDS)
         given = columns["send_peer"][of.given] >= 0
         rows = of.given[given]
@@ -229,7 +231,7 @@ def _neighbours(
     sends: list[tuple[np.ndarray, ...]] = []
     for rank, each in enumerate(ranks):
         columns = each.columns
-        of = operations(columns).of(event_classes(columns), *_COLLECTIVES)
+        of = each.operations.of(event_classes(columns), *_COLLECTIVES)
         near = np.char.startswith(CALL_COLLECTIVES, "neighbor_")[columns["kind"][of.given]]
         comm = common_communicator(columns["comm"][of.given], communicator_of[rank])
         given, begun, ended, comm = of.given[near], of.begun[near], of.ended[near], comm[near]
@@ -303,7 +305,7 @@ def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, i
     parts: list[tuple[np.ndarray, ...]] = []
     fences = [np.flatnonzero(each.columns["kind"] == _FENCE) for each in ranks]
     for rank, each in enumerate(ranks):
-        of = operations(each.columns).of(event_classes(each.columns), *_COLLECTIVES)
+        of = each.operations.of(event_classes(each.columns), *_COLLECTIVES)
         comm = common_communicator(each.columns["comm"][of.given], communicator_of[rank])
         known = comm >= 0
         given, begun, ended, comm = of.given[known], of.begun[known], of.ended[known], comm[known]

@@ -7,7 +7,7 @@ caller waited. What a call took beyond is the library's and the network's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -98,16 +98,10 @@ class Timeline:
 
     def on_one_clock(self) -> list[RankEvents]:
         """Events by world rank, all on the first host's clock."""
+        offsets = [self.clocks[host].offset_s for host in self.host]
         return [
-            RankEvents(
-                each.columns,
-                each.begin_s + self.clocks[host].offset_s,
-                each.end_s + self.clocks[host].offset_s,
-                each.core_waits,
-                each.asked_s,
-                each.core_outside_s,
-            )
-            for each, host in zip(self.ranks, self.host, strict=True)
+            replace(each, begin_s=each.begin_s + offset_s, end_s=each.end_s + offset_s)
+            for each, offset_s in zip(self.ranks, offsets, strict=True)
         ]
 
     @cached_property

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 
 import jinja2
@@ -11,7 +12,7 @@ from bokeh.embed import components
 from bokeh.model import Model
 from bokeh.plotting import figure
 from bokeh.resources import Resources
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import efficiency_words, finding_words, use_words, words
@@ -38,6 +39,7 @@ def render(report: ReportData) -> str:
     drawn: dict[str, Model] = {name: chart for name, chart in charts.items() if chart is not None}
     script, divisions = components(drawn) if drawn else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["spans"] = _spans
     environment.globals.update(
         words=words,
         use_words=use_words,
@@ -79,3 +81,8 @@ def _raw_json(report: ReportData) -> str:
 
 def _file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _spans(text: str) -> Markup:
+    """What stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
