@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
+from sampled_nodes import computing, recorded_on_nodes
 from saved_topology import save_topology
 
 from rankwise.cli import main
@@ -83,8 +84,8 @@ def test_waiting_for_a_core_is_taken_off_computation(tmp_path):
     ranks = four([200, 200, 200, 800])
     ranks[3].runqueue_wait_ns = 550 * MS
     found = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
-    # THEN that is what is told, and no imbalance, of which 50 ms are sure
-    assert [each.name for each in found] == ["busy-cores"] and found[0].cost_s == pytest.approx(0.55 / 4)
+    # THEN that is what is told, and no imbalance, of which 50 ms are sure; it was in MPI for 200 ms at most
+    assert [each.name for each in found] == ["busy-cores"] and found[0].cost_s == pytest.approx(0.35)
 
 
 def test_standing_still_is_not_called_computation(tmp_path):
@@ -291,6 +292,7 @@ def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
         NodeSeats("n0", [0, 1, 2], [frozenset({0, 1, 2}), frozenset({0, 1, 2}), frozenset({3})], 4)
     ]
     evidence.asked = None
+    evidence.cores_of = lambda host, pus: len(pus)
     evidence.bound_command = lambda: "mpiexec -bind-to core -n 3 ./app"
     (found,) = unbound_migrating.find(evidence)
     assert (
@@ -311,3 +313,31 @@ def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):
     assert all(defect.NAME in listed for defect in DEFECTS)
     assert main(["explain", "no-such"]) == 1
     assert "there is no finding `no-such`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ranks", [4, 16])
+def test_one_rank_that_another_process_kept_from_its_core_costs_what_it_delays_the_others(tmp_path, ranks):
+    # GIVEN a rank that waits 480 ms for its core, outside MPI, while all others wait for it
+    made = computing([480] * (ranks - 1) + [960])
+    made[-1].runqueue_wait_ns = 480 * MS
+    (found, *_) = findings_of(recorded_on_nodes(tmp_path / "a.rw", made, {"n0": [{}] * 4}))[0]
+    assert (found.name, found.ranks) == ("busy-cores", [ranks - 1])
+    assert found.cost_s == pytest.approx(0.44, abs=0.05)
+
+
+def test_a_crowded_node_among_many_is_told(tmp_path):
+    # GIVEN one node of ten whose two ranks share a PU and wait for it
+    hosts = [f"n{at // 2}" for at in range(20)]
+    made = computing([400] * 18 + [900, 900], hosts)
+    for rank in made[-2:]:
+        rank.affinity, rank.runqueue_wait_ns = (0,), 450 * MS
+    found = findings_of(recorded_on_nodes(tmp_path / "a.rw", made, {host: [{}] * 4 for host in hosts}))[0]
+    assert {"shared-core", "too-many-ranks"} & {each.name for each in found}
+
+
+def test_ranks_with_threads_in_mpi_are_not_judged_by_their_times(tmp_path):
+    made = computing([900, 10, 10, 10])
+    made += [Rank(me, 4, affinity=(me,), thread=1) for me in range(1, 4)]
+    found, without = findings_of(recorded_on_nodes(tmp_path / "a.rw", made, {"n0": [{}] * 4}))
+    assert "load-imbalance" not in [each.name for each in found]
+    assert any("several threads of a rank call MPI" in each.why for each in without)

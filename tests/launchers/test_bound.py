@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankwise.launchers.bound import Asked, alone, asked, bound, on_pus, yielding
+from rankwise.launchers.bound import Asked, alone, asked, bound, on_pus, with_settings, yielding
 from rankwise.launchers.line import Launcher
 
 HYDRA = Launcher("hydra", "", "/usr/bin/mpiexec", "5.0.2", "MPICH")
@@ -155,3 +155,17 @@ def test_each_rank_is_put_on_a_hardware_thread_of_its_own(launcher, line, expect
 )
 def test_the_launcher_alone_keeps_its_hosts(launcher, line, expected):
     assert alone(line.split(), launcher) == (expected and expected.split())
+
+
+@pytest.mark.parametrize(
+    ("launcher", "line", "expected"),
+    [
+        (HYDRA, "mpiexec -n 2 ./a", "mpiexec -genv OMPI_MCA_x 1 -n 2 ./a"),
+        (OPEN4, "mpirun -n 2 ./a", "mpirun --mca x 1 -n 2 ./a"),
+        (OPEN5, "mpirun --mca x 2 -n 2 ./a", None),
+        (INTEL, "mpirun -n 2 ./a", None),
+        (SRUN, "srun -n 2 ./a", None),
+    ],
+)
+def test_settings_go_into_the_line_where_they_are_known_to_count(launcher, line, expected):
+    assert with_settings(line.split(), launcher, {"OMPI_MCA_x": "1"}) == (expected and expected.split())

@@ -234,13 +234,18 @@ def _value(run: Mapping[tuple[str, str], Number], number: Number) -> float | Non
 
 
 def _only_in(side: Sequence[_Run], other: Sequence[_Run]) -> list[Finding]:
-    """Findings of all runs of a side that no run of the other has, though all looked for them."""
+    """Findings of all runs of a side that no run of the other has of any of their ranks, though all looked for them."""
     return [
         each
         for name, each in side[0].findings.items()
         if all(name in run.findings for run in side)
-        and not any(name in run.findings or name in run.without for run in other)
+        and not any(name in run.without or _is_of_them(run.findings.get(name), each) for run in other)
     ]
+
+
+def _is_of_them(other: Finding | None, one: Finding) -> bool:
+    """Whether a finding is told of some of the same ranks, or of none in particular."""
+    return other is not None and (not one.ranks or not other.ranks or bool(set(one.ranks) & set(other.ranks)))
 
 
 def _gate(before: Sequence[Recording], after: Sequence[Recording], above: float) -> Gate:

@@ -157,7 +157,7 @@ def of_recording(recording: Recording, convention: Convention = "dimemas") -> Ef
     ranks = recording.ranks.sort("rank")
     useful = ranks["compute_s"].to_numpy().astype(float)
     elapsed = ranks["time_s"].to_numpy().astype(float)
-    if not len(useful) or not np.nan_to_num(useful).all() or not elapsed.max() > 0:
+    if not len(useful) or np.isnan(useful).any() or not useful.any() or not elapsed.max() > 0:
         return None
     _, node = np.unique(ranks["host"].to_numpy(), return_inverse=True)
     waits = ranks["runqueue_wait_s"]

@@ -40,8 +40,8 @@ _LONGEST_NAP_S = 0.01
 _FAULTS_PER_S = 10
 """Major page faults, as where a report calls them many."""
 
-_LEAST_FAULTS, _FAULT_S = 100, 0.01
-"""A program that starts has some; and the slowest disk seeks for so long."""
+_LEAST_FAULTS, _FAULT_S = 100, 2e-4
+"""A program that starts has some; and a page comes from flash in so long, so that it is at least that."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +180,10 @@ class Evidence:
             raise RankwiseError("not every rank is recorded to its end")
         if not len(ranks) or ranks["mpi_s"].null_count():
             raise RankwiseError("the calls were counted and not timed")
+        if (ranks["threads"] > 1).any():
+            raise RankwiseError(
+                "several threads of a rank call MPI: what is computed beside that is not known"
+            )
         time, mpi, outside = (
             ranks[name].to_numpy().astype(float) for name in ("time_s", "mpi_s", "compute_s")
         )
@@ -192,6 +196,7 @@ class Evidence:
         for each in context["stood_still"]:
             still[each["rank"]] = each["time_s"]
         files = self._in_files_s()
+        files = np.minimum(files, mpi)
         elsewhere = self._asked_s() - files
         mpi, outside = np.clip(mpi + elsewhere, 0, None), np.clip(outside - elsewhere, 0, None)
         least = outside - self._may_have_asked_s()
@@ -250,6 +255,13 @@ class Evidence:
         if not len(ranks) or ranks["runqueue_wait_s"].null_count() or not ranks["time_s"].sum() > 0:
             return None
         return float(ranks["runqueue_wait_s"].sum()) / float(ranks["time_s"].sum())
+
+    def core_waiting_of(self, ranks: Collection[int]) -> float | None:
+        """The same of some ranks."""
+        table = self.recording.ranks.filter(pl.col("rank").is_in(list(ranks)))
+        if not len(table) or table["runqueue_wait_s"].null_count() or not table["time_s"].sum() > 0:
+            return None
+        return float(table["runqueue_wait_s"].sum()) / float(table["time_s"].sum())
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -376,6 +388,13 @@ class Evidence:
             )
             for name, entries in found.items()
         ]
+
+    def cores_of(self, host: str, pus: Collection[int]) -> int:
+        """In how many cores of a node some PUs are; the PUs themselves count where its topology is not known."""
+        for each in self.recording.context["hosts"]:
+            if each["host"] == host and each["topology"] is not None:
+                return sum(bool(set(core) & set(pus)) for core in each["topology"]["pus"]) or len(pus)
+        return len(pus)
 
     def _pus(self, binding: dict[str, Any]) -> frozenset[int]:
         known = self.masks.get(binding["rank"]) if binding["rank"] in self.mask_changed else None

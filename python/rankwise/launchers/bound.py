@@ -163,7 +163,7 @@ def with_settings(words: Sequence[str], launcher: Launcher, settings: Mapping[st
         settings: By name; Open MPI's parameters as `OMPI_MCA_NAME`.
     """
     line = _line(words, launcher)
-    if line is None or launcher.kind not in ("hydra", "orterun", "prterun"):
+    if line is None or launcher.vendor not in ("MPICH", "Open MPI"):
         return None
     options: list[str] = []
     for name, value in settings.items():

@@ -33,7 +33,7 @@ pytestmark = [
 ]
 # (node, core) of each rank: rank 0 on the core that receives, and swapped with rank 1.
 SPOTS = {"defect": [(0, 0), (0, 1), (1, 1)], "mended": [(0, 1), (0, 0), (1, 1)]}
-FILTERS, RATE, RUNS = 60, "4mbit", 2
+FILTERS, RATE, RUNS = 220, "4mbit", 3
 _LOAD, _DIVIDE, _RETURN, _MOST, _IP, _ATTACH_FILTER = 0x00, 0x34, 0x06, 4096, 0x0800, 26
 
 

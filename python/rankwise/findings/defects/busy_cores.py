@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.errors import RankwiseError
 from rankwise.findings.defects import bound_otherwise, threads_share_cores
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
@@ -18,12 +19,14 @@ of the program itself, run there.
 How it is told: from the time that ranks were ready to run and had no core
 (Linux' run-queue wait).
 
-From when on: it takes 5 % of the ranks' time.
+From when on: that costs 5 % of the run time and 10 ms.
 
-Its cost: the mean of the ranks; and no more than the run time is longer than
-the computation of the rank with most and, with a trace, than the run on an
-ideal network. Where ranks wait for each other the run loses
-more, up to that of all of them.
+Its cost: the mean waiting of the ranks, from 5 % of their time on. Where one
+rank waits more than others, and these for it in MPI: what it surely waited
+outside MPI, less what the others waited, and no more than these were in MPI.
+The run would not take less than the computation of the rank with most nor, with
+a trace, than it does on an ideal network. Where all ranks lose their core in
+turn and wait for each other, the run loses more.
 
 Times of calls, of computation and of waiting for others include this waiting.
 
@@ -41,27 +44,50 @@ def find(evidence: Evidence) -> list[Finding]:
     if bound_otherwise.find(evidence) or threads_share_cores.find(evidence):
         return []
     share = evidence.core_waiting
-    if share is None or share < LEAST_SHARE:
+    if share is None:
         return []
     waits = evidence.recording.ranks.sort("rank")["runqueue_wait_s"].to_numpy()
-    cost_s, most = evidence.core_cost_s(float(waits.mean())), int(np.argmax(waits))
+    most = int(np.argmax(waits))
+    mean_s, one_s = float(waits.mean()) if share >= LEAST_SHARE else 0.0, _delay_s(evidence, waits)
+    cost_s = evidence.core_cost_s(max(mean_s, one_s))
     if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
         return []
+    who = f"ranks waited for a core for {share * 100:.0f} % of their time though there is one for each"
+    if one_s > mean_s:
+        who = f"rank {most} waited {seconds_text(float(waits[most]))} for its core, and the others for it"
     return [
         Finding(
             name=NAME,
-            sentence=f"ranks waited for a core for {share * 100:.0f} % of their time though there is one for each: "
-            "other processes or threads ran there",
+            sentence=f"{who}: other processes or threads ran there",
             evidence=[
                 f"rank {most} waited most, {seconds_text(float(waits[most]))}",
                 "times of calls, of computation and of waiting for others include that",
             ],
             ranks=[most],
             cost_s=cost_s,
-            estimate="the mean waiting for a core of the ranks; where they wait for each other it is more",
+            estimate="what that rank waited outside MPI, and the others in MPI meanwhile"
+            if one_s > mean_s
+            else "the mean waiting for a core of the ranks; where they wait for each other it is more",
             do="see what else runs on these nodes (`top -H`), and start no more threads than cores",
             command=None,
             confidence="high",
             refuted_by="a run on nodes that are otherwise idle that takes as long",
         )
     ]
+
+
+def _delay_s(evidence: Evidence, waits_s: np.ndarray) -> float:
+    """By how much waiting of the rank that waited most surely delayed the others.
+
+    It is what cannot have been inside MPI, without what others waited likewise, and no more than these were in MPI.
+    """
+    try:
+        mpi_s = evidence.times.mpi_s
+    except RankwiseError:
+        return 0.0
+    outside_s, most = np.clip(waits_s - mpi_s, 0, None), int(np.argmax(waits_s))
+    others = np.arange(len(waits_s)) != most
+    if not others.any():
+        return 0.0
+    delay_s = min(float(outside_s[most]), float(mpi_s[others].mean())) - float(waits_s[others].mean())
+    return max(delay_s, 0.0)

@@ -63,7 +63,9 @@ class _Slow:
 
 def find(evidence: Evidence) -> list[Finding]:
     """The collectives that lose most."""
-    family = evidence.recording.context["mpi"]["family"]
+    family, version = (evidence.recording.context["mpi"][name] for name in ("family", "version"))
+    if not version.startswith(("MPICH", "Open MPI")):
+        raise RankwiseError("the algorithms of this MPI library are not known")
     library = "openmpi" if family == "openmpi" else "mpich"
     limit_s = max(LEAST_S, LEAST_SHARE * evidence.times.elapsed_s)
     core_s = 0.0 if evidence.times.core_s is None else float(evidence.times.core_s.mean())

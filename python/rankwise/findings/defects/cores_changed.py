@@ -21,7 +21,9 @@ for the MPI library, too. Where no call is seen, the OpenMP runtimes of LLVM and
 Intel did it (they make the system call themselves), or another process
 (`taskset -p`, a batch system).
 
-From when on: one change of one rank.
+From when on: one change of one rank to cores that it did not have before, or to
+fewer than its threads or than the ranks there. To be bound to some of the cores
+that a rank had is no harm.
 
 Its cost: where ranks are more than the cores that they have since then, their
 mean waiting for a core; else it is not estimated.
@@ -48,7 +50,7 @@ _DO = {
 
 def find(evidence: Evidence) -> list[Finding]:
     """Of all ranks, with the first change."""
-    ranks = sorted(evidence.mask_changed)
+    ranks = [rank for rank in sorted(evidence.mask_changed) if _matters(evidence, rank)]
     if not ranks:
         return []
     changes = [
@@ -61,7 +63,8 @@ def find(evidence: Evidence) -> list[Finding]:
     crowded = [
         found[1] for node in evidence.nodes if (found := node.crowded()) and set(found[1]) & set(ranks)
     ]
-    costs = [cost_s for each in crowded if (cost_s := evidence.core_waits_s(each)) is not None]
+    waits = {tuple(each): evidence.core_waits_s(each) for each in crowded}
+    costs = [evidence.core_cost_s(wait_s) for wait_s in waits.values() if wait_s is not None]
     cost_s = max(costs, default=0.0)
     known = cost_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)
     lines = [f"{len(changes)} changes of the mask of first threads"] if len(changes) > 1 else []
@@ -87,6 +90,15 @@ def find(evidence: Evidence) -> list[Finding]:
             refuted_by="the program means to bind its ranks itself",
         )
     ]
+
+
+def _matters(evidence: Evidence, rank: int) -> bool:
+    """Whether a rank has other cores than before, or too few: to be bound to some of those it had is no harm."""
+    first, *later = (pus for _, pus in evidence.masks[rank])
+    if any(not pus <= first for pus in later):
+        return True
+    crowded = any(found and rank in found[1] for node in evidence.nodes if (found := node.crowded()))
+    return crowded or evidence.threads.get(rank, 1.0) > len(later[-1]) + 0.5
 
 
 def _library(file: str) -> str:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from rankwise.findings.defects import serialised
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding
-from rankwise.findings.late import LatePair
 from rankwise.quantities import count_text, seconds_text
 from rankwise.recording.raw import CALL_NAMES
 
@@ -43,12 +43,14 @@ into smaller pieces.
 def find(evidence: Evidence) -> list[Finding]:
     """The pair that costs most."""
     times = evidence.times
-    in_turns = {rank for ranks in evidence.in_turns for rank in ranks}
+    # Their waiting is told once.
+    in_turns = {rank for finding in serialised.find(evidence) for rank in finding.ranks}
+    answers = _answered_s(evidence)
     pairs = [
         pair
         for pair in evidence.late_pairs
         if pair.need == "message"
-        and not _is_answer(pair, evidence)
+        and answers.get((pair.late, pair.waiting), 0.0) <= pair.waited_s / 2
         and not {pair.late, pair.waiting} <= in_turns
     ]
     efficiency = evidence.efficiency
@@ -94,11 +96,11 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
 
 
-def _is_answer(pair: LatePair, evidence: Evidence) -> bool:
-    """Whether the sender is late as it waited for this receiver before, for most of that time."""
-    back_s = sum(
-        other.waited_s
-        for other in evidence.late_pairs
-        if other.need == "receive" and (other.late, other.waiting) == (pair.waiting, pair.late)
-    )
-    return back_s > pair.waited_s / 2
+def _answered_s(evidence: Evidence) -> dict[tuple[int, int], float]:
+    """By sender and receiver, how long the sender waited for that receiver to receive: it may be late for that."""
+    found: dict[tuple[int, int], float] = {}
+    for pair in evidence.late_pairs:
+        if pair.need == "receive":
+            key = pair.waiting, pair.late
+            found[key] = found.get(key, 0.0) + pair.waited_s
+    return found

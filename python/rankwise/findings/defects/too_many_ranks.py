@@ -16,8 +16,8 @@ some wait for a core while others run.
 How it is told: from the cores that the kernel let each rank use, and from the
 time that ranks were ready to run and had no core (Linux' run-queue wait).
 
-From when on: such waiting takes 5 % of the ranks' time, and its cost is as
-much; where it was not sampled, from one rank too many on.
+From when on: such waiting takes 5 % of the time of that node's ranks, and its
+cost is as much; where it was not sampled, from one rank too many on.
 
 Its cost: the mean waiting of the ranks of that node, as if each had a core; and
 no more than the run time is longer than the computation of the rank with most
@@ -44,12 +44,12 @@ nodes. For tests that must share cores, make ranks that wait give up the core
 
 def find(evidence: Evidence) -> list[Finding]:
     """The node where it is worst."""
-    share = evidence.core_waiting
-    if share is not None and share < LEAST_SHARE:
-        return []
     found = []
     for node in evidence.nodes:
         crowded = node.crowded()
+        share = evidence.core_waiting_of(node.ranks)
+        if share is not None and share < LEAST_SHARE:
+            continue
         if crowded and not node.free(*crowded) and not evidence.mask_changed.intersection(crowded[1]):
             union = frozenset[int]().union(*node.pus)
             if len(node.ranks) > len(union):
@@ -58,6 +58,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if not found:
         return []
     _, node, (pus, ranks) = max(found, key=lambda each: each[0])
+    share = evidence.core_waiting_of(node.ranks)
     cost_s = None
     if not evidence.in_lab:
         waited_s = evidence.core_waits_s(ranks)
@@ -66,8 +67,9 @@ def find(evidence: Evidence) -> list[Finding]:
             if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
                 return []
     more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    on = f" of {node.host}" if len(evidence.nodes) > 1 else ""
     evidence_lines = (
-        [] if share is None else [f"ranks waited for a core for {share * 100:.0f} % of their time"]
+        [] if share is None else [f"ranks{on} waited for a core for {share * 100:.0f} % of their time"]
     )
     spun_s = 0.0 if evidence.in_lab else evidence.spun_s(ranks)
     spins = spun_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)

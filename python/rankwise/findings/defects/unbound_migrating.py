@@ -42,7 +42,7 @@ def find(evidence: Evidence) -> list[Finding]:
         rank
         for node in evidence.nodes
         for rank, pus in zip(node.ranks, node.pus, strict=True)
-        if len(pus) > 1
+        if evidence.cores_of(node.host, pus) > 1
     }
     moved = {
         rank: count

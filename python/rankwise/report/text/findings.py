@@ -43,7 +43,7 @@ def _wrapped(text: str, begin: str) -> list[RenderableType]:
 def _command(command: str) -> list[RenderableType]:
     """To paste: lines end in a backslash, and a word is never broken."""
     lines = [" " * 4]
-    for word in map(shlex.quote, shlex.split(command)):
+    for word in (word if word == "&&" else shlex.quote(word) for word in shlex.split(command)):
         if len(lines[-1]) + len(word) > _WIDTH - 3 and lines[-1].strip():
             lines[-1] += " \\"
             lines.append(" " * 6)
