@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from rankwise.launchers.bound import Asked, alone, asked, bound, on_pus, with_settings, yielding
+from rankwise.launchers.bound import Asked, alone, asked, bound, in_order, on_pus, with_settings, yielding
 from rankwise.launchers.line import Launcher
 
 HYDRA = Launcher("hydra", "", "/usr/bin/mpiexec", "5.0.2", "MPICH")
@@ -169,3 +169,19 @@ def test_the_launcher_alone_keeps_its_hosts(launcher, line, expected):
 )
 def test_settings_go_into_the_line_where_they_are_known_to_count(launcher, line, expected):
     assert with_settings(line.split(), launcher, {"OMPI_MCA_x": "1"}) == (expected and expected.split())
+
+
+@pytest.mark.parametrize(
+    ("launcher", "line", "expected"),
+    [
+        (SRUN, "srun -m cyclic -n 4 ./a", "srun --distribution=block:block -n 4 ./a"),
+        (SRUN, "srun -n 4 ./a", "srun --distribution=block:block -n 4 ./a"),
+        (OPEN5, "mpirun --map-by node -n 4 ./a", "mpirun --map-by core -n 4 ./a"),
+        (OPEN4, "mpirun -n 4 ./a", None),
+        (HYDRA, "mpiexec -ppn 1 -n 4 ./a", "mpiexec -n 4 ./a"),
+        (HYDRA, "mpiexec -rankmap 0,1 -ppn 1 -n 2 ./a", None),
+        (OTHER, "aprun -n 4 ./a", None),
+    ],
+)
+def test_ranks_fill_one_node_after_the_other(launcher, line, expected):
+    assert in_order(line.split(), launcher) == (expected and expected.split())

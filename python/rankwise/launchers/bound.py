@@ -122,6 +122,39 @@ def on_pus(words: Sequence[str], launcher: Launcher, pus: Sequence[int]) -> list
     return [*line[0], *options, *rest]
 
 
+def in_order(words: Sequence[str], launcher: Launcher) -> list[str] | None:
+    """The line with ranks that fill each node, package and cache before the next one.
+
+    `None` where no option of the line deals them otherwise, with files that place ranks, and for other launchers than
+    Slurm, Open MPI and MPICH.
+
+    Args:
+        words: The line as typed.
+        launcher: Which it is; its word is not looked at.
+    """
+    dealt = {
+        "hydra": ("map-by", "mapby", "ppn", "perhost"),
+        "orterun": ("map-by", "mapby", "rank-by", "bynode", "bysocket", "pernode", "npernode", "N"),
+        "srun": ("distribution", "m"),
+    }
+    dealt["prterun"] = dealt["orterun"]
+    line = _line(words, launcher)
+    if line is None or launcher.kind not in dealt or launcher.vendor == "Intel MPI":
+        return None
+    dropped = dealt[launcher.kind]
+    given = any(segment.last(*dropped) for segment in line[1])
+    if any(segment.last(*_OTHERS[launcher.kind].split()) for segment in line[1]):
+        return None
+    if launcher.kind == "srun":
+        options = ["--distribution=block:block"]
+    elif not given:
+        return None
+    else:
+        options = ["--map-by", "core"] if launcher.kind != "hydra" else []
+    segments = [replace(s, options=tuple(o for o in s.options if o.name not in dropped)) for s in line[1]]
+    return [*line[0], *options, *LaunchLine(replace(launcher, word=""), tuple(segments)).words()]
+
+
 def asked(words: Sequence[str], launcher: Launcher) -> Asked | None:
     """What a line asks for in plain words; `None` where it asks for nothing, or for what is not understood here."""
     line = _line(words, launcher)

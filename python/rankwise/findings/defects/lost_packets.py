@@ -12,6 +12,7 @@ from rankwise.quantities import count_text, counted
 NAME = "lost-packets"
 _LOST = ("rx_errors", "rx_dropped", "tx_errors", "tx_dropped")
 _LEAST_SHARE, _LEAST = 1e-4, 10
+_LEAST_OF_NODE = 0.01
 PAGE = """\
 A network interface of a node dropped packets or had errors while the program
 ran.
@@ -20,8 +21,9 @@ How it is told: from the kernel's counts of each interface (/proc/net/dev), and
 of each port of an InfiniBand, Omni-Path or Slingshot adapter. They are of the
 whole node.
 
-From when on: one packet of ten thousand, and 10 of them. Interfaces drop a few
-packets that concern nobody, of unknown protocols; those are fewer.
+From when on: one packet of ten thousand, and 10 of them, of an interface that
+has at least a hundredth of the packets of the node's busiest one. Interfaces
+drop a few packets that concern nobody, of unknown protocols; those are fewer.
 
 Its cost: not estimated: which messages waited is not known.
 
@@ -80,9 +82,11 @@ def _lost(evidence: Evidence) -> pl.DataFrame:
         )
         .select("host", pl.col("device").alias("interface"), "lost", "packets")
     )
+    main = pl.col("packets") >= _LEAST_OF_NODE * pl.col("packets").max().over("host")
     return (
         pl.concat([interfaces, ports], how="vertical_relaxed")
         .drop_nulls()
+        .filter(main)
         .filter((pl.col("lost") >= _LEAST) & (pl.col("lost") >= _LEAST_SHARE * pl.col("packets")))
         .sort("lost", descending=True)
     )

@@ -12,6 +12,7 @@ from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.findings.order import Crossing, crossings, in_order
 from rankwise.launchers.bound import alone
+from rankwise.launchers.bound import in_order as in_order_of_launcher
 
 NAME = "order-against-hierarchy"
 _LEAST_MORE, _LEAST_RATIO, _LEAST_TRANSFER, _LEAST_MPI = 0.25, 2.0, 0.05, 0.2
@@ -76,7 +77,7 @@ def find(evidence: Evidence) -> list[Finding]:
             cost_s=cost_s,
             estimate=estimate,
             do=_DO.get(launcher, "have the launcher fill each cache, package and node before the next one"),
-            command=None if cost_s is not None else _report_command(evidence),
+            command=_command(evidence) or (None if cost_s is not None else _report_command(evidence)),
             confidence="medium",
             refuted_by="a run with the ranks in that order that takes as long",
         )
@@ -107,6 +108,14 @@ def _transfers(evidence: Evidence) -> bool:
         return bool((times.mpi_s - core_s > _LEAST_MPI * times.time_s).all())
     transfer_s = float((waits["time_s"] - waits["waiting_s"]).to_numpy().sum() - core_s.sum())
     return transfer_s >= _LEAST_TRANSFER * float(times.time_s.sum())
+
+
+def _command(evidence: Evidence) -> str | None:
+    """The line with the ranks in order."""
+    if evidence.in_lab or not evidence.launcher:
+        return None
+    words = in_order_of_launcher(evidence.command, evidence.launcher)
+    return shlex.join(words) if words else None
 
 
 def _report_command(evidence: Evidence) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.findings.defects import interrupt_core
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
+from rankwise.findings.evidence import LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import seconds_text
 from rankwise.recording.completeness import ranks_text
@@ -27,7 +27,7 @@ Of the first two a rank lost the part of its time in which it was outside MPI.
 Without one of these, more computation is more work: load-imbalance. The clock
 frequency of cores is not sampled.
 
-From when on: mending it saves 5 % of the run time and 10 ms. A busy rank on
+From when on: mending it saves 5 % of the run time and 30 ms. A busy rank on
 the interrupt core, of which a swap is known that helps, is told as
 interrupt-core.
 
@@ -40,6 +40,8 @@ takes as long.
 What to do: leave that node out, or give the core that takes the interrupts to
 no rank; ask for nodes that are not shared; use less memory on that node.
 """
+# Time in interrupts and of the host is counted in ticks of 4 or 10 ms.
+_TICKS_S = 0.03
 _CAUSES = {
     "interrupts": (
         "interrupts had {core} for {time}",
@@ -58,7 +60,7 @@ _CAUSES = {
 
 def find(evidence: Evidence) -> list[Finding]:
     """Those that the others wait for."""
-    times, limit_s = evidence.times, max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)
+    times, limit_s = evidence.times, max(_TICKS_S, LEAST_SHARE * evidence.elapsed_s)
     least, taken_s = times.useful_least_s, evidence.taken_s
     if len(least) < 2:
         return []
@@ -74,8 +76,11 @@ def find(evidence: Evidence) -> list[Finding]:
     cause = max(sums, key=lambda name: sums[name])
     what, do = _CAUSES[cause]
     node = next((node for node in evidence.nodes if sorted(node.ranks) == ranks), None)
+    everybody = len(ranks) == len(least)
     whole = node is not None and len(evidence.nodes) > 1 and len(ranks) > 1
-    who = f"{node.host}, with {ranks_text(ranks)}," if whole and node else ranks_text(ranks)
+    who = "all ranks" if everybody else ranks_text(ranks)
+    if whole and node:
+        who = f"{node.host}, with {ranks_text(ranks)},"
     mean_s = seconds_text(float(evidence.taken_by[cause][ranks].mean()))
     core = "the core" if len(ranks) == 1 else "the cores"
     rank = "the rank" if len(ranks) == 1 else "the ranks"
