@@ -2,6 +2,7 @@
 """Late collectives in traces written by hand."""
 
 import pytest
+from raw_writer import u, z
 from traces import MS, recording_of, traced
 
 from rankwise.findings.catalogue import findings_of
@@ -114,3 +115,18 @@ def test_ranks_that_need_nothing_of_a_late_root_are_not_said_to_wait(tmp_path):
         ranks[1].together("MPI_Barrier", 10, 1)
     # THEN
     assert told(tmp_path / "a.rw", ranks) == []
+
+
+def test_ranks_of_a_communicator_that_take_turns_in_coming_late_are_told(tmp_path):
+    # GIVEN two pairs of ranks, each with a communicator of its own, in which one computes 20 ms in turn
+    ranks = traced(4)
+    for rank in ranks:
+        pair = [0, 1] if rank.world_rank < 2 else [2, 3]
+        rank.comm(2, pair)
+        for step in range(20):
+            works = step % 2 == rank.world_rank % 2
+            payload = u(2) + z(-1) + u(0) + u(8) + u(8) + u(0) + u(0)
+            rank.call("MPI_Allreduce", 20 if works else 0, 1 if works else 21, payload)
+    (found,) = told(tmp_path / "a.rw", ranks)
+    assert found.sentence == "ranks 0, 1 take turns in coming late to MPI_Allreduce"
+    assert found.cost_s == pytest.approx(0.19, abs=0.02)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +12,12 @@ from rankwise.findings.late import Outside
 from rankwise.recording.traces.timeline import RankEvents
 from rankwise.recording.traces.waits import SYNCHRONISES, Timeline
 
+_MOST_GROUPS = 64
+
 
 @dataclass(frozen=True)
 class Steps:
-    """What ranks do in each step, as arrays by rank and step.
+    """What the ranks of a group do in each step, as arrays by rank and step.
 
     Attributes:
         kind: By step, the kind of the call that ends it.
@@ -60,13 +63,36 @@ def _lost_s(least_s: np.ndarray, most_s: np.ndarray, waited_s: np.ndarray) -> np
     return lost_s
 
 
-def steps_of(timeline: Timeline) -> Steps | None:
-    """The steps of all ranks; `None` where there are none, or not the same on all ranks."""
-    ranks, calls = timeline.on_one_clock(), timeline.collectives
+def groups_of(timeline: Timeline) -> list[list[int]]:
+    """All ranks, and the members of each communicator of some of them that has such collectives."""
+    calls, world = timeline.collectives, list(range(len(timeline.ranks)))
     ends = (calls.kind >= 0) & SYNCHRONISES[calls.kind]
-    ends &= np.bincount(calls.number, minlength=len(ends)) == len(ranks)
+    found = {tuple(world)}
+    for comm in np.unique(calls.comm[ends[calls.number]]).tolist():
+        members = timeline.members[comm] if comm >= 0 else None
+        if members is not None and len(members) > 1:
+            found.add(tuple(sorted(int(member) for member in members)))
+    return [list(group) for group in sorted(found, key=lambda group: (-len(group), group))[:_MOST_GROUPS]]
+
+
+def steps_of(timeline: Timeline, group: Sequence[int] | None = None) -> Steps | None:
+    """The steps of some ranks, between collectives that all of them are in.
+
+    Args:
+        timeline: The exact trace.
+        group: World ranks, ascending; all by default. Columns of the result are theirs.
+
+    Returns:
+        `None` where there are none, or not the same on all of these ranks.
+    """
+    calls, chosen = timeline.collectives, range(len(timeline.ranks)) if group is None else group
+    of_all = timeline.on_one_clock()
+    ranks = [of_all[rank] for rank in chosen]
+    ends = (calls.kind >= 0) & SYNCHRONISES[calls.kind]
+    there = np.bincount(calls.number[np.isin(calls.rank, list(chosen))], minlength=len(ends))
+    ends &= there == len(ranks)
     number, rows, begun_s = [], [], []
-    for rank in range(len(ranks)):
+    for rank in chosen:
         mine = np.flatnonzero((calls.rank == rank) & ends[calls.number])
         mine = mine[np.argsort(calls.row[mine], kind="stable")]
         number.append(calls.number[mine])

@@ -7,7 +7,7 @@ import numpy as np
 
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
-from rankwise.findings.steps import Steps, steps_of
+from rankwise.findings.steps import Steps, groups_of, steps_of
 from rankwise.quantities import counted, seconds_text
 from rankwise.recording.completeness import ranks_text
 from rankwise.recording.raw import CALL_NAMES
@@ -20,11 +20,12 @@ all compute about as long: in each step another one is late, or a rank that
 computes before it calls MPI_Bcast, and others after that.
 
 How it is told: from an exact trace (`--trace --exact-times`).
-- Steps (Scalasca's Wait at Barrier and Wait at NxN): from one collective of all
-  ranks that nobody leaves before all have come (barrier, allreduce, alltoall,
-  allgather, reduce_scatter) to the next. What the rank that computes longest in
-  a step computes more than the mean of the ranks is lost, and no more than the
-  mean of their waiting in the call.
+- Steps (Scalasca's Wait at Barrier and Wait at NxN), of all ranks or of those of
+  one communicator: from one collective of all of them that nobody leaves before
+  all have come (barrier, allreduce, alltoall, allgather, reduce_scatter, fence)
+  to the next. What the rank that computes longest in a step computes more than
+  the mean of the ranks is lost, and no more than the mean of their waiting in
+  the call.
 - Roots (Late Broadcast, Early Reduce): who gets something from the root waits
   until it has come; a root that gets something from all, until the last one
   has. Only time in which that rank was outside MPI counts.
@@ -57,10 +58,17 @@ def find(evidence: Evidence) -> list[Finding]:
 
 def _of_steps(evidence: Evidence) -> Finding | None:
     times = evidence.times
-    steps = steps_of(evidence.timeline)
-    if steps is None:
+    known = [
+        (steps.moving_s(times.core_outside_s[group]), group, steps)
+        for group in groups_of(evidence.timeline)
+        if (steps := steps_of(evidence.timeline, group)) is not None
+    ]
+    if not known:
         return None
-    cost_s = steps.moving_s(times.core_outside_s)
+    cost_s, group, steps = max(known, key=lambda each: each[0])
+    if len(group) < len(times.time_s):
+        # Ranks of other groups may be what the run waits for.
+        cost_s = min(cost_s, times.elapsed_s - float(times.useful_least_s.max()))
     useful, top = steps.useful_s, steps.useful_s.argmax(axis=0)
     most = useful.max(axis=0)
     others_s = float((useful.sum(axis=0) - most).sum()) / (len(useful) - 1)
@@ -70,12 +78,13 @@ def _of_steps(evidence: Evidence) -> Finding | None:
     call, lost = _costliest(steps)
     share = lost / steps.lost_s().sum()
     by_rank = np.bincount(top, weights=steps.lost_s(), minlength=len(useful))
-    late = [int(rank) for rank in np.argsort(-by_rank) if by_rank[rank] >= by_rank.max() / 2]
-    waiting = int(np.argmax(steps.waited_s.sum(axis=1)))
+    late = [group[at] for at in np.argsort(-by_rank) if by_rank[at] >= by_rank.max() / 2]
+    waiting = group[int(np.argmax(steps.waited_s.sum(axis=1)))]
+    who = "ranks" if len(group) == len(times.time_s) else ranks_text(group)
     at = evidence.place_of(waiting, call)
     return Finding(
         name=NAME,
-        sentence=f"ranks take turns in coming late to {call}" + (f" at {at}" if at else ""),
+        sentence=f"{who} take turns in coming late to {call}" + (f" at {at}" if at else ""),
         evidence=[
             f"in {counted(len(top), 'step')} the one that computes longest does so for "
             + (f"{ratio:.1f} times as long as the mean of the others" if ratio < 100 else "nearly all of it")

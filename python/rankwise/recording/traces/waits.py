@@ -98,6 +98,10 @@ class Timeline:
 
     def on_one_clock(self) -> list[RankEvents]:
         """Events by world rank, all on the first host's clock."""
+        return self._on_one_clock
+
+    @cached_property
+    def _on_one_clock(self) -> list[RankEvents]:
         offsets = [self.clocks[host].offset_s for host in self.host]
         return [
             replace(each, begin_s=each.begin_s + offset_s, end_s=each.end_s + offset_s)
