@@ -82,7 +82,7 @@ def test_the_library_that_set_a_mask_is_named(mpi, compiled, record, tmp_path, t
     recording = Recording.open(tmp_path)
     # THEN the file of the first change is known, and of the second that no call was seen
     masks = recording.table("rank_masks")
-    assert masks["pus"].to_list()[1:] == [[PUS[0]], [PUS[1]]]
+    assert masks["pus"].to_list() == [[PUS[0]], [PUS[1]], [PUS[0]]]
     assert masks["set_by"].to_list()[1:] == [str(library), ""]
     # AND the finding names it
     (found,) = [each for each in findings_of(Evidence(recording))[0] if each.name == "cores-changed"]

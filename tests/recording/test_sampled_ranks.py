@@ -139,12 +139,12 @@ def test_the_report_says_what_stands_out_and_nothing_else(tmp_path):
     ]
     report = build(Recording.open(write_recording(tmp_path / "quiet.rw", [sampled_rank(quiet)])))
     assert report.use.notable == [] and "nothing stands out" in render_text(report)
-    change = (START + 150 * MS, NOTE_ALLOWED, 0, "1")
+    change = (START + 150 * MS, NOTE_ALLOWED, 0, "2")
     report = build(Recording.open(write_recording(tmp_path / "loud.rw", [sampled_rank(ROWS, [change])])))
     text = render_text(report)
     assert "nothing stands out" not in text
     assert any(
-        "changed while it ran: rank 0 had PU 1 from 150 ms on" in each.sentence for each in report.findings
+        "changed while it ran: rank 0 had PU 2 from 150 ms on" in each.sentence for each in report.findings
     )
     assert any("lost the core" in each and "200 times" in each for each in report.use.notable)
     # AND over time: the last half has all lost cores
