@@ -56,3 +56,16 @@ def test_a_collective_that_is_the_smaller_part_of_mpi_does_not_dominate(tmp_path
             rank.recv_from(1 - rank.world_rank, 0, 1)
     found = findings_of(recording_of(tmp_path / "a.rw", ranks))[0]
     assert "collective-dominates" not in [each.name for each in found]
+
+
+def test_it_is_told_of_libraries_whose_algorithms_are_not_known(tmp_path):
+    ranks = traced(4)
+    for rank in ranks:
+        rank.version = "Intel(R) MPI Library 2021.18 for Linux* OS"
+        for _ in range(100):
+            rank.together("MPI_Allreduce", 4, 1)
+    found, without = findings_of(recording_of(tmp_path / "a.rw", ranks))
+    assert [each.name for each in found] == ["collective-dominates"]
+    assert [each.why for each in without if each.name == "collective-algorithm"] == [
+        "the algorithms of this MPI library are not known"
+    ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rankwise.errors import RankwiseError
 from rankwise.findings.collective_times import inside_s
 from rankwise.findings.defects import collective_algorithm
 from rankwise.findings.evidence import LEAST_S, Evidence
@@ -79,7 +80,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if top.inside_s.sum() < _MOST_OF_MPI * times.mpi_s.sum():
         return []
     call = str(CALL_NAMES[top.kind])
-    if any(each.sentence.startswith(f"{call} ") for each in collective_algorithm.find(evidence)):
+    if _has_another_algorithm(evidence, call):
         return []
     longest = int(np.argmax(top.inside_s))
     at = evidence.place_of(longest, call)
@@ -113,6 +114,14 @@ def find(evidence: Evidence) -> list[Finding]:
             refuted_by="half as many of these calls do not save half of that",
         )
     ]
+
+
+def _has_another_algorithm(evidence: Evidence, call: str) -> bool:
+    try:
+        found = collective_algorithm.find(evidence)
+    except RankwiseError:
+        return False
+    return any(each.sentence.startswith(f"{call} ") for each in found)
 
 
 def _calls(timeline: Timeline) -> list[_Calls]:
