@@ -106,6 +106,23 @@ def test_polls_wait_unless_the_rank_computes_between_them(tmp_path, polls, cpu_m
     assert np.all(np.diff(each.end_s) >= 0)
 
 
+def test_a_sample_between_polls_does_not_end_the_waiting(tmp_path):
+    a, b = ranks_of()
+    for rank in (a, b):
+        rank.run_ns = 40 * MS
+    a.event("MPI_Send", 39 * MS, MS, envelope(1))
+    b.event("MPI_Irecv", 0, 0, u(0) + z(0) + z(0) + u(8))
+    # GIVEN 5 ms of computation, then polls for 30 ms with samples every 10
+    for turn in range(3):
+        b.event(POLL, 5 * MS if turn == 0 else 100, 200, u(1))
+        b.event(POLL, 100_000, 9_899_000, u(1000))
+        b.trace.append(b"\xf4" + u(0) + u(10 * MS >> 17))
+    b.event("MPI_Test", 0, 1000, completes((1, 0)))
+    each = timeline_of(tmp_path / "a.rw", [a, b]).ranks[1]
+    assert each.end_s[-1] - each.begin_s[-1] == pytest.approx(0.030, abs=1e-4)
+    assert each.asked_s == pytest.approx(0.0003, abs=1e-5)
+
+
 def test_a_receive_begins_with_the_probe_that_found_its_message(tmp_path):
     a, b = ranks_of()
     a.event("MPI_Send", 10 * MS, 0, envelope(1))

@@ -147,23 +147,31 @@ def waiting_begins(
     """
     since, asked_s = begin_s.copy(), 0.0
     kinds, classes = columns["kind"], event_classes(columns)
-    polls = kinds == EVENT_POLL
+    # A sample between polls divides them into two events; it takes no time.
+    rows = np.flatnonzero(kinds != EVENT_SCHED)
+    polls = kinds[rows] == EVENT_POLL
     if polls.any():
-        gap_s = begin_s - np.concatenate([begin_s[:1], end_s[:-1]])
         again = polls & np.concatenate([[False], polls[:-1]])
-        works = again & (gap_s >= SPINNING_GAP_S * np.maximum(columns["count"], 1))
-        first = np.flatnonzero(polls & ~again)
-        last = first + np.append(again, False)[first + 1]
-        other = np.append(np.flatnonzero(kinds != EVENT_SCHED), len(kinds))
-        after = other[np.searchsorted(other, last + 1)]
-        asks = np.isin(np.append(classes, "")[after], ("complete", "probe"))
+        gap_s = begin_s[rows] - np.concatenate([begin_s[rows[:1]], end_s[rows[:-1]]])
+        works = again & (gap_s >= SPINNING_GAP_S * np.maximum(columns["count"][rows], 1))
         # To wake up and ask takes a little of each gap.
         if gap_s[works].sum() * _ASLEEP > slept_s:
-            asks &= ~works[last]
             again &= ~works
-        since[after[asks]] = begin_s[first[asks]]
+        first = np.flatnonzero(polls & ~again)
+        # The events after the polls that belong together; where it worked again these begin anew.
+        after = np.append(first[1:], len(rows))
+        after = np.minimum(after, first + 1 + _following(again, first))
+        asks = np.isin(np.append(classes[rows], "")[after], ("complete", "probe"))
+        since[rows[after[asks]]] = begin_s[rows[first[asks]]]
         asked_s = float(gap_s[again].sum())
     calls = np.flatnonzero(kinds < EVENT_POLL)
     receives = calls[1:][(classes[calls[1:]] == "recv") & (classes[calls[:-1]] == "probe")]
     since[receives] = since[calls[np.searchsorted(calls, receives) - 1]]
     return since, asked_s
+
+
+def _following(flags: npt.NDArray[np.bool_], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many flags are set in a row right behind each place."""
+    unset = np.append(np.flatnonzero(~flags), len(flags))
+    found: npt.NDArray[np.int64] = unset[np.searchsorted(unset, at + 1)] - at - 1
+    return found
