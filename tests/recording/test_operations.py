@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from raw_writer import FINALIZED, POLL, TRACED, Rank, u, write_recording, z
 
+from rankwise.findings.late import Outside
 from rankwise.recording import Recording
 from rankwise.recording.traces.waits import Timeline
 
@@ -121,6 +122,8 @@ def test_a_sample_between_polls_does_not_end_the_waiting(tmp_path):
     each = timeline_of(tmp_path / "a.rw", [a, b]).ranks[1]
     assert each.end_s[-1] - each.begin_s[-1] == pytest.approx(0.030, abs=1e-4)
     assert each.asked_s == pytest.approx(0.0003, abs=1e-5)
+    # AND outside MPI it was for the 5 ms before alone
+    assert Outside(each).between(np.zeros(1), each.end_s[-1:])[0] == pytest.approx(0.005, abs=1e-6)
 
 
 def test_a_receive_begins_with_the_probe_that_found_its_message(tmp_path):

@@ -164,6 +164,7 @@ def waiting_begins(
         asks = np.isin(np.append(classes[rows], "")[after], ("complete", "probe"))
         since[rows[after[asks]]] = begin_s[rows[first[asks]]]
         asked_s = float(gap_s[again].sum())
+        since[rows[again]] = end_s[rows[np.flatnonzero(again) - 1]]
     calls = np.flatnonzero(kinds < EVENT_POLL)
     receives = calls[1:][(classes[calls[1:]] == "recv") & (classes[calls[:-1]] == "probe")]
     since[receives] = since[calls[np.searchsorted(calls, receives) - 1]]
