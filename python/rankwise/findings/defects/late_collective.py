@@ -20,7 +20,7 @@ all compute about as long: in each step another one is late, or a rank that
 computes before it calls MPI_Bcast, and others after that.
 
 How it is told: from an exact trace (`--trace --exact-times`).
-- Steps (Scalasca's Wait at Barrier and Wait at NxN), of all ranks or of those of
+- Steps (Scalasca's Wait at Barrier and Wait at NxN), of all ranks or those of
   one communicator: from one collective of all of them that nobody leaves before
   all have come (barrier, allreduce, alltoall, allgather, reduce_scatter, fence)
   to the next. What the rank that computes longest in a step computes more than
