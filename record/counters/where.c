@@ -25,31 +25,32 @@ void rw_where_prepare(const struct rw_mask_setter *of_shim) {
     setter = of_shim;
 }
 
-/* The first mask is the launcher's unless somebody was seen to set it. */
-static void note_setter(int is_first) {
-    const uint64_t calls = setter ? __atomic_load_n(&setter->calls, __ATOMIC_ACQUIRE) : 0;
-    if (calls == calls_known) {
-        if (setter && !is_first)
-            rw_note(noted_in, RW_NOTE_SET_BY, 0, "");
-        return;
-    }
-    calls_known = calls;
-    const char *path = rw_file_of_code(__atomic_load_n(&setter->caller, __ATOMIC_RELAXED));
-    if (path)
+static void note_setter(int was_called) {
+    const char *path = "";
+    if (was_called)
+        path = rw_file_of_code(__atomic_load_n(&setter->caller, __ATOMIC_RELAXED));
+    if (path && setter)
         rw_note(noted_in, RW_NOTE_SET_BY, 0, path);
 }
 
-/* A mask that came and went in between is not seen. */
+/* A mask that came and went in between is not seen; who set that did not set the next one, nor the first:
+ * libraries bind a thread for a moment to look at the cores. */
 static void look_at_mask(void) {
     uint64_t now[WORDS];
     memset(now, 0, sizeof now);
-    if (sched_getaffinity(0, sizeof now, (cpu_set_t *)now) != 0 || memcmp(now, allowed, sizeof now) == 0)
+    const uint64_t calls = setter ? __atomic_load_n(&setter->calls, __ATOMIC_ACQUIRE) : 0;
+    const int was_called = calls != calls_known;
+    if (sched_getaffinity(0, sizeof now, (cpu_set_t *)now) != 0)
+        return;
+    calls_known = calls;
+    if (memcmp(now, allowed, sizeof now) == 0)
         return;
     const uint64_t none[WORDS] = {0};
     const int is_first = memcmp(allowed, none, sizeof none) == 0;
     memcpy(allowed, now, sizeof now);
     rw_note_pus(noted_in, RW_NOTE_ALLOWED, allowed, WORDS);
-    note_setter(is_first);
+    if (!is_first)
+        note_setter(was_called);
 }
 
 static void open_where(struct rw_series *series) {

@@ -106,7 +106,8 @@ static unsigned char *put_polls(struct rw_thread *thread, unsigned char *at) {
     if (thread->poll_count > 1)
         at = put_poll(at, thread->poll_count - 1, thread->poll_gap, thread->poll_ticks);
     thread->poll_count = thread->poll_gap = thread->poll_ticks = 0;
-    thread->model->repeats = NULL;
+    if (thread->model)
+        thread->model->repeats = NULL;
     return at;
 }
 

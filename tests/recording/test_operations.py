@@ -107,6 +107,28 @@ def test_polls_wait_unless_the_rank_computes_between_them(tmp_path, polls, cpu_m
     assert np.all(np.diff(each.end_s) >= 0)
 
 
+def test_computation_between_a_poll_and_its_wait_is_no_waiting(tmp_path):
+    # GIVEN one test that finds nothing, 10 ms of computation, and a wait that finds the message there
+    a, b = ranks_of()
+    for rank in (a, b):
+        rank.run_ns = 20 * MS
+    a.event("MPI_Send", 19 * MS, MS, envelope(1))
+    b.event("MPI_Irecv", 0, 0, u(0) + z(0) + z(0) + u(8))
+    b.event(POLL, 5 * MS, 200, u(1))
+    b.event("MPI_Wait", 10 * MS, 1000, completes((1, 0)))
+    each = timeline_of(tmp_path / "a.rw", [a, b]).ranks[1]
+    assert each.end_s[-1] - each.begin_s[-1] == pytest.approx(1e-6) and each.asked_s == 0
+
+
+def test_computation_between_a_probe_and_its_receive_is_no_waiting(tmp_path):
+    a, b = ranks_of()
+    a.event("MPI_Send", 10 * MS, 0, envelope(1))
+    b.event("MPI_Probe", 2 * MS, 8 * MS, u(0) + z(-2) + z(-1) + z(0) + z(0) + u(8))
+    b.event("MPI_Recv", 10 * MS, 1000, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    each = timeline_of(tmp_path / "a.rw", [a, b]).ranks[1]
+    assert each.end_s[-1] - each.begin_s[-1] == pytest.approx(1e-6)
+
+
 def test_a_sample_between_polls_does_not_end_the_waiting(tmp_path):
     a, b = ranks_of()
     for rank in (a, b):

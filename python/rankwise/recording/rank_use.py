@@ -141,7 +141,7 @@ def rank_masks(job: Job) -> pl.DataFrame:
     """The OS PUs that a rank's first thread was allowed, at MPI_Init and from each change that a sample saw.
 
     `set_by` is the file whose code called libc to set them, empty where no such call was seen (the system call was made
-    directly, or by another process); null where that is not known, and where nothing set them since the launch.
+    directly, or by another process); null for the first, and where that is not known.
     """
     rows = [
         (thread.rank["world_rank"], _seconds(thread, ticks), pus, sampled.set_by.get(at))

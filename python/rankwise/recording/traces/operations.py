@@ -27,7 +27,7 @@ ALONE_IN_FILES: npt.NDArray[np.bool_] = np.array(
 _PERSISTENT = ("send_init", "recv_init", "collective_init")
 # Shorter gaps between polls are the program's way to ask again.
 SPINNING_GAP_S = 1e-6
-_ASLEEP = 0.9
+_ASLEEP, _SAMPLES, _NEXT_S = 0.9, 0.05, 1e-4
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ def waiting_begins(
 
     A completion or a probe after polls that found nothing waits since the first of them, if the rank only asked again
     and again: gaps of less than a microsecond, or gaps in which it slept, which it did for `slept_s` outside MPI at
-    least for nine tenths of all gaps between polls. A receive waits since the probe right before it.
+    least for nine tenths of all gaps between polls. A receive waits since the probe of
+    the same message right before it.
 
     Args:
         columns: As `ThreadRecord.events()` gives them.
@@ -151,23 +152,30 @@ def waiting_begins(
     rows = np.flatnonzero(kinds != EVENT_SCHED)
     polls = kinds[rows] == EVENT_POLL
     if polls.any():
-        again = polls & np.concatenate([[False], polls[:-1]])
+        behind = np.concatenate([[False], polls[:-1]])
+        again = polls & behind
+        ends = behind & np.isin(classes[rows], ("complete", "probe"))
         gap_s = begin_s[rows] - np.concatenate([begin_s[rows[:1]], end_s[rows[:-1]]])
-        works = again & (gap_s >= SPINNING_GAP_S * np.maximum(columns["count"][rows], 1))
-        # To wake up and ask takes a little of each gap.
-        if gap_s[works].sum() * _ASLEEP > slept_s:
-            again &= ~works
+        works = (again | ends) & (gap_s >= SPINNING_GAP_S * np.maximum(columns["count"][rows], 1))
+        # To wake up and ask takes a little of each gap, and to take samples a little of the polls' time.
+        little_s = _SAMPLES * float((end_s - begin_s)[rows[polls]].sum())
+        if gap_s[works].sum() * _ASLEEP > slept_s + little_s:
+            again, ends = again & ~works, ends & ~works
         first = np.flatnonzero(polls & ~again)
         # The events after the polls that belong together; where it worked again these begin anew.
         after = np.append(first[1:], len(rows))
         after = np.minimum(after, first + 1 + _following(again, first))
-        asks = np.isin(np.append(classes[rows], "")[after], ("complete", "probe"))
+        asks = np.append(ends, False)[after]
         since[rows[after[asks]]] = begin_s[rows[first[asks]]]
-        asked_s = float(gap_s[again].sum())
+        asked_s = float(gap_s[again | ends].sum())
         since[rows[again]] = end_s[rows[np.flatnonzero(again) - 1]]
     calls = np.flatnonzero(kinds < EVENT_POLL)
-    receives = calls[1:][(classes[calls[1:]] == "recv") & (classes[calls[:-1]] == "probe")]
-    since[receives] = since[calls[np.searchsorted(calls, receives) - 1]]
+    receives, probes = calls[1:], calls[:-1]
+    found = (classes[receives] == "recv") & (classes[probes] == "probe")
+    found &= begin_s[receives] - end_s[probes] < _NEXT_S
+    for name in ("comm", "recv_peer", "recv_tag"):
+        found &= columns[name][receives] == columns[name][probes]
+    since[receives[found]] = since[probes[found]]
     return since, asked_s
 
 
