@@ -10,10 +10,8 @@ import mpis
 import pytest
 from proof import WITHIN
 
-from rankwise.errors import RankwiseError
 from rankwise.findings.catalogue import findings_of
 from rankwise.lab.own_lab import own_lab
-from rankwise.lab.permission import needs_user_namespace
 from rankwise.lab.rate import parse_rate
 from rankwise.lab.up import plan_lab
 from rankwise.recording import Recording
@@ -30,13 +28,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def lab(monkeypatch, tmp_path):
+def lab(lab_allowed):
     """Eight nodes of one core."""
-    try:
-        needs_user_namespace()
-    except RankwiseError as error:
-        pytest.skip(error.message)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with own_lab(plan_lab("proof", NODES, 1, parse_rate(RATE))) as lab:
         yield lab
 

@@ -8,11 +8,9 @@ import mpis
 import pytest
 from pyroute2 import IPRoute
 
-from rankwise.errors import RankwiseError
 from rankwise.findings.catalogue import findings_of
 from rankwise.lab.network import DATA_INTERFACE, inside_network_of
 from rankwise.lab.own_lab import own_lab
-from rankwise.lab.permission import needs_user_namespace
 from rankwise.lab.rate import parse_rate
 from rankwise.lab.up import plan_lab
 from rankwise.recording import Recording
@@ -28,13 +26,8 @@ QUEUE = {"rate": "50mbit", "burst": 8 << 10, "limit": 12 << 10}
 
 
 @pytest.fixture
-def lab(monkeypatch, tmp_path):
+def lab(lab_allowed):
     """Two nodes of one core."""
-    try:
-        needs_user_namespace()
-    except RankwiseError as error:
-        pytest.skip(error.message)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with own_lab(plan_lab("proof", 2, 1, parse_rate("100mbit"))) as lab:
         yield lab
 

@@ -12,11 +12,9 @@ import mpis
 import pytest
 from proof import WITHIN
 
-from rankwise.errors import RankwiseError
 from rankwise.findings.catalogue import findings_of
 from rankwise.lab.network import DATA_INTERFACE, inside_network_of, send_single_frames
 from rankwise.lab.own_lab import own_lab
-from rankwise.lab.permission import needs_user_namespace
 from rankwise.lab.rate import parse_rate
 from rankwise.lab.up import plan_lab
 from rankwise.machine.placement import Placement
@@ -57,13 +55,8 @@ def costly_packets(pid):
 
 
 @pytest.fixture
-def lab(monkeypatch, tmp_path):
+def lab(lab_allowed):
     """Two nodes that receive on their core 0, where each packet of the first one costs milliseconds."""
-    try:
-        needs_user_namespace()
-    except RankwiseError as error:
-        pytest.skip(error.message)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with own_lab(plan_lab("proof", 2, 2, parse_rate(RATE), irq_core=0)) as lab:
         if lab.receive_steering != "on":
             pytest.skip(lab.receive_steering)
