@@ -33,6 +33,9 @@ coll::Library library_of(const std::string &name) {
     if (name == "mpich") {
         return coll::Library::mpich;
     }
+    if (name == "mpich2") {
+        return coll::Library::mpich2;
+    }
     if (name == "openmpi") {
         return coll::Library::openmpi;
     }
@@ -40,7 +43,7 @@ coll::Library library_of(const std::string &name) {
         return coll::Library::openmpi_4;
     }
     throw rankwise::Error("no collective algorithms known of `" + name + "`",
-                          "known are `mpich`, `openmpi` and `openmpi-4`");
+                          "known are `mpich`, `mpich2`, `openmpi` and `openmpi-4`");
 }
 
 namespace {

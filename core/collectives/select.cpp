@@ -10,10 +10,10 @@ const Algorithm &select(Library library, const Operation &operation) {
         return select_mpich(operation);
     }
     Operation asked = operation;
-    if (library == Library::openmpi_4) {
+    if (library == Library::openmpi_4 || library == Library::mpich2) {
         asked.nodes = nullptr;
     }
-    return select_openmpi(asked);
+    return library == Library::mpich2 ? select_mpich2(asked) : select_openmpi(asked);
 }
 
 bool goes_by_nodes(Library library, Collective collective) {
@@ -22,7 +22,7 @@ bool goes_by_nodes(Library library, Collective collective) {
     case Collective::bcast:
     case Collective::reduce:
     case Collective::allreduce:
-        return library != Library::openmpi_4;
+        return library == Library::mpich || library == Library::openmpi;
     case Collective::gather:
     case Collective::scatter:
     case Collective::allgather:

@@ -13,6 +13,7 @@ namespace {
 // Rabenseifner & Gropp, "Optimization of collective communication operations in MPICH" (2005).
 constexpr std::uint64_t bcast_short = 12288, bcast_long = 524288;
 constexpr std::uint64_t reduce_short = 2048, allreduce_short = 8, iallreduce_short = 2048;
+constexpr std::uint64_t mpich2_allreduce_short = 2048;
 constexpr std::uint64_t allgather_short = 81920, allgather_long = 524288, reduce_scatter_long = 524288;
 constexpr std::uint64_t alltoall_short = 256, ialltoall_short = 2048, alltoall_medium = 32768;
 constexpr std::uint64_t allreduce_by_nodes = 32768;
@@ -134,6 +135,14 @@ std::string_view name_of(const Operation &operation) {
 }
 
 } // namespace
+
+const Algorithm &select_mpich2(const Operation &operation) {
+    // Of blocking operations these are the rules of today, but for reductions of more than one element.
+    if (operation.collective == Collective::allreduce && operation.bytes <= mpich2_allreduce_short) {
+        return find_algorithm(Collective::allreduce, "recursive_doubling");
+    }
+    return select_mpich(operation);
+}
 
 const Algorithm &select_mpich(const Operation &operation) {
     return find_algorithm(operation.collective, name_of(operation));

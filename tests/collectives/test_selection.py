@@ -132,7 +132,12 @@ def count(library, call, members, length, times=1, root=-1, flags=0, nodes=()):
 
 @pytest.mark.parametrize(
     ("library", "algorithm"),
-    [("mpich", "composition_alpha"), ("openmpi", "han"), ("openmpi-4", "recursive_doubling")],
+    [
+        ("mpich", "composition_alpha"),
+        ("mpich2", "recursive_doubling"),
+        ("openmpi", "han"),
+        ("openmpi-4", "recursive_doubling"),
+    ],
 )
 def test_messages_are_counted_by_the_nodes_of_a_communicators_members(library, algorithm):
     # GIVEN an allreduce of one double by 1, 3, 5 and 7, two of which share a node
@@ -145,7 +150,16 @@ def test_messages_are_counted_by_the_nodes_of_a_communicators_members(library, a
         if (source in (1, 5)) != (destination in (1, 5))
     }
     by_nodes = {(1, 3), (3, 1)}
-    assert crossing == (by_nodes if library != "openmpi-4" else by_nodes | {(5, 7), (7, 5)})
+    assert crossing == (by_nodes if library in ("mpich", "openmpi") else by_nodes | {(5, 7), (7, 5)})
+
+
+def test_mpich2_reduces_more_than_one_element_by_recursive_doubling():
+    assert chosen("mpich2", 2048, 16) == "recursive_doubling"
+    assert chosen("mpich", 2048, 16) == chosen("mpich2", 2056, 16) == "rabenseifner"
+
+
+def chosen(library, size_bytes, ranks):
+    return collectives.select(library, "allreduce", size=ranks, bytes=size_bytes, element_bytes=8)
 
 
 def test_messages_are_counted_between_world_ranks():

@@ -22,12 +22,13 @@ def between_ranks(communication) -> dict[tuple[int, int, int], int]:
     }
 
 
+@pytest.mark.parametrize("library", ["mpich", "mpich2"])
 @pytest.mark.parametrize("name", NAMES)
-def test_mpich_sends_the_messages_of_the_published_algorithms(name):
+def test_mpich_sends_the_messages_of_the_published_algorithms(name, library):
     # GIVEN class B on 16 ranks, whose collectives are all short but for the all-to-alls
     counted = generate(name, "B", 16)
     # THEN what core/collectives expands is what the algorithms as published give
-    assert between_ranks(decompose(counted, "mpich")) == decomposed(counted)
+    assert between_ranks(decompose(counted, library)) == decomposed(counted)
 
 
 def test_pencils_are_transposed_within_rows_and_columns():

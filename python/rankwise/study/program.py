@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The programs of a study: workloads with their class and options, or a recording, or the user's own command."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.workloads import names
+
+DEFAULT_CLASS = "B"
+
+
+@dataclass(frozen=True)
+class StudyProgram:
+    """A program of a study.
+
+    Attributes:
+        label: As tables name it.
+        workload: Its name, if it is a workload.
+        problem_class: Of the workload; empty if it has none.
+        options: Of the workload, as its program takes them: (name, value).
+        recording: `NAME.rw` recorded with its trace, to predict from.
+        command: Words of the user's own program, to measure.
+    """
+
+    label: str
+    workload: str = ""
+    problem_class: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    recording: Path | None = None
+    command: tuple[str, ...] = ()
+
+    def words(self) -> list[str]:
+        """Options of the workload's program."""
+        chosen = ["--class", self.problem_class] if self.problem_class else []
+        return [*chosen, *(word for name, value in self.options for word in (f"--{name}", value))]
+
+
+def parse_program(text: str) -> StudyProgram:
+    """A program from what `--app` says: `cg`, `cg.A`, `halo --dimensions 3`, `app.rw`, `./app input`.
+
+    Raises:
+        RankwiseError: A workload that does not have that class, or options without values.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RankwiseError(f"`{text}` is no command line: {error}", "close all quotes", status=2) from None
+    if not words:
+        raise RankwiseError("`--app` is empty", "for example `--app cg.B`", status=2)
+    if words[0].rstrip("/").endswith(".rw"):
+        return StudyProgram(Path(words[0]).stem, recording=Path(words[0]))
+    name, _, letter = words[0].partition(".")
+    if name not in names():
+        return StudyProgram(Path(words[0]).name, command=tuple(words))
+    options = []
+    rest = words[1:]
+    while rest:
+        if len(rest) < 2 or not rest[0].startswith("--"):
+            raise RankwiseError(
+                f"`{rest[0]}` is no option with a value of the workload `{name}`",
+                f"`rankwise workloads {name} --help` lists them",
+                status=2,
+            )
+        if rest[0] == "--class":
+            letter = rest[1]
+        else:
+            options.append((rest[0][2:], rest[1]))
+        rest = rest[2:]
+    return workload_program(name, letter, tuple(options))
+
+
+def workload_program(
+    name: str, letter: str = "", options: tuple[tuple[str, str], ...] = (), label: str = ""
+) -> StudyProgram:
+    """A workload as a program of a study.
+
+    Args:
+        name: The workload.
+        letter: Its class; the usual one if empty, none if it has none.
+        options: (name, value).
+        label: As tables name it; the workload's name in capitals if empty.
+    """
+    from rankwise.workloads import workload
+
+    classes = workload(name).classes
+    return StudyProgram(
+        label or name.upper(), name, (letter or DEFAULT_CLASS) if classes else "", tuple(options)
+    )

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from rankwise.errors import RankwiseError
+from rankwise.study.program import StudyProgram, parse_program
+
+Mode = Literal["machine", "lab", "cluster"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a study is asked to do.
+
+    Attributes:
+        mode: Whether its times are predicted for machine files, or measured in a lab or on a cluster.
+        machines: Machine files; those of the paper if there are none.
+        programs: Workloads instead of the study's own.
+        ranks: Number of ranks instead of the study's own.
+        directory: Where outcomes are kept while it runs, so that an interrupted study goes on; `None`: nowhere.
+        part: This part of so many of what it measures, from 1: of a job array; (1, 1) is all.
+        launcher: Words that start ranks on a cluster, without a program.
+        lab: Name of the lab; one of its own if `None`.
+        progress: Called with what is done next.
+    """
+
+    mode: Mode = "machine"
+    machines: tuple[Path, ...] = ()
+    programs: tuple[StudyProgram, ...] = ()
+    ranks: int | None = None
+    directory: Path | None = None
+    part: tuple[int, int] = (1, 1)
+    launcher: tuple[str, ...] = ()
+    lab: str | None = None
+    progress: Callable[[str], None] = field(default=lambda doing: None, compare=False)
+
+    def programs_or(self, names: Sequence[str]) -> tuple[StudyProgram, ...]:
+        """The programs asked for, or else the study's own, as `parse_program` takes them."""
+        return self.programs or tuple(parse_program(name) for name in names)
+
+    def only_on_machines(self, study: str, why: str) -> None:
+        """Refuse to measure.
+
+        Raises:
+            RankwiseError: The study was asked to.
+        """
+        if self.mode != "machine":
+            raise RankwiseError(
+                f"the study `{study}` cannot be made with `--on {self.mode}`: {why}",
+                f"predict it for machine files: `rankwise study {study} --on machine FILE`",
+                status=2,
+            )

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a study found: plain data that is shown as text, as JSON, as figures and as a page."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+How = Literal["exact count", "hardware figure", "predicted", "measured"]
+Kind = Literal["lines", "bars", "stacked"]
+Scale = Literal["linear", "log"]
+SCHEMA = "rankwise.study/1"
+
+Cell = str | int | float | None
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows of a study.
+
+    Attributes:
+        title: What it shows.
+        columns: Names, with units where values have some.
+        rows: As long as `columns`; `None` where there is nothing.
+        notes: What a reader has to know of it.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    notes: list[str] = []
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One line, or the bars of one colour.
+
+    Attributes:
+        name: In the legend.
+        x: Numbers of lines, names of bars.
+        y: As many; `None` where there is none.
+        paper: Whether these are the paper's values.
+    """
+
+    name: str
+    x: list[float] | list[str]
+    y: list[float | None]
+    paper: bool = False
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A figure with the axes and the normalisation of the paper's.
+
+    Attributes:
+        name: Of its file.
+        title: What it shows, with the paper's number of the figure.
+        x_label: With its unit.
+        y_label: With its unit, and what values are normalised to.
+        series: What is drawn.
+        kind: How.
+        x_scale: Of lines.
+        y_scale: Of both.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    kind: Kind = "lines"
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+
+
+class ClaimOutcome(msgspec.Struct, frozen=True):
+    """A statement of a paper beside what the study found.
+
+    Attributes:
+        claim: Its identifier in the table of claims, such as `C-tab1`.
+        statement: What of it is tested here.
+        kind: As `CLAIM_KINDS` of `rankwise.study.claims`.
+        paper: The paper's figure.
+        ours: What was found.
+        how: How it was got.
+        reproduced: Whether it is what the paper says; `None` if it cannot be tested here.
+        why: Why not, or what has to be known of it.
+    """
+
+    claim: str
+    statement: str
+    kind: str
+    paper: str
+    ours: str
+    how: How
+    reproduced: bool | None
+    why: str = ""
+
+
+class StudyResult(msgspec.Struct, frozen=True):
+    """What a study found.
+
+    Attributes:
+        schema: `rankwise.study/1`.
+        study: Its name.
+        title: What it shows.
+        on: What it was made on: names of machines, or of a lab or cluster.
+        how: How its times were got.
+        verdict: What was found, in one sentence.
+        tables: Rows.
+        figures: To draw.
+        claims: Statements of the papers, where it was made on their machines.
+        missing: What could not be done, and why.
+    """
+
+    study: str
+    title: str
+    on: list[str]
+    how: How
+    verdict: str
+    tables: list[Table]
+    figures: list[Figure] = []
+    claims: list[ClaimOutcome] = []
+    missing: list[str] = []
+    schema: str = SCHEMA
