@@ -14,60 +14,97 @@ static void emit(struct comm *c, struct comm_event event) {
     dry->sink(dry->state, c->rank, &event);
 }
 
-static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
-    emit(c, (struct comm_event){.kind = COMM_EVENT_SEND,
-                                .peer = destination,
-                                .tag = tag,
-                                .type_bytes = comm_bytes(type),
-                                .count = count});
+static struct comm_event message(enum comm_event_kind kind, int peer, int tag, enum comm_type type,
+                                 int64_t count) {
+    return (struct comm_event){
+        .kind = kind, .peer = peer, .tag = tag, .type_bytes = comm_bytes(type), .count = count};
 }
 
-static int dry_irecv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
+static int begin(struct comm *c, struct comm_event event) {
+    event.request = ((struct dry *)c)->requests++;
+    emit(c, event);
+    return event.request;
+}
+
+static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    emit(c, message(COMM_EVENT_SEND, destination, tag, type, count));
+}
+
+static int dry_isend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    return begin(c, message(COMM_EVENT_ISEND, destination, tag, type, count));
+}
+
+static void dry_recv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
                      int64_t count) {
     (void)capacity;
-    int request = ((struct dry *)c)->requests++;
-    emit(c, (struct comm_event){.kind = COMM_EVENT_IRECV,
-                                .peer = source,
-                                .tag = tag,
-                                .request = request,
-                                .type_bytes = comm_bytes(type),
-                                .count = count});
-    return request;
+    emit(c, message(COMM_EVENT_RECV, source, tag, type, count));
+}
+
+static int dry_irecv(struct comm *c, int source, int from_any, int tag, enum comm_type type, int64_t capacity,
+                     int64_t count) {
+    (void)capacity;
+    return begin(c, message(from_any ? COMM_EVENT_IRECV_ANY : COMM_EVENT_IRECV, source, tag, type, count));
 }
 
 static void dry_wait(struct comm *c, int request) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_WAIT, .request = request});
 }
 
-static void dry_barrier(struct comm *c) {
-    emit(c, (struct comm_event){.kind = COMM_EVENT_BARRIER});
+static void dry_waitall(struct comm *c, const int *requests, int count) {
+    for (int i = 0; i < count; i++)
+        emit(c, (struct comm_event){.kind = COMM_EVENT_WAIT, .request = requests[i], .count = count - i});
 }
 
-static void dry_bcast(struct comm *c, enum comm_type type, int64_t count, int root) {
-    emit(c, (struct comm_event){
-                .kind = COMM_EVENT_BCAST, .peer = root, .type_bytes = comm_bytes(type), .count = count});
+static struct comm_event collective(enum comm_event_kind kind, int group, enum comm_type type,
+                                    int64_t count) {
+    return (struct comm_event){.kind = kind, .group = group, .type_bytes = comm_bytes(type), .count = count};
 }
 
-static void dry_reduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation,
-                       int root) {
+static void dry_barrier(struct comm *c, int group) {
+    emit(c, (struct comm_event){.kind = COMM_EVENT_BARRIER, .group = group});
+}
+
+static void dry_bcast(struct comm *c, int group, enum comm_type type, int64_t count, int root) {
+    struct comm_event event = collective(COMM_EVENT_BCAST, group, type, count);
+    event.peer = root;
+    emit(c, event);
+}
+
+static void dry_reduce(struct comm *c, int group, enum comm_type type, int64_t count,
+                       enum comm_operation operation, int root) {
     (void)operation;
-    emit(c, (struct comm_event){
-                .kind = COMM_EVENT_REDUCE, .peer = root, .type_bytes = comm_bytes(type), .count = count});
+    struct comm_event event = collective(COMM_EVENT_REDUCE, group, type, count);
+    event.peer = root;
+    emit(c, event);
 }
 
 static void dry_reduce_time(struct comm *c, int root) {
-    dry_reduce(c, COMM_DOUBLE, 1, COMM_MAX, root);
+    dry_reduce(c, COMM_WORLD, COMM_DOUBLE, 1, COMM_MAX, root);
 }
 
-static void dry_allreduce(struct comm *c, enum comm_type type, int64_t count, enum comm_operation operation) {
+static void dry_allreduce(struct comm *c, int group, enum comm_type type, int64_t count,
+                          enum comm_operation operation) {
     (void)operation;
-    emit(c,
-         (struct comm_event){.kind = COMM_EVENT_ALLREDUCE, .type_bytes = comm_bytes(type), .count = count});
+    emit(c, collective(COMM_EVENT_ALLREDUCE, group, type, count));
+}
+
+static void dry_allgather(struct comm *c, int group, enum comm_type type, int64_t count) {
+    emit(c, collective(COMM_EVENT_ALLGATHER, group, type, count));
 }
 
 static void dry_alltoall(struct comm *c, int group, enum comm_type type, int64_t count) {
-    emit(c, (struct comm_event){
-                .kind = COMM_EVENT_ALLTOALL, .group = group, .type_bytes = comm_bytes(type), .count = count});
+    emit(c, collective(COMM_EVENT_ALLTOALL, group, type, count));
+}
+
+static void dry_alltoallv(struct comm *c, int group, int members, enum comm_type type, const int64_t *to,
+                          const int64_t *from) {
+    struct comm_event event = collective(COMM_EVENT_ALLTOALLV, group, type, 0);
+    for (int i = 0; i < members; i++)
+        event.count += to[i];
+    event.m = members;
+    event.to = to;
+    event.from = from;
+    emit(c, event);
 }
 
 static int dry_split(struct comm *c, int color, int key) {
@@ -80,29 +117,44 @@ static void dry_compute(struct comm *c, double operations) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_COMPUTE, .operations = operations});
 }
 
+static void dry_kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
+    emit(c, (struct comm_event){.kind = COMM_EVENT_KERNEL,
+                                .peer = (int)kernel,
+                                .m = m,
+                                .n = n,
+                                .k = k,
+                                .operations = comm_kernel_operations(kernel, m, n, k)});
+}
+
 static void dry_timer(struct comm *c, int running) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_TIMER, .count = running});
 }
 
 static const struct comm_calls dry_calls = {
     .send = dry_send,
+    .isend = dry_isend,
+    .recv = dry_recv,
     .irecv = dry_irecv,
     .wait = dry_wait,
+    .waitall = dry_waitall,
     .barrier = dry_barrier,
     .bcast = dry_bcast,
     .reduce = dry_reduce,
     .reduce_time = dry_reduce_time,
     .allreduce = dry_allreduce,
+    .allgather = dry_allgather,
     .alltoall = dry_alltoall,
+    .alltoallv = dry_alltoallv,
     .split = dry_split,
     .compute = dry_compute,
+    .kernel = dry_kernel,
     .timer = dry_timer,
 };
 
-void comm_dry_run(const struct workload *workload, char problem_class, int iterations, int rank, int size,
+void comm_dry_run(const struct workload *workload, const struct problem *problem, int rank, int size,
                   comm_sink sink, void *state) {
     struct dry dry = {.comm = {&dry_calls, rank, size}, .sink = sink, .state = state};
-    workload->run(&dry.comm, problem_class, iterations);
+    workload->run(&dry.comm, problem);
 }
 
 struct operations {
@@ -115,13 +167,13 @@ static void add_operations(void *state, int rank, const struct comm_event *event
     struct operations *operations = state;
     if (event->kind == COMM_EVENT_TIMER)
         operations->timed = (int)event->count;
-    else if (event->kind == COMM_EVENT_COMPUTE && operations->timed)
+    else if (operations->timed)
         operations->sum += event->operations;
 }
 
-double comm_dry_operations(const struct workload *workload, char problem_class, int iterations, int rank,
+double comm_dry_operations(const struct workload *workload, const struct problem *problem, int rank,
                            int size) {
     struct operations operations = {0, 0};
-    comm_dry_run(workload, problem_class, iterations, rank, size, add_operations, &operations);
+    comm_dry_run(workload, problem, rank, size, add_operations, &operations);
     return operations.sum;
 }

@@ -7,9 +7,16 @@ import mpis
 import pytest
 
 from rankwise.workloads import Kind, program
-from rankwise.workloads.program import CALLS
+from rankwise.workloads.program import CALLS, ROOTED, SENDS
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
+POINT_TO_POINT = {
+    Kind.SEND: "MPI_Send",
+    Kind.ISEND: "MPI_Isend",
+    Kind.RECV: "MPI_Recv",
+    Kind.IRECV: "MPI_Irecv",
+    Kind.IRECV_ANY: "MPI_Irecv",
+}
 QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 8, 1), ("ft", "W", 4, None)]
 BOTH = QUICK[-1:]  # with both libraries in `make test`: what is called does not depend on who answers
 FULL = [("cg", "W", 16, None), ("mg", "B", 16, None), ("ft", "A", 16, None), ("mg", "S", 64, 1)]
@@ -27,14 +34,21 @@ CASES = [
 
 def generated_calls(chosen, rank: int) -> list[str]:
     events = chosen.events(rank)
-    columns = (events[name].tolist() for name in ("kind", "peer", "count", "type_bytes"))
-    lines = []
-    for kind, peer, count, type_bytes in zip(*columns, strict=True):
-        if kind == Kind.SEND:
-            lines.append(f"MPI_Send {peer} {count * type_bytes}")
+    columns = (events[name].tolist() for name in ("kind", "peer", "tag", "count", "type_bytes"))
+    lines, left = [], 0
+    for kind, peer, tag, count, type_bytes in zip(*columns, strict=True):
+        if kind in POINT_TO_POINT:
+            source = -1 if kind == Kind.IRECV_ANY else peer
+            size = f" {count * type_bytes}" if kind in SENDS else ""  # receives have room for more
+            lines.append(f"{POINT_TO_POINT[kind]} {source} {tag}{size}")
+        elif kind == Kind.WAIT and count == 0:
+            lines.append("MPI_Wait")
+        elif kind == Kind.WAIT and left != count + 1:
+            lines.append(f"MPI_Waitall {count}")
         elif kind in CALLS:
-            root = peer if kind in (Kind.BCAST, Kind.REDUCE) else -1
+            root = peer if kind in ROOTED else -1
             lines.append(f"{CALLS[Kind(kind)]} {root} {count * type_bytes}")
+        left = count if kind == Kind.WAIT else 0
     return lines
 
 

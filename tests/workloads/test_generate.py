@@ -137,7 +137,7 @@ def test_one_rank_sends_nothing(name):
     ("problem_class", "ranks", "sentence"),
     [
         ("S", 6, "mg of class S runs on a power of two of ranks, as 4 or 8, not on `6`"),
-        ("S", 0, "mg of class S runs on 1 to 32768 ranks, not on `0`"),
+        ("S", 0, "mg runs on 1 rank or more, not on `0`"),
         ("S", 65536, "mg of class S runs on 1 to 32768 ranks, not on `65536`"),
         ("Q", 4, "mg has the classes SWABCD, not `Q`"),
         ("", 4, "mg has the classes SWABCD, not ``"),

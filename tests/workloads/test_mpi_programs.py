@@ -105,12 +105,12 @@ def test_what_does_not_fit_is_answered_once_before_anything_runs(
 
 
 @pytest.mark.mpi
-def test_help_is_printed_once_and_says_that_the_arithmetic_is_not_the_benchmarks(workload_program):
+def test_help_is_printed_once_and_says_that_the_arithmetic_is_not_the_originals(workload_program):
     mpi = AT_HAND["mpich-5.0.2"]
     done = mpi.run(2, workload_program(mpi, "mg"), "--help")
     assert done.returncode == 0
     assert done.stdout.count("usage:") == 1
-    assert "not the benchmark's arithmetic" in done.stdout
+    assert "not the original's arithmetic" in done.stdout
 
 
 @pytest.mark.mpi

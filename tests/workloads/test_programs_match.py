@@ -2,10 +2,12 @@
 """Every message a workload sends is received, in order and at its size, without any buffering by MPI."""
 
 from collections import defaultdict, deque
+from dataclasses import dataclass
 
 import pytest
 
 from rankwise.workloads import Kind, program
+from rankwise.workloads.program import CALLS, ROOTED, SENDS
 
 CASES = [(name, "S", ranks) for name in ("cg", "ft", "mg") for ranks in (1, 2, 4, 8, 16, 32, 64)] + [
     ("cg", "W", 128),  # halves of unequal length
@@ -14,7 +16,14 @@ CASES = [(name, "S", ranks) for name in ("cg", "ft", "mg") for ranks in (1, 2, 4
     ("mg", "W", 128),
     ("ft", "W", 64),  # pencils
 ]
-COLLECTIVE = {Kind.BARRIER, Kind.BCAST, Kind.REDUCE, Kind.ALLREDUCE, Kind.ALLTOALL, Kind.SPLIT}
+
+
+@dataclass
+class Transfer:
+    """A send or a receive that has begun."""
+
+    size_bytes: int
+    done: bool = False
 
 
 class Rank:
@@ -25,38 +34,53 @@ class Rank:
         columns = ("kind", "peer", "tag", "request", "count", "type_bytes", "group")
         self.events = list(zip(*(events[c].tolist() for c in columns), strict=True))
         self.next = 0
+        self.begun: dict[int, Transfer] = {}  # by request
+        self.blocking: Transfer | None = None
 
 
 class Machine:
-    """Runs all ranks; a send waits until its receive is posted, as MPI may have it."""
+    """Runs all ranks; a send ends when its receive is there, as MPI may have it."""
 
     def __init__(self, ranks: list[Rank]):
         self.ranks = ranks
-        self.posted: dict[tuple[int, int, int], deque] = defaultdict(deque)  # (source, destination, tag)
-        self.arrived: dict[int, set[int]] = defaultdict(set)
+        self.sent: dict[tuple[int, int, int], deque] = defaultdict(deque)  # (source, destination, tag)
+        self.posted: dict[tuple[int, int, int], deque] = defaultdict(deque)
         self.collectives: dict[int, list] = defaultdict(list)
         self.delivered = 0
+
+    def begin(self, rank: int, kind: int, peer: int, tag: int, size_bytes: int) -> Transfer:
+        transfer = Transfer(size_bytes)
+        is_send = kind in SENDS
+        stream = (rank, peer, tag) if is_send else (peer, rank, tag)
+        mine, others = (self.sent, self.posted) if is_send else (self.posted, self.sent)
+        if others[stream]:
+            other = others[stream].popleft()
+            assert other.size_bytes == size_bytes
+            other.done = transfer.done = True
+            self.delivered += 1
+        else:
+            mine[stream].append(transfer)
+        return transfer
 
     def step(self, rank: Rank) -> bool:
         """Do the rank's next event; False if it has to wait."""
         kind, peer, tag, request, count, type_bytes, group = rank.events[rank.next]
-        if kind == Kind.IRECV:
-            self.posted[peer, rank.number, tag].append((request, count * type_bytes))
-        elif kind == Kind.SEND:
-            waiting = self.posted[rank.number, peer, tag]
-            if not waiting:
+        if kind in (Kind.ISEND, Kind.IRECV, Kind.IRECV_ANY):
+            rank.begun[request] = self.begin(rank.number, kind, peer, tag, count * type_bytes)
+        elif kind in (Kind.SEND, Kind.RECV):
+            if rank.blocking is None:
+                rank.blocking = self.begin(rank.number, kind, peer, tag, count * type_bytes)
+            if not rank.blocking.done:
                 return False
-            received, expected_bytes = waiting.popleft()
-            assert expected_bytes == count * type_bytes
-            self.arrived[peer].add(received)
-            self.delivered += 1
+            rank.blocking = None
         elif kind == Kind.WAIT:
-            if request not in self.arrived[rank.number]:
+            if not rank.begun[request].done:
                 return False
-            self.arrived[rank.number].remove(request)
-        elif kind in COLLECTIVE:
-            root = peer if kind in (Kind.BCAST, Kind.REDUCE) else None
-            self.collectives[rank.number].append((kind, count, type_bytes, root, group))
+            del rank.begun[request]
+        elif kind in CALLS or kind == Kind.SPLIT:
+            root = peer if kind in ROOTED else None
+            size = 0 if kind == Kind.ALLTOALLV else count
+            self.collectives[rank.number].append((kind, size, type_bytes, root, group))
         rank.next += 1
         return True
 
@@ -78,6 +102,7 @@ def test_all_ranks_reach_the_end_and_nothing_is_left(name, problem_class, ranks)
     machine.run()
     # THEN nobody is stuck, no receive stays open, and all make the same collective calls in the same order
     assert [rank.number for rank in machine.ranks if rank.next < len(rank.events)] == []
-    assert sum(map(len, machine.posted.values())) == 0
+    assert [rank.number for rank in machine.ranks if rank.begun] == []
+    assert sum(map(len, (*machine.posted.values(), *machine.sent.values()))) == 0
     assert len({tuple(calls) for calls in machine.collectives.values()}) == 1
     assert machine.delivered > 0 or ranks == 1 or name == "ft"

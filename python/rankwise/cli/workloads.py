@@ -11,7 +11,9 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.findings.pattern import Pattern
+    from rankwise.workloads import Option
     from rankwise.workloads.generate import Communication
+    from rankwise.workloads.program import Collective
 
 HELP = "programs with the communication of known applications"
 SCHEMA = "rankwise.workload/1"
@@ -23,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = (
         "without NAME, lists them; with NAME, compiles it with the site's mpicc and\nprints its path:\n"
-        "  mpiexec -n 16 $(rankwise workloads cg) --class B"
+        "  mpiexec -n 16 $(rankwise workloads cg) --class B\n"
+        "the list says which options of its own each has: --OPTION VALUE after NAME"
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="for example cg")
     parser.add_argument(
@@ -34,15 +37,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     count.add_argument("--class", dest="problem_class", metavar="CLASS", help="default B")
     count.add_argument("--ranks", type=int, metavar="N", help="default 16")
     add_json(count)
+    parser.set_defaults(own={}, take_own_options=_take_own_options)
+
+
+def _take_own_options(args: argparse.Namespace, unknown: list[str]) -> list[str]:
+    """Take the options of the workload that is named; returns what is none of them."""
+    from rankwise.workloads import names, workload
+
+    if args.name not in names():
+        return unknown
+    known = {f"--{option.name}" for option in workload(args.name).options}
+    words, left = [], []
+    for word in unknown:
+        name, sign, value = word.partition("=")
+        words += [name, value] if name in known and sign else [word]
+    while words:
+        word = words.pop(0)
+        if word not in known:
+            left.append(word)
+            continue
+        if not words:
+            hint = f"rankwise workloads {args.name} --count {word} VALUE"
+            raise RankwiseError(f"`{word}` needs a value", hint=hint, status=2)
+        args.own[word.removeprefix("--")] = words.pop(0)
+    return left
 
 
 def run(args: argparse.Namespace) -> int:
     """List, compile or count."""
-    for option, value in (("--class", args.problem_class), ("--ranks", args.ranks)):
+    given = (
+        ("--class", args.problem_class),
+        ("--ranks", args.ranks),
+        *((f"--{name}", value) for name, value in args.own.items()),
+    )
+    for option, value in given:
         if value is not None and not (args.name and args.count):
             hint = f"`rankwise workloads {args.name or 'cg'} --count {option} {value}`"
             raise RankwiseError(f"`{option}` goes with `--count`", hint=hint, status=2)
-    args.problem_class = args.problem_class or "B"
     args.ranks = 16 if args.ranks is None else args.ranks
     if not args.name:
         return _list(args)
@@ -68,21 +99,41 @@ def _list(args: argparse.Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "workloads": [asdict(each) for each in known]}))
         return 0
     for each in known:
-        print(f"{each.name}  {each.title}\n    {each.pattern}\n    classes {' '.join(each.classes)}")
+        print(f"{each.name}  {each.title}\n    {each.pattern}")
+        if each.classes:
+            print(f"    classes {' '.join(each.classes)}")
+        for option in each.options:
+            print(f"    --{option.name} {_values(option)}\n        {option.help}")
     print(f"\nnext: mpiexec -n 16 $(rankwise workloads {known[0].name}) --class S")
     return 0
+
+
+def _values(option: Option) -> str:
+    """What an option takes, the usual value first."""
+    usual = option.text(option.usual)
+    others = [choice for choice in option.choices if choice != usual]
+    return "|".join([usual, *others]) if option.choices else f"N (usually {usual})"
 
 
 def _count(args: argparse.Namespace) -> int:
     from rankwise.workloads import generate, workload
 
-    grid = workload(args.name).grid(args.problem_class, args.ranks)
-    counted = generate(args.name, args.problem_class, args.ranks)
+    chosen = workload(args.name)
+    if args.problem_class is None:
+        args.problem_class = "B" if chosen.classes else ""
+    grid = chosen.grid(args.problem_class, args.ranks, args.own)
+    counted = generate(args.name, args.problem_class, args.ranks, options=args.own)
     if args.json:
         print(json.dumps(_as_json(args, grid, counted)))
     else:
         print("\n".join(_table(args, grid, counted)))
     return 0
+
+
+def _asked(args: argparse.Namespace) -> str:
+    """The workload with its class and the options given."""
+    words = [args.name, f"class {args.problem_class}" if args.problem_class else ""]
+    return " ".join([*filter(None, words), *(f"--{name} {value}" for name, value in args.own.items())])
 
 
 def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> list[str]:
@@ -93,7 +144,7 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Commun
     total, size = int(counted.messages.sum()), int((counted.messages * counted.bytes).sum())
     shape = " x ".join(str(extent) for extent in grid)
     lines = [
-        f"{args.name} class {args.problem_class} on {args.ranks} ranks ({shape})",
+        f"{_asked(args)} on {args.ranks} ranks ({shape})",
         f"\n  {total} point-to-point messages, {bytes_text(size)}",
         f"  {'bytes':>10} {'messages':>10}",
     ]
@@ -111,7 +162,9 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Commun
     first, *others = found.lines()
     which = "with collectives, by MPICH's algorithms" if of_all else "from point to point"
     lines += [f"\n  pattern {which}: {first}", *(f"    {other}" for other in others)]
-    program = f"$(rankwise workloads {args.name}) --class {args.problem_class}"
+    options = [("class", args.problem_class)] if args.problem_class else []
+    words = " ".join(f"--{name} {value}" for name, value in [*options, *args.own.items()])
+    program = f"$(rankwise workloads {args.name}) {words}".rstrip()
     return [*lines, f"\nnext: rankwise record -- mpiexec -n {args.ranks} {program}"]
 
 
@@ -133,16 +186,33 @@ def _pattern(counted: Communication) -> tuple[Pattern, bool]:
 def _as_json(args: argparse.Namespace, grid: tuple[int, int, int], counted: Communication) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from rankwise.workloads import workload
+
+    options = workload(args.name).options
     columns = (counted.source, counted.destination, counted.bytes, counted.messages)
     names = ("source", "destination", "bytes", "messages")
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return {
         "schema": SCHEMA,
         "workload": args.name,
-        "class": args.problem_class,
+        "class": args.problem_class or None,
+        "options": dict(zip((o.name for o in options), workload(args.name).values(args.own), strict=True)),
         "ranks": args.ranks,
         "grid": grid,
         "messages": [dict(zip(names, row, strict=True)) for row in rows],
-        "collectives": [asdict(each) for each in counted.collectives],
+        "collectives": [_collective(each) for each in counted.collectives],
         "pattern": asdict(_pattern(counted)[0]),
     }
+
+
+def _collective(calls: Collective) -> dict[str, Any]:
+    """Sizes are there where blocks differ: bytes from each rank of the communicator to each."""
+    row = {
+        "call": calls.call,
+        "communicator": calls.communicator,
+        "root": calls.root,
+        "bytes": calls.bytes,
+        "datatype_bytes": calls.datatype_bytes,
+        "calls": calls.calls,
+    }
+    return row if calls.sizes is None else row | {"sizes": calls.sizes.tolist()}

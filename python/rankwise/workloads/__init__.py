@@ -6,7 +6,7 @@ number of ranks.
 """
 
 from rankwise.workloads.build import build, build_startup
-from rankwise.workloads.catalogue import Workload, names, workload
+from rankwise.workloads.catalogue import Option, Workload, names, workload
 from rankwise.workloads.decompose import decompose
 from rankwise.workloads.generate import Communication, generate
 from rankwise.workloads.program import Collective, Kind, Program, program
@@ -16,6 +16,7 @@ __all__ = [
     "Collective",
     "Communication",
     "Kind",
+    "Option",
     "Program",
     "Workload",
     "build",

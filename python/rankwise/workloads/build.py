@@ -24,7 +24,10 @@ def build(name: str, launcher: str | None = None) -> Path:
     """
     chosen = workload(name)
     toolchain = site_build.probe(site_build.find_mpicc(launcher))
-    sources = sorted(path.name for path in site_build.source_room("workloads").glob("*.c"))
+    room = site_build.source_room("workloads")
+    sources = sorted(
+        path.relative_to(room).as_posix() for path in room.rglob("*.c") if path.parent.name != "startup"
+    )
     flags = [f"-DWORKLOAD=workload_{chosen.name}"]
     return site_build.build_program(name, "workloads", sources, toolchain=toolchain, flags=flags)
 

@@ -3,12 +3,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
 
 _room = _core.workloads
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something that can be asked of a workload, `--NAME VALUE` on the command line.
+
+    Attributes:
+        name: Without dashes.
+        help: What it is, in one line.
+        choices: Names of the values 0, 1, ...; empty where the value is a whole number.
+        least: Smallest value.
+        most: Largest value.
+        usual: Value where none is given.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...]
+    least: int
+    most: int
+    usual: int
+
+    def value(self, given: int | str) -> int:
+        """The number that stands for a value.
+
+        Raises:
+            RankwiseError: The option does not take it.
+        """
+        if self.choices and given in self.choices:
+            return self.choices.index(given)
+        try:
+            number = int(given)
+        except ValueError:
+            number = self.least - 1
+        if self.choices or not self.least <= number <= self.most:
+            takes = " or ".join(self.choices) if self.choices else f"{self.least} to {self.most}"
+            raise RankwiseError(f"`{given}` is not a value of `--{self.name}`", f"it takes {takes}")
+        return number
+
+    def text(self, value: int) -> str:
+        """A value as it is given."""
+        return self.choices[value] if self.choices else str(value)
 
 
 @dataclass(frozen=True)
@@ -19,36 +62,68 @@ class Workload:
         name: What it is called on the command line, such as `cg`.
         title: What it is, in one line.
         pattern: Who talks to whom, in one line.
-        classes: Letters of its problem classes, smallest first.
+        classes: Letters of its problem classes, smallest first; empty where it has options only.
+        options: What else can be asked of it.
     """
 
     name: str
     title: str
     pattern: str
     classes: tuple[str, ...]
+    options: tuple[Option, ...] = ()
 
-    def check(self, problem_class: str, ranks: int) -> None:
-        """Raise unless it has this class and runs on this many ranks.
+    def values(self, options: Mapping[str, int | str] | None = None) -> tuple[int, ...]:
+        """Values of all options, as `options` say, else as usual.
+
+        Raises:
+            RankwiseError: It has no such option, or the option does not take the value.
+        """
+        given = dict(options or {})
+        values = tuple(each.value(given.pop(each.name, each.text(each.usual))) for each in self.options)
+        if given:
+            known = ", ".join(f"--{each.name}" for each in self.options) or "none"
+            raise RankwiseError(
+                f"{self.name} has no option `--{next(iter(given))}`", f"its options are {known}"
+            )
+        return values
+
+    def letter(self, problem_class: str) -> str:
+        """Its class as a letter: `-` of workloads without classes."""
+        if not self.classes and not problem_class:
+            return "-"
+        return problem_class if len(problem_class) == 1 else "?"
+
+    def check(self, problem_class: str, ranks: int, options: Mapping[str, int | str] | None = None) -> None:
+        """Raise unless it has this class, takes these options and runs on this many ranks.
+
+        Args:
+            problem_class: Such as `B`; empty of workloads without classes.
+            ranks: Number of ranks.
+            options: Values by name.
 
         Raises:
             RankwiseError: It does not; the sentence says what it takes.
         """
-        why = _room.refusal(self.name, problem_class[:1] if len(problem_class) == 1 else "?", ranks)
+        why = _room.refusal(self.name, self.letter(problem_class), self.values(options), ranks)
         if why:
+            hint = f"rankwise workloads {self.name} --count --class S --ranks 16"
             raise RankwiseError(
                 why.replace("`?`", f"`{problem_class}`"),
-                f"rankwise workloads {self.name} --count --class S --ranks 16",
+                hint if self.classes else f"rankwise workloads {self.name} --count --ranks 16",
             )
 
-    def iterations(self, problem_class: str) -> int:
+    def iterations(self, problem_class: str, options: Mapping[str, int | str] | None = None) -> int:
         """Iterations of the timed section."""
-        self.check(problem_class, 1)
-        return _room.iterations(self.name, problem_class)
+        if self.classes and problem_class not in self.classes:
+            self.check(problem_class, 1, options)
+        return _room.iterations(self.name, self.letter(problem_class), self.values(options))
 
-    def grid(self, problem_class: str, ranks: int) -> tuple[int, int, int]:
-        """Default process grid; 1 in the dimensions it does not have."""
-        self.check(problem_class, ranks)
-        return _room.grid(self.name, problem_class, ranks)
+    def grid(
+        self, problem_class: str, ranks: int, options: Mapping[str, int | str] | None = None
+    ) -> tuple[int, int, int]:
+        """Process grid; 1 in the dimensions it does not have."""
+        self.check(problem_class, ranks, options)
+        return _room.grid(self.name, self.letter(problem_class), self.values(options), ranks)
 
 
 def names() -> list[str]:
@@ -65,4 +140,8 @@ def workload(name: str) -> Workload:
     known = names()
     if name not in known:
         raise RankwiseError(f"there is no workload `{name}`", f"the workloads are {', '.join(known)}")
-    return Workload(name, _room.title(name), _room.pattern(name), tuple(_room.classes(name)))
+    options = tuple(
+        Option(each, text, tuple(choices), least, most, usual)
+        for each, text, choices, least, most, usual in _room.options(name)
+    )
+    return Workload(name, _room.title(name), _room.pattern(name), tuple(_room.classes(name)), options)

@@ -73,8 +73,33 @@ def decompose(communication: Communication, library: str = "mpich") -> Communica
 
 def _sends(collective: Collective, library: str) -> Iterator[tuple[int, int, int, int]]:
     members = collective.communicator
+    if collective.sizes is not None:
+        yield from _sends_of_blocks(collective, collective.sizes, library)
+        return
     arguments = (len(members), collective.root, collective.bytes, collective.datatype_bytes)
     for rank, world_rank in enumerate(members):
         for kind, peer, _, size_bytes in steps(library, collective.call, rank, *arguments):
+            if kind == SEND:
+                yield world_rank, members[peer], size_bytes, collective.calls
+
+
+def _sends_of_blocks(
+    collective: Collective, sizes: np.ndarray, library: str
+) -> Iterator[tuple[int, int, int, int]]:
+    members = collective.communicator
+    algorithm = _core.collectives.select(
+        library, "alltoallv", size=len(members), element_bytes=collective.datatype_bytes
+    )
+    for rank, world_rank in enumerate(members):
+        found = _core.collectives.steps(
+            "alltoallv",
+            algorithm,
+            rank=rank,
+            size=len(members),
+            element_bytes=collective.datatype_bytes,
+            sizes=sizes[rank].tolist(),
+            receive_sizes=sizes[:, rank].tolist(),
+        )
+        for kind, peer, _, size_bytes, _ in found:
             if kind == SEND:
                 yield world_rank, members[peer], size_bytes, collective.calls

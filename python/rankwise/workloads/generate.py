@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.workloads.program import CALLS, Collective, Kind, program
-
-ROOTED = (Kind.BCAST, Kind.REDUCE)
+from rankwise.workloads.program import CALLS, ROOTED, SENDS, Collective, Kind, program
 
 
 @dataclass(frozen=True)
@@ -63,24 +62,59 @@ class Groups:
         )
 
 
-def generate(name: str, problem_class: str, ranks: int, iterations: int | None = None) -> Communication:
+@dataclass
+class Blocks:
+    """What is sent in calls whose blocks differ, while their ranks are being met one after the other."""
+
+    sent: dict[tuple[int, int], dict[int, list[tuple[int, bytes]]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+
+    def add(self, rank: int, events: dict[str, np.ndarray], colors: dict[int, int]) -> None:
+        """Enter a rank's calls; `colors` as of `Groups.add`."""
+        own: dict[tuple[int, int], list[tuple[int, bytes]]] = defaultdict(list)
+        for at in np.flatnonzero(events["kind"] == Kind.ALLTOALLV).tolist():
+            group, first, members, each = (int(events[c][at]) for c in ("group", "n", "m", "type_bytes"))
+            blocks = events["counts"][first : first + members] * each
+            own[group, colors.get(group, 0)].append((each, blocks.tobytes()))
+        for key, calls in own.items():
+            self.sent[key][rank] = calls
+
+    def joined(self, groups: Groups, world: int) -> Iterator[Collective]:
+        """The calls of each communicator; those whose blocks are all equal are one row."""
+        for (group, color), of_ranks in sorted(self.sent.items()):
+            members = groups.ranks(group, color, world)
+            calls = (of_ranks[member] for member in members)
+            for call, times in Counter(zip(*calls, strict=True)).items():
+                sizes = np.stack([np.frombuffer(blocks, dtype=np.int64) for _, blocks in call])
+                each = call[0][0]
+                yield Collective(CALLS[Kind.ALLTOALLV], members, -1, int(sizes.sum()), each, times, sizes)
+
+
+def generate(
+    name: str,
+    problem_class: str,
+    ranks: int,
+    iterations: int | None = None,
+    options: Mapping[str, int | str] | None = None,
+) -> Communication:
     """Count the messages of a workload, executing each rank's code in turn without data.
 
     Args:
         name: The workload.
-        problem_class: Such as `B`.
+        problem_class: Such as `B`; empty of workloads without classes.
         ranks: Number of ranks; takes about 5 ms for each rank of class B.
-        iterations: Of the timed section; as the class has if not given.
+        iterations: Of the timed section; as the problem has if not given.
+        options: Values by name; as usual if not given.
 
     Raises:
-        RankwiseError: The workload does not have that class or cannot run on that many ranks.
+        RankwiseError: The workload does not have that class or option, or cannot run on that many ranks.
     """
     source, rows = [], []
-    groups = Groups()
+    groups, blocks = Groups(), Blocks()
     calls: dict[tuple[int, ...], int] = defaultdict(int)
-    for rank, events in program(name, problem_class, ranks, iterations).each_rank():
-        kind = events["kind"]
-        sends = kind == Kind.SEND
+    for rank, events in program(name, problem_class, ranks, iterations, options).each_rank():
+        sends = np.isin(events["kind"], SENDS)
         peer_and_bytes = np.stack(
             [events["peer"][sends], events["count"][sends] * events["type_bytes"][sends]], axis=1
         )
@@ -90,15 +124,15 @@ def generate(name: str, problem_class: str, ranks: int, iterations: int | None =
         colors = groups.add(rank, events)
         for key, count in _collectives(events).items():
             calls[(key[0], colors.get(key[0], 0), *key[1:])] += count
+        blocks.add(rank, events, colors)
     table = np.concatenate(rows)
-    return Communication(
-        ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], _joined(calls, groups, ranks)
-    )
+    collectives = (*_joined(calls, groups, ranks), *blocks.joined(groups, ranks))
+    return Communication(ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], collectives)
 
 
 def _collectives(events: dict[str, np.ndarray]) -> dict[tuple[int, ...], int]:
     """One rank's calls: (group, kind, root, bytes, datatype_bytes) -> count."""
-    chosen = np.isin(events["kind"], list(CALLS))
+    chosen = np.isin(events["kind"], [kind for kind in CALLS if kind != Kind.ALLTOALLV])
     kind = events["kind"][chosen].astype(np.int64)
     root = np.where(np.isin(kind, ROOTED), events["peer"][chosen], -1)
     size = events["count"][chosen] * events["type_bytes"][chosen]

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -17,25 +17,37 @@ class Kind(IntEnum):
     """Kinds of events, as in workloads/comm_dry.h."""
 
     SEND = 0
-    IRECV = 1
-    WAIT = 2
-    BARRIER = 3
-    BCAST = 4
-    REDUCE = 5
-    ALLREDUCE = 6
-    ALLTOALL = 7
-    SPLIT = 8
-    COMPUTE = 9
-    TIMER = 10
+    ISEND = 1
+    RECV = 2
+    IRECV = 3
+    IRECV_ANY = 4
+    WAIT = 5
+    BARRIER = 6
+    BCAST = 7
+    REDUCE = 8
+    ALLREDUCE = 9
+    ALLGATHER = 10
+    ALLTOALL = 11
+    ALLTOALLV = 12
+    SPLIT = 13
+    COMPUTE = 14
+    KERNEL = 15
+    TIMER = 16
 
 
+SENDS = (Kind.SEND, Kind.ISEND)
+RECEIVES = (Kind.RECV, Kind.IRECV, Kind.IRECV_ANY)
 CALLS = {
     Kind.BARRIER: "MPI_Barrier",
     Kind.BCAST: "MPI_Bcast",
     Kind.REDUCE: "MPI_Reduce",
     Kind.ALLREDUCE: "MPI_Allreduce",
+    Kind.ALLGATHER: "MPI_Allgather",
     Kind.ALLTOALL: "MPI_Alltoall",
+    Kind.ALLTOALLV: "MPI_Alltoallv",
 }
+ROOTED = (Kind.BCAST, Kind.REDUCE)
+KERNELS = tuple(_core.workloads.kernels())
 
 
 @dataclass(frozen=True)
@@ -46,9 +58,11 @@ class Collective:
         call: Name of the MPI function.
         communicator: World ranks of the communicator, in its rank order.
         root: Rank in the communicator, -1 where there is none.
-        bytes: The whole buffer; for `MPI_Alltoall` the block for one rank.
+        bytes: The whole buffer; for `MPI_Allgather` and `MPI_Alltoall` one rank's block; for `MPI_Alltoallv` what all
+            ranks send together.
         datatype_bytes: Size of one element.
         calls: How many times all ranks of the communicator made this call.
+        sizes: Of `MPI_Alltoallv`, bytes from each rank to each (sender x receiver, int64).
     """
 
     call: str
@@ -57,35 +71,45 @@ class Collective:
     bytes: int
     datatype_bytes: int
     calls: int
+    sizes: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A workload of one class on a number of ranks.
+    """A workload of one class, or with some options, on a number of ranks.
 
     Attributes:
         name: The workload.
-        problem_class: Its class.
+        problem_class: Its class, `-` where it has none.
         ranks: Number of ranks.
         iterations: Of the timed section.
+        options: Values of the workload's options, in their order.
     """
 
     name: str
     problem_class: str
     ranks: int
     iterations: int
+    options: tuple[int, ...] = ()
 
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """One rank's calls in program order.
 
         Returns:
-            Columns of equal length: `kind` (`Kind`), `peer` (send: destination, irecv: source, rooted collectives:
-            root), `tag`, `group` (0 the world, else the number of the split that made it), `request` (irecv: its
-            number; wait: the one waited for), `type_bytes`, `count` (elements; for alltoall, for each rank; timer: 1
-            when the timed section starts), `operations` (compute: floating-point operations of the original).
-            A split has its color in `peer` and its key in `tag`.
+            Columns of equal length: `kind` (`Kind`), `peer` (sends: destination; receives: source, with wildcards the
+            real one; rooted collectives: root in the group; kernel: index into `KERNELS`), `tag`, `group` (0 the world,
+            else the number of the split that made it), `request` (isend, irecv: its number; wait: the one waited for),
+            `type_bytes`, `count` (elements; for alltoall, for each rank; for alltoallv, to all ranks; timer: 1 when the
+            timed section starts; wait: 0 of an MPI_Wait, of an MPI_Waitall how many of its waits are left with this
+            one), `operations` (compute, kernel: floating-point operations of the original), `m`, `n`, `k` (kernel: its
+            sizes). A split has its color in `peer` and its key in `tag`.
+
+            `counts` is of its own length: an alltoallv finds there, from its `n` on, its `m` counts of elements sent,
+            then its `m` counts of elements received, by rank in its group.
         """
-        return _core.workloads.events(self.name, self.problem_class, self.iterations, rank, self.ranks)
+        return _core.workloads.events(
+            self.name, self.problem_class, self.iterations, self.options, rank, self.ranks
+        )
 
     def each_rank(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """All ranks and their events, one after the other."""
@@ -93,18 +117,26 @@ class Program:
             yield rank, self.events(rank)
 
 
-def program(name: str, problem_class: str, ranks: int, iterations: int | None = None) -> Program:
+def program(
+    name: str,
+    problem_class: str,
+    ranks: int,
+    iterations: int | None = None,
+    options: Mapping[str, int | str] | None = None,
+) -> Program:
     """A workload's program.
 
     Args:
         name: The workload.
-        problem_class: Such as `B`.
+        problem_class: Such as `B`; empty of workloads without classes.
         ranks: Number of ranks.
-        iterations: Of the timed section; as the class has if not given.
+        iterations: Of the timed section; as the problem has if not given.
+        options: Values by name; as usual if not given.
 
     Raises:
-        RankwiseError: The workload does not have that class or cannot run on that many ranks.
+        RankwiseError: The workload does not have that class or option, or cannot run on that many ranks.
     """
     chosen = workload(name)
-    chosen.check(problem_class, ranks)
-    return Program(name, problem_class, ranks, iterations or chosen.iterations(problem_class))
+    chosen.check(problem_class, ranks, options)
+    letter, values = chosen.letter(problem_class), chosen.values(options)
+    return Program(name, letter, ranks, iterations or chosen.iterations(problem_class, options), values)

@@ -13,7 +13,7 @@
  */
 #include <stddef.h>
 
-#include "workload.h"
+#include "nas.h"
 
 enum { DIMENSIONS = 3, MAX_LEVELS = 12, EXTREMES = 10, DOWN = 0, UP = 1 };
 
@@ -54,8 +54,8 @@ struct mg {
     struct level level[MAX_LEVELS];
 };
 
-static void mg_grid(char problem_class, int ranks, int grid[3]) {
-    (void)problem_class;
+static void mg_grid(const struct problem *problem, int ranks, int grid[3]) {
+    (void)problem;
     int bits = log2_floor(ranks);
     grid[0] = 1 << (bits / 3);
     grid[1] = 1 << ((bits - bits / 3) / 2);
@@ -67,9 +67,10 @@ static int share(int points, int parts, int index) {
     return (index + 1) * points / parts - index * points / parts;
 }
 
-static struct mg set_up(struct comm *comm, const struct mg_class *size) {
+static struct mg set_up(struct comm *comm, const struct problem *problem) {
+    const struct mg_class *size = find_class(problem->problem_class);
     int grid[DIMENSIONS], place[DIMENSIONS], stride[DIMENSIONS], distance[DIMENSIONS] = {1, 1, 1};
-    mg_grid(size->letter, comm->size, grid);
+    mg_grid(problem, comm->size, grid);
     for (int d = 0, step = 1; d < DIMENSIONS; step *= grid[d++]) {
         stride[d] = step;
         place[d] = comm->rank / step % grid[d];
@@ -192,33 +193,33 @@ static void v_cycle(struct mg *mg) {
 
 static void norms(struct mg *mg) {
     comm_compute(mg->comm, norm_operations * mg->level[mg->finest].points);
-    comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_MAX);
-    comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_SUM);
+    comm_allreduce(mg->comm, COMM_WORLD, COMM_DOUBLE, 1, COMM_MAX);
+    comm_allreduce(mg->comm, COMM_WORLD, COMM_DOUBLE, 1, COMM_SUM);
 }
 
 /* The right-hand side is +1 and -1 at the ten largest and ten smallest random numbers: values and places are
  * found. */
 static void right_hand_side(struct mg *mg) {
-    comm_barrier(mg->comm);
+    comm_barrier(mg->comm, COMM_WORLD);
     for (int i = 0; i < EXTREMES; i++) {
-        comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_MAX);
-        comm_allreduce(mg->comm, COMM_INT, 4, COMM_MAX);
-        comm_allreduce(mg->comm, COMM_DOUBLE, 1, COMM_MIN);
-        comm_allreduce(mg->comm, COMM_INT, 4, COMM_MAX);
+        comm_allreduce(mg->comm, COMM_WORLD, COMM_DOUBLE, 1, COMM_MAX);
+        comm_allreduce(mg->comm, COMM_WORLD, COMM_INT, 4, COMM_MAX);
+        comm_allreduce(mg->comm, COMM_WORLD, COMM_DOUBLE, 1, COMM_MIN);
+        comm_allreduce(mg->comm, COMM_WORLD, COMM_INT, 4, COMM_MAX);
     }
-    comm_barrier(mg->comm);
+    comm_barrier(mg->comm, COMM_WORLD);
     exchange_faces(mg, mg->finest);
 }
 
-static void mg_run(struct comm *comm, char problem_class, int iterations) {
-    comm_barrier(comm);
+static void mg_run(struct comm *comm, const struct problem *problem) {
+    comm_barrier(comm, COMM_WORLD);
     /* The number of levels, iterations, three extents; eight switches; whether timers are on. */
     for (int parameter = 0; parameter < 5; parameter++)
-        comm_bcast(comm, COMM_INT, 1, 0);
-    comm_bcast(comm, COMM_INT, 8, 0);
-    comm_bcast(comm, COMM_INT, 1, 0);
+        comm_bcast(comm, COMM_WORLD, COMM_INT, 1, 0);
+    comm_bcast(comm, COMM_WORLD, COMM_INT, 8, 0);
+    comm_bcast(comm, COMM_WORLD, COMM_INT, 1, 0);
 
-    struct mg mg = set_up(comm, find_class(problem_class));
+    struct mg mg = set_up(comm, problem);
     right_hand_side(&mg);
     norms(&mg);
     residual(&mg, mg.finest);
@@ -226,12 +227,12 @@ static void mg_run(struct comm *comm, char problem_class, int iterations) {
     v_cycle(&mg);
     residual(&mg, mg.finest);
     right_hand_side(&mg);
-    comm_barrier(comm);
+    comm_barrier(comm, COMM_WORLD);
 
     comm_start_timer(comm);
     residual(&mg, mg.finest);
     norms(&mg);
-    for (int i = 0; i < iterations; i++) {
+    for (int i = 0; i < problem->iterations; i++) {
         v_cycle(&mg);
         residual(&mg, mg.finest);
     }
@@ -240,14 +241,18 @@ static void mg_run(struct comm *comm, char problem_class, int iterations) {
     comm_reduce_time(comm, 0);
 }
 
-static int mg_iterations(char problem_class) {
-    return find_class(problem_class)->iterations;
+static int mg_iterations(const struct problem *problem) {
+    return find_class(problem->problem_class)->iterations;
 }
 
-static int mg_most_ranks(char problem_class) {
+static int mg_most_ranks(const struct problem *problem) {
     /* One point in each dimension; 131072 is the limit the original states. */
-    int64_t points = find_class(problem_class)->points;
+    int64_t points = find_class(problem->problem_class)->points;
     return points * points * points < 131072 ? (int)(points * points * points) : 131072;
+}
+
+static int mg_accepts(const struct problem *problem, int ranks, char *why, size_t why_bytes) {
+    return nas_power_of_two("mg", problem, ranks, mg_most_ranks(problem), why, why_bytes);
 }
 
 const struct workload workload_mg = {
@@ -257,6 +262,6 @@ const struct workload workload_mg = {
     .classes = "SWABCD",
     .iterations = mg_iterations,
     .grid = mg_grid,
-    .most_ranks = mg_most_ranks,
+    .accepts = mg_accepts,
     .run = mg_run,
 };

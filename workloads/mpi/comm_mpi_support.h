@@ -8,19 +8,20 @@
 #include "comm.h"
 #include "pattern.h"
 
-enum { COMM_MPI_GROUPS = 8, COMM_MPI_REQUESTS = 8 };
+enum { COMM_MPI_GROUPS = 8 };
 
 struct buffer {
     void *bytes;
     size_t capacity;
 };
 
-/* A posted receive. */
-struct posted {
+/* A send or receive that was begun. */
+struct begun {
     MPI_Request request; /* MPI_REQUEST_NULL: the slot is free */
     struct buffer buffer;
-    int source, tag;
-    size_t bytes; /* that must arrive */
+    int is_receive;
+    int source, tag; /* of a receive, as all below */
+    size_t bytes;    /* that must arrive */
     uint64_t key;
 };
 
@@ -35,16 +36,22 @@ struct channels {
     size_t used, allocated;
 };
 
+struct group {
+    MPI_Comm communicator;
+    int rank, size;
+    uint64_t calls; /* of collectives, the same on all of its ranks */
+};
+
 struct comm_mpi {
     struct comm comm; /* first: the workload holds a pointer to it */
     enum pattern_extent check;
     double factor; /* floating-point operations done for each one of the original */
-    MPI_Comm groups[COMM_MPI_GROUPS];
+    struct group groups[COMM_MPI_GROUPS];
     int group_count;
-    struct posted posted[COMM_MPI_REQUESTS];
-    struct buffer out, in;
+    struct begun *requests;
+    int request_count;
+    struct buffer out, in, working;
     struct channels sent, received;
-    uint64_t collectives;
     uint64_t errors; /* receives and results that were not as they should be */
     char first_error[160];
     double timer_started, elapsed_s, compute_s;

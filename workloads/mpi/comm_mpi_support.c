@@ -30,7 +30,16 @@ int comm_mpi_count(struct comm_mpi *mpi, int64_t count) {
 }
 
 MPI_Datatype comm_mpi_type(enum comm_type type) {
-    return type == COMM_INT ? MPI_INT : type == COMM_DOUBLE ? MPI_DOUBLE : MPI_C_DOUBLE_COMPLEX;
+    switch (type) {
+    case COMM_BYTE:
+        return MPI_BYTE;
+    case COMM_INT:
+        return MPI_INT;
+    case COMM_DOUBLE:
+        return MPI_DOUBLE;
+    default:
+        return MPI_C_DOUBLE_COMPLEX;
+    }
 }
 
 void comm_mpi_wrong(struct comm_mpi *mpi, const char *format, ...) {

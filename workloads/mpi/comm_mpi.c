@@ -16,6 +16,10 @@ static void compute(struct comm *c, double operations) {
     mpi->compute_s += MPI_Wtime() - start;
 }
 
+static void kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
+    compute(c, comm_kernel_operations(kernel, m, n, k));
+}
+
 static void timer(struct comm *c, int running) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     if (running) {
@@ -29,31 +33,37 @@ static void timer(struct comm *c, int running) {
 void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double factor) {
     static const struct comm_calls calls = {
         .send = comm_mpi_send,
+        .isend = comm_mpi_isend,
+        .recv = comm_mpi_recv,
         .irecv = comm_mpi_irecv,
         .wait = comm_mpi_wait,
+        .waitall = comm_mpi_waitall,
         .barrier = comm_mpi_barrier,
         .bcast = comm_mpi_bcast,
         .reduce = comm_mpi_reduce,
         .reduce_time = comm_mpi_reduce_time,
         .allreduce = comm_mpi_allreduce,
+        .allgather = comm_mpi_allgather,
         .alltoall = comm_mpi_alltoall,
+        .alltoallv = comm_mpi_alltoallv,
         .split = comm_mpi_split,
         .compute = compute,
+        .kernel = kernel,
         .timer = timer,
     };
     *mpi = (struct comm_mpi){.comm = {.calls = &calls}, .check = check, .factor = factor, .group_count = 1};
-    mpi->groups[COMM_WORLD] = MPI_COMM_WORLD;
     MPI_Comm_rank(MPI_COMM_WORLD, &mpi->comm.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &mpi->comm.size);
-    for (int i = 0; i < COMM_MPI_REQUESTS; i++)
-        mpi->posted[i].request = MPI_REQUEST_NULL;
+    mpi->groups[COMM_WORLD] = (struct group){MPI_COMM_WORLD, mpi->comm.rank, mpi->comm.size, 0};
 }
 
 void comm_mpi_tear_down(struct comm_mpi *mpi) {
-    for (int i = 0; i < COMM_MPI_REQUESTS; i++)
-        free(mpi->posted[i].buffer.bytes);
+    for (int i = 0; i < mpi->request_count; i++)
+        free(mpi->requests[i].buffer.bytes);
+    free(mpi->requests);
     free(mpi->out.bytes);
     free(mpi->in.bytes);
+    free(mpi->working.bytes);
     free(mpi->sent.entries);
     free(mpi->received.entries);
 }

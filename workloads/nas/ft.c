@@ -13,7 +13,7 @@
  */
 #include <math.h>
 
-#include "workload.h"
+#include "nas.h"
 
 /* Operations for each grid point beside the transforms, from the published operation count of FT. */
 static const double initial_operations = 14.8157, evolve_operations = 5.23518;
@@ -42,21 +42,22 @@ struct ft {
     int64_t points; /* of the grid, on this rank */
 };
 
-static void ft_grid(char problem_class, int ranks, int grid[3]) {
-    int nz = find_class(problem_class)->nz;
+static void ft_grid(const struct problem *problem, int ranks, int grid[3]) {
+    int nz = find_class(problem->problem_class)->nz;
     grid[0] = ranks <= nz ? 1 : nz;
     grid[1] = ranks / grid[0];
     grid[2] = 1;
 }
 
-static struct ft set_up(struct comm *comm, const struct ft_class *size) {
+static struct ft set_up(struct comm *comm, const struct problem *problem) {
+    const struct ft_class *size = find_class(problem->problem_class);
     int grid[3];
-    ft_grid(size->letter, comm->size, grid);
+    ft_grid(problem, comm->size, grid);
     struct ft ft = {.comm = comm, .size = size, .rows = grid[0], .columns = grid[1]};
     ft.points = (int64_t)size->nx * size->ny / comm->size * size->nz;
     /* The shape of the grid, the layout, the iterations, and whether timers are on. */
     for (int parameter = 0; parameter < 5; parameter++)
-        comm_bcast(comm, COMM_INT, 1, 0);
+        comm_bcast(comm, COMM_WORLD, COMM_INT, 1, 0);
     int row = comm->rank / ft.columns, column = comm->rank % ft.columns;
     ft.row_group = comm_split(comm, row, column);
     ft.column_group = comm_split(comm, column, row);
@@ -96,28 +97,32 @@ static void start_over(struct ft *ft) {
     forward_transform(ft);
 }
 
-static void ft_run(struct comm *comm, char problem_class, int iterations) {
-    struct ft ft = set_up(comm, find_class(problem_class));
+static void ft_run(struct comm *comm, const struct problem *problem) {
+    struct ft ft = set_up(comm, problem);
     start_over(&ft);
-    comm_barrier(comm);
+    comm_barrier(comm, COMM_WORLD);
     comm_start_timer(comm);
     start_over(&ft);
-    for (int i = 0; i < iterations; i++) {
+    for (int i = 0; i < problem->iterations; i++) {
         comm_compute(comm, evolve_operations * (double)ft.points);
         inverse_transform(&ft);
-        comm_reduce(comm, COMM_COMPLEX, 1, COMM_SUM, 0);
+        comm_reduce(comm, COMM_WORLD, COMM_COMPLEX, 1, COMM_SUM, 0);
     }
     comm_stop_timer(comm);
 }
 
-static int ft_iterations(char problem_class) {
-    return find_class(problem_class)->iterations;
+static int ft_iterations(const struct problem *problem) {
+    return find_class(problem->problem_class)->iterations;
 }
 
-static int ft_most_ranks(char problem_class) {
+static int ft_most_ranks(const struct problem *problem) {
     /* Pencils: ny is cut by the nz rows of processes, ny and nz by the columns. */
-    const struct ft_class *size = find_class(problem_class);
+    const struct ft_class *size = find_class(problem->problem_class);
     return size->nz * (size->ny < size->nz ? size->ny : size->nz);
+}
+
+static int ft_accepts(const struct problem *problem, int ranks, char *why, size_t why_bytes) {
+    return nas_power_of_two("ft", problem, ranks, ft_most_ranks(problem), why, why_bytes);
 }
 
 const struct workload workload_ft = {
@@ -127,6 +132,6 @@ const struct workload workload_ft = {
     .classes = "SWABCD",
     .iterations = ft_iterations,
     .grid = ft_grid,
-    .most_ranks = ft_most_ranks,
+    .accepts = ft_accepts,
     .run = ft_run,
 };

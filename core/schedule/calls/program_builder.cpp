@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/program_builder.hpp"
+#include "schedule/calls/program_builder.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -13,7 +13,7 @@
  * Described in Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, and "The NAS Parallel
  * Benchmarks 2.0", NAS-95-020; sizes, tags and order are those of the MPI version 3.3.
  */
-#include "workload.h"
+#include "nas.h"
 
 enum { CG_STEPS = 25, MAX_STAGES = 32 };
 
@@ -55,16 +55,17 @@ static int64_t part_length(int64_t total, int parts, int index) {
     return total / parts + (index < total % parts);
 }
 
-static void cg_grid(char problem_class, int ranks, int grid[3]) {
-    (void)problem_class;
+static void cg_grid(const struct problem *problem, int ranks, int grid[3]) {
+    (void)problem;
     grid[0] = 1 << (log2_floor(ranks) / 2); /* rows */
     grid[1] = ranks / grid[0];              /* columns */
     grid[2] = 1;
 }
 
-static struct cg set_up(struct comm *comm, const struct cg_class *size) {
+static struct cg set_up(struct comm *comm, const struct problem *problem) {
+    const struct cg_class *size = find_class(problem->problem_class);
     int grid[3];
-    cg_grid(size->letter, comm->size, grid);
+    cg_grid(problem, comm->size, grid);
     int rows = grid[0], columns = grid[1], row = comm->rank / columns, column = comm->rank % columns;
     int square = rows == columns;
     /* Without a square grid each row segment is halved: the lower column of a pair has the longer half. */
@@ -132,26 +133,30 @@ static void inverse_iteration(struct cg *cg) {
     comm_compute(cg->comm, (double)cg->columns);
 }
 
-static void cg_run(struct comm *comm, char problem_class, int iterations) {
-    comm_bcast(comm, COMM_INT, 1, 0); /* whether timers are on */
-    struct cg cg = set_up(comm, find_class(problem_class));
+static void cg_run(struct comm *comm, const struct problem *problem) {
+    comm_bcast(comm, COMM_WORLD, COMM_INT, 1, 0); /* whether timers are on */
+    struct cg cg = set_up(comm, problem);
     inverse_iteration(&cg);
-    comm_barrier(comm);
+    comm_barrier(comm, COMM_WORLD);
     comm_start_timer(comm);
-    for (int i = 0; i < iterations; i++)
+    for (int i = 0; i < problem->iterations; i++)
         inverse_iteration(&cg);
     comm_stop_timer(comm);
     comm_reduce_time(comm, 0);
 }
 
-static int cg_iterations(char problem_class) {
-    return find_class(problem_class)->iterations;
+static int cg_iterations(const struct problem *problem) {
+    return find_class(problem->problem_class)->iterations;
 }
 
-static int cg_most_ranks(char problem_class) {
+static int cg_most_ranks(const struct problem *problem) {
     /* Every process keeps at least one row. */
-    int rows = 1 << log2_floor(find_class(problem_class)->order);
+    int rows = 1 << log2_floor(find_class(problem->problem_class)->order);
     return rows > 1 << 14 ? 1 << 28 : rows * rows;
+}
+
+static int cg_accepts(const struct problem *problem, int ranks, char *why, size_t why_bytes) {
+    return nas_power_of_two("cg", problem, ranks, cg_most_ranks(problem), why, why_bytes);
 }
 
 const struct workload workload_cg = {
@@ -161,6 +166,6 @@ const struct workload workload_cg = {
     .classes = "SWABCD",
     .iterations = cg_iterations,
     .grid = cg_grid,
-    .most_ranks = cg_most_ranks,
+    .accepts = cg_accepts,
     .run = cg_run,
 };
