@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "collective_names.hpp"
+#include "collectives/registry.hpp"
 #include "error.hpp"
 #include "replay/streamed_trace.hpp"
 #include "rooms.hpp"
@@ -70,7 +71,7 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
 Numbers collective(ProgramBuilder &builder, std::uint32_t rank, const std::string &name, std::uint32_t comm,
                    std::uint32_t root, std::uint64_t bytes, std::uint32_t element_bytes,
                    std::uint64_t total_bytes, const Sizes &sizes, const Sizes &receive_sizes,
-                   bool nonblocking) {
+                   bool nonblocking, const std::string &algorithm, double combine_s_per_byte) {
     coll::Operation operation;
     operation.collective = collective_of(name);
     operation.root = root;
@@ -80,7 +81,10 @@ Numbers collective(ProgramBuilder &builder, std::uint32_t rank, const std::strin
     operation.sizes = sizes;
     operation.receive_sizes = receive_sizes;
     operation.nonblocking = nonblocking;
-    return builder.collective(rank, comm, operation);
+    return builder.collective(rank, comm, operation,
+                              algorithm.empty() ? nullptr
+                                                : &coll::find_algorithm(operation.collective, algorithm),
+                              combine_s_per_byte * 1e12);
 }
 
 void bind_program_builder(nb::module_ &room) {
@@ -112,7 +116,11 @@ void bind_program_builder(nb::module_ &room) {
             "rank"_a, "requests"_a)
         .def("collective", &collective, "rank"_a, "name"_a, nb::kw_only(), "comm"_a = 0, "root"_a = 0,
              "bytes"_a = 0, "element_bytes"_a = 1, "total_bytes"_a = 0, "sizes"_a = Sizes{},
-             "receive_sizes"_a = Sizes{}, "nonblocking"_a = false)
+             "receive_sizes"_a = Sizes{}, "nonblocking"_a = false, "algorithm"_a = "",
+             "combine_s_per_byte"_a = 0.0,
+             "`algorithm` instead of what the library chooses; a reduction's combining takes processor time.")
+        .def(
+            "place", [](ProgramBuilder &self, const Numbers &node) { self.place(node); }, "node"_a)
         .def("finish", [](ProgramBuilder &self) { return std::make_shared<MatchedSchedule>(self.finish()); });
 }
 

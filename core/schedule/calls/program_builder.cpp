@@ -39,6 +39,13 @@ std::uint32_t ProgramBuilder::communicator(std::vector<std::uint32_t> members) {
     return static_cast<std::uint32_t>(communicators_.size() - 1);
 }
 
+void ProgramBuilder::place(std::span<const std::uint32_t> node) {
+    if (node.size() != programs_.size())
+        throw Error("nodes of `" + std::to_string(node.size()) + "` ranks for `" +
+                    std::to_string(programs_.size()) + "`");
+    nodes_.emplace(node);
+}
+
 Operation ProgramBuilder::message(bool is_send, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
                                   std::int32_t tag, bool synchronous) {
     if (is_send || peer != any)
@@ -100,7 +107,9 @@ void ProgramBuilder::wait(std::uint32_t rank, std::span<const std::uint32_t> req
 }
 
 std::vector<std::uint32_t> ProgramBuilder::collective(std::uint32_t rank, std::uint32_t comm,
-                                                      collectives::Operation operation) {
+                                                      collectives::Operation operation,
+                                                      const collectives::Algorithm *algorithm,
+                                                      double combine_ps_per_byte) {
     RankProgram &own = program(rank);
     const std::vector<std::uint32_t> &group = members(comm);
     const auto found = comm == 0 ? group.begin() + rank : std::find(group.begin(), group.end(), rank);
@@ -117,8 +126,13 @@ std::vector<std::uint32_t> ProgramBuilder::collective(std::uint32_t rank, std::u
     if (!fits(operation.sizes) || !fits(operation.receive_sizes))
         throw Error("sizes of `" + std::to_string(operation.sizes.size()) +
                     "` blocks in a communicator of `" + std::to_string(operation.size) + "` ranks");
-    collectives::expand(collectives::select(library_, operation), operation, steps_);
-    return write_collective(own, steps_, group, tags_.collective(comm));
+    if (comm == 0 && nodes_)
+        operation.nodes = &*nodes_;
+    if (algorithm != nullptr && algorithm->collective != operation.collective)
+        throw Error("algorithm `" + std::string(algorithm->name) + "` is one of another collective");
+    collectives::expand(algorithm != nullptr ? *algorithm : collectives::select(library_, operation),
+                        operation, steps_);
+    return write_collective(own, steps_, group, tags_.collective(comm), combine_ps_per_byte);
 }
 
 } // namespace rankwise::replay

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "collectives/node_partition.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/select.hpp"
 #include "schedule/rank_program.hpp"
@@ -32,6 +34,9 @@ class ProgramBuilder {
     /// @brief Where the following calls of a rank stand in its trace.
     void at(std::uint32_t rank, std::uint32_t origin) { program(rank).event = origin; }
 
+    /// @brief Which world ranks share a node, for collectives of the world that go by that.
+    void place(std::span<const std::uint32_t> node);
+
     void compute(std::uint32_t rank, Picoseconds time);
     /// @param[in] synchronous ends only when its receive has begun (MPI_Ssend)
     void send(std::uint32_t rank, std::uint32_t peer, std::uint64_t bytes, std::uint32_t comm,
@@ -53,9 +58,13 @@ class ProgramBuilder {
     void wait(std::uint32_t rank, std::span<const std::uint32_t> requests);
 
     /// @brief One rank's call of a collective, `operation.rank` and `operation.size` excepted.
+    /// @param[in] algorithm what its messages are, instead of what the library chooses
+    /// @param[in] combine_ps_per_byte processor time to combine what a reduction receives with a rank's own
     /// @return requests; the program goes on at once, so a blocking collective waits for them
     std::vector<std::uint32_t> collective(std::uint32_t rank, std::uint32_t comm,
-                                          collectives::Operation operation);
+                                          collectives::Operation operation,
+                                          const collectives::Algorithm *algorithm = nullptr,
+                                          double combine_ps_per_byte = 0);
 
     /// @throws Error as ScheduleBuilder::finish
     Schedule finish() { return builder_.finish(); }
@@ -71,6 +80,7 @@ class ProgramBuilder {
     std::vector<RankProgram> programs_;
     std::vector<std::vector<std::uint32_t>> communicators_;
     collectives::Library library_;
+    std::optional<collectives::NodePartition> nodes_;
     Tags tags_;
     std::vector<collectives::CollectiveStep> steps_;
 };
