@@ -24,6 +24,7 @@ Waiting = Literal["yield", "spin"]
 
 _KINDS_OF_KEY = {
     "waiting": ("core",),
+    "operations_per_s": ("core",),
     "passes": ("memory", "cache"),
     "per_core_bytes_per_s": ("memory",),
     "slowdown": ("memory",),
@@ -110,6 +111,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
+        operations_per_s: Cores: floating-point operations a second at most; what workloads' computation is taken from.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
         per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
@@ -126,6 +128,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     capacity_bytes_per_s: Estimate | None = None
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
+    operations_per_s: Estimate | None = None
     links: list[str] | None = None
     passes: Estimate | None = None
     per_core_bytes_per_s: Estimate | None = None
@@ -134,7 +137,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     far_factor: Estimate | None = None
 
     def __post_init__(self) -> None:
-        for key in ("capacity_bytes_per_s", "per_core_bytes_per_s"):
+        for key in ("capacity_bytes_per_s", "per_core_bytes_per_s", "operations_per_s"):
             rate = getattr(self, key)
             if rate is not None and rate.value == 0:
                 raise ValueError(f"a `{key}` of 0; leave it out if it is unlimited or not known")

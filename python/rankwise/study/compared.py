@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons that studies make: figures beside the paper's, orders, and the sentences for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rankwise.study.result import ClaimOutcome, How
+
+CLOSE = 0.2
+"""A number is reproduced if it is within this share of the paper's."""
+
+SAME = 0.02
+"""Times that differ by no more than this share are about equal."""
+
+
+def number(
+    claim: str,
+    statement: str,
+    paper: float,
+    ours: float,
+    show: Callable[[float], str],
+    how: How,
+    why: str = "",
+) -> ClaimOutcome:
+    """A number of the paper beside ours.
+
+    Args:
+        claim: Its identifier.
+        statement: What it is of.
+        paper: The paper's.
+        ours: Ours.
+        show: Both as text.
+        how: How ours was got.
+        why: What has to be known of it; said whether or not it is reproduced.
+    """
+    close = abs(ours - paper) <= CLOSE * abs(paper)
+    return ClaimOutcome(claim, statement, "number", show(paper), show(ours), how, close, why)
+
+
+def exact(
+    claim: str,
+    statement: str,
+    paper: Mapping[str, float],
+    ours: Mapping[str, float],
+    within: float,
+    show: Callable[[float], str],
+    how: How = "exact count",
+    why: str = "",
+) -> ClaimOutcome:
+    """Figures of the paper, by name, that must be ours up to how they are rounded."""
+    wrong = [name for name, value in paper.items() if abs(ours[name] - value) > within]
+    said = why or (f"differs for {', '.join(wrong)}" if wrong else "")
+    return ClaimOutcome(
+        claim, statement, "exact", listed(paper, show), listed(ours, show), how, not wrong, said
+    )
+
+
+def listed(values: Mapping[str, float], show: Callable[[float], str]) -> str:
+    """Names with values: `CG 1.2, FT 3`."""
+    return ", ".join(f"{name} {show(value)}" for name, value in values.items())
+
+
+def holds(
+    claim: str, statement: str, paper: str, ours: str, how: How, what: Mapping[str, bool], why: str = ""
+) -> ClaimOutcome:
+    """An order or a direction of the paper: whether it holds for each of its programs.
+
+    Args:
+        claim: Its identifier.
+        statement: What it says.
+        paper: Its words.
+        ours: What was found.
+        how: How.
+        what: Whether it holds, by program.
+        why: What the model lacks where it does not.
+    """
+    wrong = [name for name, right in what.items() if not right]
+    said = f"not for {', '.join(wrong)}" if wrong else ""
+    said = f"{said}: {why}" if said and why else said or ""
+    return ClaimOutcome(claim, statement, "ordering", paper, ours, how, not wrong, said)
+
+
+def percent_more(ratio: float) -> str:
+    """A ratio as `+27 %`."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def percent(share: float) -> str:
+    """A share as `27 %`."""
+    return f"{100 * share:.1f} %"
+
+
+def about_equal(ratio: float) -> bool:
+    """Whether two times are about the same."""
+    return abs(ratio - 1) <= SAME
+
+
+def joined(names: Sequence[str]) -> str:
+    """`CG, FT and IS`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

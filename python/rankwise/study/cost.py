@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long a workload's computation takes on a machine, from the machine's rates and the arrays it goes through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.machine import Machine, Resource
+
+SUSTAINED = 0.2
+"""Share of a core's rate that compiled loops reach in its caches: assumed, the same for all programs and machines."""
+
+USUAL_OPERATIONS_PER_S = 1e9
+"""Of a core of a machine file that does not say its rate: assumed."""
+
+MEMORY_BYTES_PER_OPERATION: dict[str, float] = {
+    "bt": 0.2,
+    "cg": 6.0,
+    "ep": 0.0,
+    "ft": 2.0,
+    "is": 30.0,
+    "lu": 0.5,
+    "mg": 1.7,
+    "sp": 1.7,
+}
+"""Bytes to and from memory for each operation that the benchmark counts: those of the arrays that its loops go through
+once, by the operations on their elements. CG: 8 bytes of a matrix element and 4 of its column for two operations. IS:
+of a key 4 bytes, read three times and written twice, and a counter read and written, for one key ranked. MG: 58
+operations and a dozen passes over 8 bytes for each point of the finest grid and those under it. FT: 18 passes over 16
+bytes of a point for 140 operations. SP and BT, LU: some 220, 90 and 75 passes over 8 bytes of a point for 1050, 3400
+and 1200 operations. EP stays in caches. Worked out from the benchmarks as published (NAS-95-020), not measured."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a program's computation on a core that is alone at its memory.
+
+    Attributes:
+        seconds_per_operation: Of the operations that the program counts.
+        memory_bound: Part of that time that waits for memory, 0 to 1.
+        basis: What it was taken from, for people.
+    """
+
+    seconds_per_operation: float
+    memory_bound: float
+    basis: str
+
+    @property
+    def operations_per_s(self) -> float:
+        """Rate of a core that is alone at its memory."""
+        return 1.0 / self.seconds_per_operation
+
+
+def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None = None) -> Cost:
+    """What an operation of a workload takes: in caches at a share of the core's rate, and what memory adds.
+
+    Args:
+        workload: Its name.
+        machine: Whose `operations_per_s` of the cores and `per_core_bytes_per_s` of the memory are taken.
+        bytes_per_operation: To and from memory; those of `MEMORY_BYTES_PER_OPERATION`, or none, if `None`.
+    """
+    rate = _of_kind(machine, "core")
+    known = rate.operations_per_s.value * SUSTAINED if rate and rate.operations_per_s else None
+    in_caches = 1.0 / (known or USUAL_OPERATIONS_PER_S)
+    size = (
+        MEMORY_BYTES_PER_OPERATION.get(workload, 0.0) if bytes_per_operation is None else bytes_per_operation
+    )
+    memory = _of_kind(machine, "memory")
+    per_core = memory.per_core_bytes_per_s if memory else None
+    in_memory = size / per_core.value if per_core else 0.0
+    of_rate = (
+        f"{SUSTAINED:g} of a core's rate"
+        if known
+        else f"{USUAL_OPERATIONS_PER_S:g} operations a second, assumed"
+    )
+    of_memory = f", {size:g} bytes an operation at the memory's rate for one core" if in_memory else ""
+    return Cost(in_caches + in_memory, in_memory / (in_caches + in_memory), of_rate + of_memory)
+
+
+def check_memory_of(machine: Machine) -> Resource:
+    """The memory of a machine, for studies of what ranks lose at it.
+
+    Raises:
+        RankwiseError: The file has none with the rate of one core.
+    """
+    memory = _of_kind(machine, "memory")
+    if memory is None or memory.per_core_bytes_per_s is None:
+        raise RankwiseError(
+            f"machine `{machine.name}` has no memory that ranks could share",
+            'describe one: a resource of kind "memory" with `per_core_bytes_per_s` (formats/machine.md)',
+        )
+    return memory
+
+
+def _of_kind(machine: Machine, kind: str) -> Resource | None:
+    return next((resource for resource in machine.resources if resource.kind == kind), None)

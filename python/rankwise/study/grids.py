@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stays in a node of regular exchanges under blocked and cyclic allocation, counted.
+
+Statements of Narayanaswamy, Balaji & Feng (2008), section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Owner = Callable[[np.ndarray], np.ndarray]
+
+
+def _blocked(cores: int) -> Owner:
+    return lambda rank: rank // cores
+
+
+def _cyclic(nodes: int) -> Owner:
+    return lambda rank: rank % nodes
+
+
+def neighbours_in_node(sides: Sequence[int], cores: int) -> tuple[float, float]:
+    """Percent of neighbours in a grid of ranks, numbered row by row and without periods, that are in the node.
+
+    Args:
+        sides: Of the grid; its ranks fill the nodes.
+        cores: Of a node, each with one rank.
+
+    Returns:
+        Under blocked and under cyclic allocation.
+    """
+    rank = np.arange(int(np.prod(sides))).reshape(tuple(sides))
+    pairs = [
+        (np.take(rank, range(side - 1), axis), np.take(rank, range(1, side), axis))
+        for axis, side in enumerate(sides)
+    ]
+
+    def inside(owner: Owner) -> float:
+        same = sum(int(np.sum(owner(a) == owner(b))) for a, b in pairs)
+        return round(100 * same / sum(a.size for a, _ in pairs), 2)
+
+    return inside(_blocked(cores)), inside(_cyclic(rank.size // cores))
+
+
+def far_levels_between_nodes(ranks: int, cores: int) -> tuple[int, int]:
+    """Edges of a binomial tree between ranks further apart than a node has cores that cross the network.
+
+    They are what is regular and long-distance of a tree; ranks are powers of two.
+
+    Returns:
+        Under blocked and under cyclic allocation.
+    """
+    child = np.arange(1, ranks)
+    distance = child & -child
+    far = distance >= ranks // cores
+    child, parent = child[far], (child - distance)[far]
+
+    def between(owner: Owner) -> int:
+        return int(np.sum(owner(child) != owner(parent)))
+
+    return between(_blocked(cores)), between(_cyclic(ranks // cores))
+
+
+def branches_over_switches(ranks: int, below: int) -> tuple[int, int]:
+    """Edges of a binomial tree that leave the lowest switch, with one rank a node.
+
+    Args:
+        ranks: A power of two.
+        below: Nodes of a lowest switch, likewise.
+
+    Returns:
+        With branches within the lowest switches, and with ranks dealt to these in turn.
+    """
+    child = np.arange(1, ranks)
+    parent = child - (child & -child)
+
+    def leave(owner: Owner) -> int:
+        return int(np.sum(owner(child) != owner(parent)))
+
+    return leave(_blocked(below)), leave(_cyclic(ranks // below))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Few ranks on one, two or four nodes (Chai, Gao & Panda 2007, section 5.3, figures 5 and 6)."""
+
+from __future__ import annotations
+
+from rankwise.study.cases import Case, Outcome, Seats
+from rankwise.study.compared import holds, joined, listed, percent_more
+from rankwise.study.platforms import BENSLEY, Platform, platforms
+from rankwise.study.program import StudyProgram, workload_program
+from rankwise.study.request import Request
+from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.outcomes import all_outcomes
+
+SUMMARY = "four ranks on 1, 2 and 4 nodes; two ranks on a chip, across chips, across nodes"
+CLAIMS = ("C-cont", "C-two")
+
+PROGRAMS = ("is", "ft", "cg", "mg", "lu", "bt", "sp", "hpl")
+_NOT_ON_TWO = ("bt", "sp")  # square numbers of ranks only
+ITERATIONS = 3
+FULL, HALF, SPREAD = "1x4", "2x2", "4x1"
+CHIP, CHIPS, NODES = "intra-CMP", "inter-CMP", "inter-node"
+EQUAL = 0.1
+"""Times within this share are "comparable" and "about equal"."""
+
+SLOWER = 0.02
+
+_LACKS = (
+    "the model slows computation only where ranks together ask for more than the memory's rate; what they cost each "
+    "other in their shared cache is not in it"
+)
+
+
+def run(request: Request) -> StudyResult:
+    """The study.
+
+    Raises:
+        RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
+    """
+    platform = platforms(request, BENSLEY)[0]
+    programs = request.programs or tuple(_own(name) for name in PROGRAMS)
+    four = {
+        FULL: Seats(1, 4, "blocked"),
+        # One rank on each chip of both nodes.
+        HALF: Seats(2, 2, "blocked", "packages"),
+        SPREAD: Seats(4, 1, "blocked"),
+    }
+    two = {CHIP: Seats(1, 2), CHIPS: Seats(1, 2, "blocked", "packages"), NODES: Seats(2, 1)}
+    by_four = _times(request, platform, programs, 4, four)
+    pairs = tuple(each for each in programs if each.workload not in _NOT_ON_TWO)
+    by_two = _times(request, platform, pairs, 2, two)
+    how: How = "predicted" if request.mode == "machine" else "measured"
+    worse = [label for label, each in by_four.items() if each[FULL] > 1 + SLOWER]
+    return StudyResult(
+        study="bottleneck",
+        title="What a full node costs",
+        on=[platform.name],
+        how=how,
+        verdict=f"Four ranks on one node instead of four slow down {joined(worse) or 'none'}.",
+        tables=[
+            _table("Four ranks: time by that on four nodes", by_four),
+            _table("Two ranks: time by that on two nodes", by_two),
+        ],
+        figures=[
+            _figure("bottleneck-5", f"Figure 5: four ranks, {how}", SPREAD, by_four),
+            _figure("bottleneck-6", f"Figure 6: two ranks, {how}", NODES, by_two),
+        ],
+        claims=_claims(by_four, by_two, how) if platform.of_paper and not request.programs else [],
+    )
+
+
+def _own(name: str) -> StudyProgram:
+    return workload_program(name)
+
+
+def _times(
+    request: Request,
+    platform: Platform,
+    programs: tuple[StudyProgram, ...],
+    ranks: int,
+    seats: dict[str, Seats],
+) -> dict[str, dict[str, float]]:
+    """Of each program: time of each arrangement by that of the last one."""
+    cases = {
+        (program.label, name): Case(program, ranks, where, name, ITERATIONS)
+        for program in programs
+        for name, where in seats.items()
+    }
+    made: dict[Case, Outcome] = all_outcomes(request, platform, list(cases.values()))
+    last = list(seats)[-1]
+    return {
+        program.label: {
+            name: made[cases[program.label, name]].time_s / made[cases[program.label, last]].time_s
+            for name in seats
+        }
+        for program in programs
+    }
+
+
+def _table(title: str, by: dict[str, dict[str, float]]) -> Table:
+    rows: list[list[Cell]] = [
+        [label, *(round(ratio, 4) for ratio in each.values())] for label, each in by.items()
+    ]
+    return Table(title, ["program", *next(iter(by.values()))], rows)
+
+
+def _figure(name: str, title: str, base: str, by: dict[str, dict[str, float]]) -> Figure:
+    labels = list(by)
+    return Figure(
+        name=name,
+        title=title,
+        x_label="program",
+        y_label=f"execution time / {base}",
+        series=[
+            Series(where, labels, [by[label][where] for label in labels]) for where in next(iter(by.values()))
+        ],
+        kind="bars",
+    )
+
+
+def _claims(
+    four: dict[str, dict[str, float]], two: dict[str, dict[str, float]], how: How
+) -> list[ClaimOutcome]:
+    named = ("IS", "FT", "CG", "SP", "HPL")
+    full = {label: four[label][FULL] for label in named if label in four}
+    half = {label: each[HALF] for label, each in four.items()}
+    chip = {label: each[CHIP] / max(each[CHIPS], each[NODES]) for label, each in two.items() if label != "IS"}
+    chips = {label: each[CHIPS] for label, each in two.items()}
+    return [
+        holds(
+            "C-cont",
+            "1x4 is worse than 4x1 for IS, FT, CG, SP and HPL",
+            "worse",
+            listed(full, percent_more),
+            how,
+            {label: ratio > 1.01 for label, ratio in full.items()},
+            _LACKS,
+        ),
+        holds(
+            "C-cont",
+            "2x2 is about equal to 4x1",
+            "about equal",
+            listed(half, percent_more),
+            how,
+            {label: abs(ratio - 1) <= EQUAL for label, ratio in half.items()},
+        ),
+        holds(
+            "C-two",
+            "two ranks on a chip are slower than across chips or nodes",
+            "slower",
+            listed(chip, percent_more),
+            how,
+            {label: ratio > 1.0 for label, ratio in chip.items()},
+            _LACKS,
+        ),
+        holds(
+            "C-two",
+            "two ranks across chips and across nodes are comparable, but for IS",
+            "comparable",
+            listed({label: ratio for label, ratio in chips.items() if label != "IS"}, percent_more),
+            how,
+            {label: abs(ratio - 1) <= EQUAL for label, ratio in chips.items() if label != "IS"},
+        ),
+        holds(
+            "C-two",
+            "IS loses across chips to across nodes",
+            "slower across chips",
+            percent_more(chips.get("IS", 1.0)),
+            how,
+            {"IS": chips.get("IS", 1.0) > 1.0},
+        ),
+    ]

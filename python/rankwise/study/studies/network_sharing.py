@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that share their node's network interface (Narayanaswamy, Balaji & Feng 2008, section 4.3, figures 2 to 4)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankwise.study.cases import COPROCESSOR, Case, Outcome, Seats
+from rankwise.study.compared import about_equal, exact, holds, joined, listed, number, percent_more
+from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
+from rankwise.study.platforms import MYRI_10G, Platform, platforms
+from rankwise.study.request import Request
+from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.outcomes import all_outcomes
+
+SUMMARY = "what one, two and four ranks a node cost the network, and what stays in the node"
+CLAIMS = ("N-even", "N-co", "N-4x4", "N-time", "N-data1", "N-data2")
+
+PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
+ITERATIONS = 4
+"""Of each program's timed section: times are compared with each other, and iterations are alike."""
+
+ALONE, TWO, PROCESSOR, FOUR = "16x1", "8x2 co-processor", "8x2 virtual processor", "4x4"
+
+
+def arrangements(platform: Platform, ranks: int) -> dict[str, Seats]:
+    """Where the ranks are: dealt to the nodes in turn, as in the paper."""
+    node = platform.topology.nodes[0]
+    cores = [core for core in range(node.cores) if node.packages[core] == node.packages[-1]]
+    others = [core for core in range(node.cores) if core not in cores]
+    order = ",".join(map(str, [*cores, *others]))
+    return {
+        ALONE: Seats(ranks, 1, "cyclic"),
+        TWO: Seats(ranks // 2, 2, "cyclic", COPROCESSOR),
+        PROCESSOR: Seats(ranks // 2, 2, "cyclic", order),
+        FOUR: Seats(ranks // 4, 4, "cyclic"),
+    }
+
+
+def run(request: Request) -> StudyResult:
+    """The study.
+
+    Raises:
+        RankwiseError: The machine has too few nodes, or a case cannot be made.
+    """
+    platform = platforms(request, MYRI_10G)[0]
+    ranks = request.ranks or 16
+    programs = request.programs_or(PROGRAMS)
+    seats = arrangements(platform, ranks)
+    cases = {
+        (program.label, name): Case(program, ranks, where, name, ITERATIONS)
+        for program in programs
+        for name, where in seats.items()
+    }
+    made = all_outcomes(request, platform, list(cases.values()))
+    by = {key: made[case] for key, case in cases.items()}
+    if request.mode == "machine":
+        by = {key: _counted(outcome, cases[key], platform) for key, outcome in by.items()}
+    labels = [program.label for program in programs]
+    how: How = "predicted" if request.mode == "machine" else "measured"
+    slower = [label for label in labels if by[label, FOUR].time_s > 1.02 * by[label, PROCESSOR].time_s]
+    worst = max(labels, key=lambda label: by[label, TWO].time_s / by[label, ALONE].time_s)
+    cost = percent_more(by[worst, TWO].time_s / by[worst, ALONE].time_s)
+    verdict = f"A second rank a node costs {worst} most, {cost}; " + (
+        f"four ranks a node instead of two slow down {joined(slower)}."
+        if slower
+        else "a third and fourth cost none."
+    )
+    of_paper = platform.of_paper and not request.programs and request.ranks is None
+    return StudyResult(
+        study="network-sharing",
+        title="Ranks that share a network interface",
+        on=[platform.name],
+        how=how,
+        verdict=verdict,
+        tables=[_table(by, labels, ranks)],
+        figures=_figures(by, labels, how),
+        claims=_claims(by, labels, how) if of_paper else [],
+    )
+
+
+def _counted(outcome: Outcome, case: Case, platform: Platform) -> Outcome:
+    """With the bytes of the whole program, not only of the iterations that were predicted."""
+    matrix = messages(case.program, case.ranks, LIBRARY_OF_PAPERS)
+    size = network_bytes(matrix, case.seats.on(platform.topology, case.ranks))
+    return msgspec.structs.replace(outcome, network_bytes=size)
+
+
+def _ratio(by: dict[tuple[str, str], Outcome], label: str, to: str, base: str, what: str) -> float | None:
+    value, below = getattr(by[label, to], what), getattr(by[label, base], what)
+    return None if value is None or not below else value / below
+
+
+def _table(by: dict[tuple[str, str], Outcome], labels: list[str], ranks: int) -> Table:
+    rows: list[list[str | int | float | None]] = []
+    for label in labels:
+        for to, base in ((TWO, ALONE), (PROCESSOR, TWO), (FOUR, PROCESSOR)):
+            parts = [_ratio(by, label, to, base, what) for what in ("time_s", "network_s", "network_bytes")]
+            rows.append([label, f"{to} / {base}", *(part and round(part, 4) for part in parts)])
+    return Table(
+        f"{ranks} ranks, dealt to the nodes in turn: each arrangement by the one before",
+        ["program", "arrangements", "time", "network time", "network bytes"],
+        rows,
+    )
+
+
+def _figures(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> list[Figure]:
+    figures = []
+    for number_, what, words in (
+        (2, "time_s", "execution time"),
+        (3, "network_s", "network communication time"),
+        (4, "network_bytes", "network communication data size"),
+    ):
+        for letter, base, to in (("a", ALONE, TWO), ("b", PROCESSOR, FOUR)):
+            if any(getattr(by[label, base], what) is None for label in labels):
+                continue
+            figures.append(
+                Figure(
+                    name=f"network-sharing-{number_}{letter}",
+                    title=f"Figure {number_}({letter}): {base} and {to}, {how}",
+                    x_label="program",
+                    y_label=f"{words} / {base}",
+                    series=[
+                        Series(base, labels, [1.0] * len(labels)),
+                        Series(to, labels, [_ratio(by, label, to, base, what) for label in labels]),
+                    ],
+                    kind="bars",
+                )
+            )
+    return figures
+
+
+def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> list[ClaimOutcome]:
+    def ratios(to: str, base: str, what: str) -> dict[str, float]:
+        return {label: _ratio(by, label, to, base, what) or 1.0 for label in labels}
+
+    co, four = ratios(TWO, ALONE, "time_s"), ratios(FOUR, PROCESSOR, "time_s")
+    net_co, net_four = ratios(TWO, ALONE, "network_s"), ratios(FOUR, PROCESSOR, "network_s")
+    data_co, data_four = ratios(TWO, ALONE, "network_bytes"), ratios(FOUR, PROCESSOR, "network_bytes")
+    worst = max(co, key=lambda label: co[label])
+    as_paper_4 = {
+        label: four[label] > 1 + 0.01 if label in ("CG", "FT", "IS") else four[label] <= 1.05
+        for label in labels
+    }
+    as_paper_4["MG"] = four["MG"] <= 1.02
+    clear = {label: data_four[label] <= 0.75 for label in ("BT", "LU", "MG", "SP")}
+    clear |= {"CG": about_equal(data_four["CG"])} | {
+        label: 0.8 < data_four[label] < 1 for label in ("FT", "IS")
+    }
+    return [
+        _even(),
+        holds(
+            "N-co",
+            "16x1 to 8x2 co-processor: every program slows down",
+            "all slower",
+            listed(co, percent_more),
+            how,
+            {label: ratio > 1 for label, ratio in co.items()},
+        ),
+        number(
+            "N-co",
+            "16x1 to 8x2 co-processor: IS the most",
+            1.27,
+            co["IS"],
+            percent_more,
+            how,
+            "" if worst == "IS" else f"here {worst} is slowed most",
+        ),
+        holds(
+            "N-4x4",
+            "8x2 virtual processor to 4x4: CG, FT and IS slow down, BT, LU and SP stay, MG stays or gains",
+            "CG, FT, IS slower",
+            listed(four, percent_more),
+            how,
+            as_paper_4,
+        ),
+        holds(
+            "N-time",
+            "network time rises for all from 16x1 to 8x2 co-processor",
+            "all rise",
+            listed(net_co, percent_more),
+            how,
+            {label: ratio > 1 for label, ratio in net_co.items()},
+        ),
+        holds(
+            "N-time",
+            "network time from 8x2 virtual processor to 4x4 rises for CG, FT and IS only",
+            "CG, FT, IS rise, others drop",
+            listed(net_four, percent_more),
+            how,
+            {label: (ratio > 1) == (label in ("CG", "FT", "IS")) for label, ratio in net_four.items()},
+        ),
+        exact(
+            "N-data1",
+            "network bytes, 8x2 co-processor / 16x1",
+            {label: 0.933 if label in ("FT", "IS") else 1.0 for label in labels},
+            data_co,
+            0.001,
+            lambda value: f"{100 * (value - 1):+.1f} %",
+        ),
+        holds(
+            "N-data2",
+            "network bytes, 4x4 / 8x2: clear drops for BT, LU (up to half), MG, SP; CG none; FT, IS small",
+            "LU -50 % at most, CG 0",
+            listed(data_four, percent_more),
+            "exact count",
+            clear,
+        ),
+    ]
+
+
+def _even() -> ClaimOutcome:
+    """The chance that a message crosses the network if all others are equally likely to get it."""
+    ours = {f"{nodes}x{each}": (16 - each) / 15 for nodes, each in ((8, 2), (4, 4))}
+    paper = {"8x2": 0.93, "4x4": 0.80}
+    return exact(
+        "N-even",
+        "chance to cross the network with uniform peers",
+        paper,
+        ours,
+        0.005,
+        lambda v: f"{100 * v:.0f} %",
+    )

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that share a processor (Narayanaswamy, Balaji & Feng 2008, section 4.3, figures 5 and 6)."""
+
+from __future__ import annotations
+
+from rankwise.study.cases import Case
+from rankwise.study.compared import holds, joined, number, percent_more
+from rankwise.study.platforms import MYRI_10G, platforms
+from rankwise.study.request import Request
+from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.outcomes import all_outcomes
+from rankwise.study.studies.network_sharing import ITERATIONS, PROCESSOR, PROGRAMS, TWO, arrangements
+
+SUMMARY = "two ranks on one processor against one on each of two"
+CLAIMS = ("N-proc",)
+
+_COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
+_NO_COUNTER = "a prediction has no hardware counters; `--on cluster` counts them where the kernel offers them"
+_LACKS = (
+    "the model slows computation only where ranks together ask for more than the memory's rate; "
+    "what caches, TLBs and open pages of memory cost beyond that is not in it"
+)
+
+
+def run(request: Request) -> StudyResult:
+    """The study.
+
+    Raises:
+        RankwiseError: The machine has too few nodes, or a case cannot be made.
+    """
+    platform = platforms(request, MYRI_10G)[0]
+    ranks = request.ranks or 16
+    programs = request.programs_or(PROGRAMS)
+    seats = arrangements(platform, ranks)
+    cases = {
+        (program.label, name): Case(program, ranks, seats[name], name, ITERATIONS)
+        for program in programs
+        for name in (TWO, PROCESSOR)
+    }
+    made = all_outcomes(request, platform, list(cases.values()))
+    by = {key: made[case] for key, case in cases.items()}
+    labels = [program.label for program in programs]
+    ratios = {label: by[label, PROCESSOR].time_s / by[label, TWO].time_s for label in labels}
+    how: How = "predicted" if request.mode == "machine" else "measured"
+    worst = max(ratios, key=lambda label: ratios[label])
+    slower = [label for label, ratio in ratios.items() if ratio > 1.001]
+    rows: list[list[str | int | float | None]] = []
+    missing = []
+    for label in labels:
+        counted = []
+        for name, key in _COUNTERS:
+            values = [getattr(by[label, each], key) for each in (PROCESSOR, TWO)]
+            counted.append(None if None in values or not values[1] else round(values[0] / values[1], 4))
+            if None in values and (said := f"{name}: {by[label, TWO].why_not}") not in missing:
+                missing.append(said)
+        rows.append(
+            [
+                label,
+                round(by[label, TWO].time_s, 6),
+                round(by[label, PROCESSOR].time_s, 6),
+                round(ratios[label], 4),
+                *counted,
+            ]
+        )
+    columns = ["program", f"{TWO} (s)", f"{PROCESSOR} (s)", "time", "cache misses", "stalls"]
+    return StudyResult(
+        study="processor-sharing",
+        title="Ranks that share a processor",
+        on=[platform.name],
+        how=how,
+        verdict=f"Sharing a processor slows down {joined(slower) or 'no program'}; {worst} most, "
+        f"{percent_more(ratios[worst])}.",
+        tables=[Table(f"{ranks} ranks, two a node", columns, rows)],
+        figures=[
+            Figure(
+                name="processor-sharing-5a",
+                title=f"Figure 5(a): co-processor and virtual-processor mode, {how}",
+                x_label="program",
+                y_label=f"execution time / {TWO}",
+                series=[
+                    Series(TWO, labels, [1.0] * len(labels)),
+                    Series(PROCESSOR, labels, [ratios[label] for label in labels]),
+                ],
+                kind="bars",
+            )
+        ],
+        claims=_claims(ratios, how)
+        if platform.of_paper and not request.programs and request.ranks is None
+        else [],
+        missing=missing,
+    )
+
+
+def _claims(ratios: dict[str, float], how: How) -> list[ClaimOutcome]:
+    shown = ", ".join(f"{label} {percent_more(ratio)}" for label, ratio in ratios.items())
+    slower = {label: ratio > 1.001 for label, ratio in ratios.items()}
+    worst = max(ratios, key=lambda label: ratios[label])
+    unseen = [
+        ClaimOutcome(
+            "N-proc",
+            f"virtual against co-processor: {what}",
+            "number",
+            paper,
+            "no counters",
+            how,
+            None,
+            _NO_COUNTER,
+        )
+        for what, paper in (
+            ("L2 misses", "+27 % (FT) to +48 % (MG)"),
+            ("resource stalls", "SP +73 %, CG +14 %"),
+            ("memory stalls", "SP +66 %, CG +17 %"),
+        )
+    ]
+    said = _LACKS if abs(ratios["SP"] - 1.53) > 0.2 * 1.53 or worst != "SP" else ""
+    return [
+        holds(
+            "N-proc",
+            "virtual against co-processor mode: every program is slower",
+            "all slower",
+            shown,
+            how,
+            slower,
+            _LACKS,
+        ),
+        number(
+            "N-proc",
+            "virtual against co-processor mode: SP, the most",
+            1.53,
+            ratios["SP"],
+            percent_more,
+            how,
+            said,
+        ),
+        *unseen,
+    ]
