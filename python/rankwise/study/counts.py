@@ -38,7 +38,8 @@ def messages(program: StudyProgram, ranks: int, library: str) -> CommMatrix:
             f"what `{program.label}` sends is not known without running it",
             "record it, and give the recording: `--app NAME.rw`",
         )
-    found = decompose(generate(program.workload, program.problem_class, ranks), library)
+    counted = generate(program.workload, program.problem_class, ranks, options=dict(program.options))
+    found = decompose(counted, library)
     size = found.bytes * found.messages
     return CommMatrix(found.source, found.destination, found.bytes, found.messages, size)
 

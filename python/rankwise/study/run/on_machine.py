@@ -93,7 +93,7 @@ def _made(
     library: str,
     computation: float,
 ) -> Schedule:
-    made = program(workload, problem_class, ranks, iterations or None)
+    made = program(workload, problem_class, ranks, iterations or None, dict(options))
     return schedule(made, operations_per_s, library, computation)
 
 
