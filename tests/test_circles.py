@@ -27,6 +27,7 @@ PYTHON_ORDER = (
         "measure",
         "lab",
         "doctor",
+        "study",
     )
     + ("api", "rankwise", "cli", "__main__")
 )

@@ -36,9 +36,10 @@ def goal(tmp_path):
 @pytest.fixture
 def with_memory(tmp_path):
     text = (MACHINES / "bensley-infiniband-2007.machine.toml").read_text()
-    at = text.index("[[resources]]")
+    first, *resources = text.split("[[resources]]")
+    others = [each for each in resources if 'kind = "memory"' not in each]
     path = tmp_path / "memory.machine.toml"
-    path.write_text(text[:at] + MEMORY + text[at:])
+    path.write_text("[[resources]]".join([first + MEMORY, *others]))
     return str(path)
 
 
