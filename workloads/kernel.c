@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 const char *comm_kernel_name(int kernel) {
-    static const char *const names[COMM_KERNELS] = {"dgemm", "dtrsm", "dger",   "dgemv",
-                                                    "dtrsv", "dscal", "idamax", "copy"};
+    static const char *const names[COMM_KERNELS] = {"dgemm", "dtrsm",  "dger", "dgemv", "dtrsv",
+                                                    "dscal", "idamax", "copy", "sweep"};
     return kernel >= 0 && kernel < COMM_KERNELS ? names[kernel] : NULL;
 }
 
@@ -18,6 +18,7 @@ double comm_kernel_operations(enum comm_kernel kernel, int64_t m, int64_t n, int
         return rows * rows * columns;
     case COMM_DGER:
     case COMM_DGEMV:
+    case COMM_SWEEP:
         return 2 * rows * columns;
     case COMM_DTRSV:
         return rows * rows;

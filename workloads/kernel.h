@@ -14,7 +14,8 @@ enum comm_kernel {
     COMM_DTRSV, /* a triangle of order m */
     COMM_DSCAL, /* m elements */
     COMM_IDAMAX,
-    COMM_COPY, /* m x n elements moved: counted as one operation each */
+    COMM_COPY,  /* m x n elements moved: counted as one operation each */
+    COMM_SWEEP, /* n passes over m elements of the program's data, a multiplication and an addition each */
     COMM_KERNELS
 };
 

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-static const struct workload *const workloads[] = {&workload_cg, &workload_ft, &workload_mg};
+static const struct workload *const workloads[] = {
+    &workload_cg,     &workload_ft,   &workload_mg,     &workload_alltoall, &workload_gromacs, &workload_halo,
+    &workload_lammps, &workload_namd, &workload_random, &workload_ring,     &workload_tree,
+};
 
 const struct workload *workload_at(size_t index) {
     return index < sizeof workloads / sizeof *workloads ? workloads[index] : NULL;

@@ -8,6 +8,8 @@
 #include "workload.h"
 
 extern const struct workload workload_cg, workload_ft, workload_mg;
+extern const struct workload workload_alltoall, workload_gromacs, workload_halo, workload_lammps,
+    workload_namd, workload_random, workload_ring, workload_tree;
 
 /* @return the workload of that name, or NULL */
 const struct workload *workload_find(const char *name);

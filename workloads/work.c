@@ -8,6 +8,8 @@
 static double *array;
 static size_t elements, position;
 
+static const double multiplier = 0.75, addend = 0.25; /* 1 is its fixed point: no overflow, no denormals */
+
 int work_parse(const char *text, struct work_amount *amount) {
     static const struct {
         const char *unit;
@@ -37,7 +39,6 @@ int work_set_up(size_t bytes) {
 }
 
 void work_do(double operations) {
-    const double multiplier = 0.75, addend = 0.25; /* 1 is its fixed point: no overflow, no denormals */
     static double owed; /* elements; what is less than one is left for the next call */
     owed += operations / 2;
     while (owed >= 1) {
@@ -49,6 +50,24 @@ void work_do(double operations) {
         owed -= (double)run;
         position = (position + run) % elements;
     }
+}
+
+int work_over(size_t count, double operations) {
+    static double *data;
+    static size_t allocated;
+    if (count > allocated) {
+        double *grown = realloc(data, count * sizeof *grown);
+        if (grown == NULL)
+            return 0;
+        for (size_t i = allocated; i < count; i++)
+            grown[i] = 1;
+        data = grown;
+        allocated = count;
+    }
+    for (double left = operations / 2; left >= 1; left -= (double)count)
+        for (size_t i = 0; i < count && (double)i < left; i++)
+            data[i] = data[i] * multiplier + addend;
+    return 1;
 }
 
 static double cpu_seconds(void) {

@@ -28,6 +28,12 @@ int work_set_up(size_t bytes);
 /* @brief Do this many floating-point operations: multiply and add over the array. */
 void work_do(double operations);
 
+/*
+ * @brief Do this many over data of another size, from their beginning; they stay there for the next call.
+ * @return 1 if there was memory for them
+ */
+int work_over(size_t elements, double operations);
+
 /* @return operations a second of this core, the best of several short trials by the thread's CPU clock */
 double work_rate(void);
 

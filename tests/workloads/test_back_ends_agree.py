@@ -20,6 +20,16 @@ POINT_TO_POINT = {
 QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 8, 1), ("ft", "W", 4, None)]
 BOTH = QUICK[-1:]  # with both libraries in `make test`: what is called does not depend on who answers
 FULL = [("cg", "W", 16, None), ("mg", "B", 16, None), ("ft", "A", 16, None), ("mg", "S", 64, 1)]
+PATTERNS = [
+    ("alltoall", 4, {"order": "linear", "bytes": 100}),
+    ("gromacs", 8, {"pme": 2}),
+    ("halo", 6, {"points": "27", "size": 8}),
+    ("lammps", 4, {"bytes": 30000, "thermo": 1}),
+    ("namd", 4, {}),
+    ("random", 6, {}),
+    ("ring", 3, {"bytes": 1 << 18, "tile": 1 << 16}),
+    ("tree", 7, {"shape": "binary"}),
+]
 CASES = [
     pytest.param(
         library,
@@ -71,3 +81,24 @@ def test_every_call_of_every_rank_is_the_generated_one(
     for rank in range(ranks):
         called = Path(tmp_path, f"calls.{rank}").read_text().splitlines()
         assert called == generated_calls(chosen, rank)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("name", "ranks", "options"), PATTERNS, ids=[case[0] for case in PATTERNS])
+def test_every_call_of_a_pattern_is_the_generated_one(
+    workload_program, compiled, tmp_path, name, ranks, options
+):
+    # GIVEN a library before the MPI library that writes down the calls
+    mpi = AT_HAND["mpich-5.0.2"]
+    log = compiled(mpi, mpis.TOP / "tests" / "workloads" / "log_calls.c", "-shared", "-fPIC")
+    own = [word for option, value in options.items() for word in (f"--{option}", str(value))]
+    # WHEN the program runs, and checks all that it receives
+    environment = {"LD_PRELOAD": log, "CALL_LOG": tmp_path / "calls"}
+    words = ["--compute", "0x", "--iterations", "2", *own]
+    done = mpi.run(ranks, workload_program(mpi, name), *words, environment=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "verified=yes" in done.stdout
+    # THEN each rank called what its program says, in that order
+    chosen = program(name, "", ranks, 2, options)
+    for rank in range(ranks):
+        assert Path(tmp_path, f"calls.{rank}").read_text().splitlines() == generated_calls(chosen, rank)

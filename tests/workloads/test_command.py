@@ -8,7 +8,7 @@ import mpis
 import pytest
 
 import rankwise.cli
-from rankwise.workloads import build
+from rankwise.workloads import build, names
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
 
@@ -30,12 +30,7 @@ def line(capsys, tmp_path, monkeypatch):
 def test_without_a_name_all_are_listed_in_80_columns(line):
     status, out, err = line()
     assert (status, err) == (0, "")
-    assert [row.split()[0] for row in out.splitlines() if row and row[0] != " "] == [
-        "cg",
-        "ft",
-        "mg",
-        "next:",
-    ]
+    assert [row.split()[0] for row in out.splitlines() if row and row[0] != " "] == [*names(), "next:"]
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -94,7 +89,11 @@ def test_json_is_one_object_with_every_row(line):
 @pytest.mark.parametrize(
     ("arguments", "status", "error"),
     [
-        (["ep"], 1, "error: there is no workload `ep`\n\nhint: the workloads are cg, ft, mg\n"),
+        (
+            ["none"],
+            1,
+            f"error: there is no workload `none`\n\nhint: the workloads are {', '.join(names())}\n",
+        ),
         (
             ["cg", "--count", "--ranks", "12"],
             1,

@@ -128,9 +128,9 @@ def test_mg_reductions_and_broadcasts_are_those_of_set_up_and_norms():
     }
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sorted(set(names()) - {"random", "ring"}))
 def test_one_rank_sends_nothing(name):
-    assert generate(name, "S", 1).messages.sum() == 0
+    assert generate(name, (*workload(name).classes, "")[0], 1).messages.sum() == 0
 
 
 @pytest.mark.parametrize(

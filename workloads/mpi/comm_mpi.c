@@ -17,7 +17,16 @@ static void compute(struct comm *c, double operations) {
 }
 
 static void kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
-    compute(c, comm_kernel_operations(kernel, m, n, k));
+    double operations = comm_kernel_operations(kernel, m, n, k);
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    if (kernel != COMM_SWEEP || mpi->factor <= 0) {
+        compute(c, operations);
+        return;
+    }
+    double start = MPI_Wtime();
+    if (!work_over((size_t)m, operations * mpi->factor))
+        comm_mpi_end_job(mpi, "there is no memory for data of", (double)m, "numbers");
+    mpi->compute_s += MPI_Wtime() - start;
 }
 
 static void timer(struct comm *c, int running) {

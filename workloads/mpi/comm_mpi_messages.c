@@ -95,7 +95,8 @@ int comm_mpi_isend(struct comm *c, int destination, int tag, enum comm_type type
 void comm_mpi_recv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
                    int64_t count) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
-    struct begun *receive = &mpi->requests[free_request(mpi)];
+    int number = free_request(mpi);
+    struct begun *receive = &mpi->requests[number];
     MPI_Status status;
     expect(mpi, receive, source, tag, type, capacity, count);
     MPI_Recv(receive->buffer.bytes, comm_mpi_count(mpi, capacity), comm_mpi_type(type), source, tag,
