@@ -38,7 +38,7 @@ static const struct workload_option options[OPTIONS] = {
     [FOURIER] = {"fourier", "points of the charge grid in each dimension", NULL, 4, 100000, 60},
     [PME] = {"pme", "ranks that only do PME; 0: all do both", NULL, 0, 1 << 24, 0},
     [SLABS] = {"slabs", "whether the charge grid is cut in one dimension only", no_yes, 0, 1, 0},
-    [ENERGIES] = {"energies", "steps from one summing of energies to the next", NULL, 1, 1000000, 10},
+    [ENERGIES] = {"energies", "steps between sums of energies", NULL, 1, 1000000, 10},
 };
 
 struct gromacs {
@@ -294,8 +294,7 @@ static int gromacs_accepts(const struct problem *problem, int ranks, char *why, 
 const struct workload workload_gromacs = {
     .name = "gromacs",
     .title = "GROMACS: molecular dynamics by domains, with particle-mesh Ewald",
-    .pattern =
-        "pulses to the next domains in three dimensions; all-to-all in rows and columns of the PME ranks",
+    .pattern = "pulses to the next domains; all-to-all in rows and columns of PME ranks",
     .classes = "",
     .options = options,
     .option_count = OPTIONS,

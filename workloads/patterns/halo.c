@@ -21,8 +21,8 @@ static const struct shape {
 } shapes[] = {{3, 1, 0}, {5, 2, 0}, {9, 2, 1}, {7, 3, 0}, {27, 3, 1}};
 
 static const struct workload_option options[OPTIONS] = {
-    [POINTS] = {"points", "points of the stencil, and so the dimensions: 3 one, 5 and 9 two, 7 and 27 three",
-                stencils, 0, 4, 3},
+    [POINTS] = {"points", "of the stencil: 3 in one dimension, 5 and 9 in two, 7 and 27 in three", stencils,
+                0, 4, 3},
     [SIZE] = {"size", "points of a rank's block in each dimension", NULL, 1, 100000, 64},
     [DEPTH] = {"depth", "layers of points that are exchanged", NULL, 1, 64, 1},
     [BYTES] = {"bytes", "of each message; 0: 8 for each point that is exchanged", NULL, 0, 1 << 30, 0},
@@ -149,7 +149,7 @@ static int halo_iterations(const struct problem *problem) {
 const struct workload workload_halo = {
     .name = "halo",
     .title = "halo exchange of a stencil in one to three dimensions",
-    .pattern = "all neighbours of the process grid at once, with or without those across edges and corners",
+    .pattern = "all neighbours in the process grid at once",
     .classes = "",
     .options = options,
     .option_count = OPTIONS,

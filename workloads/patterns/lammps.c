@@ -28,8 +28,7 @@ static const struct workload_option options[OPTIONS] = {
     [BYTES] = {"bytes", "of each message", NULL, 0, 1 << 30, 256 << 10},
     [FORCES] = {"forces", "whether forces are sent back to the atoms' owners", no_yes, 0, 1, 1},
     [ATOMS] = {"atoms", "of each rank, for the computation", NULL, 0, 1 << 30, 32000},
-    [THERMO] = {"thermo", "steps from one summing of temperature, energy and pressure to the next", NULL, 1,
-                1000000, 100},
+    [THERMO] = {"thermo", "steps between sums of temperature, energy and pressure", NULL, 1, 1000000, 100},
 };
 
 static void lammps_grid(const struct problem *problem, int ranks, int grid[3]) {

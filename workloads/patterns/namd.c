@@ -217,7 +217,7 @@ static int namd_accepts(const struct problem *problem, int ranks, char *why, siz
 const struct workload workload_namd = {
     .name = "namd",
     .title = "NAMD: molecular dynamics by patches and proxies, as of ApoA1",
-    .pattern = "many to many: patches' positions to all ranks that compute with them, forces back",
+    .pattern = "many to many: positions of patches to where they are used, forces back",
     .classes = "",
     .options = options,
     .option_count = OPTIONS,

@@ -100,7 +100,7 @@ static int random_accepts(const struct problem *problem, int ranks, char *why, s
 const struct workload workload_random = {
     .name = "random",
     .title = "each rank to some others, drawn from a seed",
-    .pattern = "no order: a fixed number of other ranks for each, with sizes between two bounds",
+    .pattern = "without order: as many others for each, in sizes between two bounds",
     .classes = "",
     .options = options,
     .option_count = OPTIONS,

@@ -15,10 +15,10 @@ enum { TAG = 1, VALUE_BYTES = 8 };
 
 static const struct workload_option options[OPTIONS] = {
     [BYTES] = {"bytes", "data of a rank, a multiple of 8", NULL, 8, INT64_C(1) << 40, 64 << 20},
-    [TILE] = {"tile", "bytes of a tile, which divide the data, such as 262144; 0: the data as a whole", NULL,
-              0, INT64_C(1) << 40, 0},
-    [PASSES] = {"passes", "passes over the data in each iteration, a multiplication and an addition each",
-                NULL, 0, 1000000, 1},
+    [TILE] = {"tile", "bytes of a tile, which divide the data, as 262144; 0: all at once", NULL, 0,
+              INT64_C(1) << 40, 0},
+    [PASSES] = {"passes", "passes over the data in each iteration, two operations a number", NULL, 0, 1000000,
+                1},
 };
 
 static int64_t tile_of(const struct problem *problem) {

@@ -89,7 +89,7 @@ static int tree_accepts(const struct problem *problem, int ranks, char *why, siz
 const struct workload workload_tree = {
     .name = "tree",
     .title = "messages along a binomial or binary tree of all ranks",
-    .pattern = "between parents and children, in binomial trees at distances of powers of two",
+    .pattern = "parents and children, in binomial trees at distances of powers of two",
     .classes = "",
     .options = options,
     .option_count = OPTIONS,
