@@ -32,6 +32,7 @@ COMMANDS: tuple[str, ...] = (
     "run",
     "pin",
     "lab",
+    "study",
     "workloads",
     "doctor",
     "completion",

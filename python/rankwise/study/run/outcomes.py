@@ -43,6 +43,7 @@ def outcomes(request: Request, platform: Platform, cases: Sequence[Case]) -> dic
             request.progress(f"{case.program.label} {case.label} on {platform.name}")
             outcome = _make(request, platform, case)
             if kept is not None:
+                kept.parent.mkdir(parents=True, exist_ok=True)
                 whole_files.write(kept, msgspec.json.encode(outcome))
         if outcome is not None:
             found[case] = outcome
@@ -86,11 +87,10 @@ def _make(request: Request, platform: Platform, case: Case) -> Outcome:
 
 
 def _kept(request: Request, platform: Platform, case: Case) -> Path | None:
-    """Where the outcome of a case is kept: by all that it depends on."""
-    if request.directory is None:
+    """Where what was measured of a case is kept, by all that it depends on; predictions are made anew."""
+    if request.directory is None or request.mode == "machine":
         return None
-    on = msgspec.json.encode(platform.machine) if request.mode == "machine" else request.mode.encode()
-    key = hashlib.sha256(on + repr(case).encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{request.mode} {platform.name}\n{case!r}".encode()).hexdigest()[:16]
     return request.directory / "outcomes" / f"{key}.json"
 
 

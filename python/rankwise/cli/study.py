@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise study`: experiments of the papers, on anything."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.errors import RankwiseError
+
+if TYPE_CHECKING:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.study.request import Request
+    from rankwise.study.result import StudyResult
+
+HELP = "experiments of the papers, predicted or measured, with their figures"
+COMMAND = "LAUNCHER"
+_MODES = ("machine", "lab", "cluster")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    from rankwise.cli.parsing import add_json
+
+    parser.usage = "%(prog)s [NAME] [OPTIONS] [-- LAUNCHER]"
+    parser.epilog = (
+        "without NAME, lists them. A study goes on where it was interrupted: what it has\n"
+        "measured is kept in its directory.\n"
+        "  rankwise study message-distribution\n"
+        '  rankwise study allocation --app "cg --class A" --on machine site.machine.toml\n'
+        "  rankwise study network-sharing --on cluster --part 2/8 -- srun -n 64"
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="for example levels")
+    on = "machine FILE ...: predict for machine files (default: those of the paper); lab [NAME]; cluster: measure"
+    parser.add_argument("--on", nargs="+", metavar="WHERE", help=on)
+    app = (
+        "instead of the study's own programs: a workload as cg.A, a recording, or a program; may be repeated"
+    )
+    parser.add_argument("--app", action="append", default=[], metavar="PROGRAM", help=app)
+    parser.add_argument("--ranks", type=int, metavar="N", help="instead of the study's own number")
+    part = "make only this part of what is measured, as in a job array; without it at the end, all together"
+    parser.add_argument("--part", metavar="K/N", help=part)
+    files = parser.add_argument_group("files")
+    files.add_argument("-o", "--output", metavar="DIR", help="directory; default NAME.study")
+    files.add_argument("--markdown", metavar="FILE", help="also write it as Markdown")
+    files.add_argument("--no-files", action="store_true", help="write none")
+    add_json(files)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the studies, or make one."""
+    from rankwise.cli.terminal import Terminal
+    from rankwise.study.catalogue import study
+
+    terminal = Terminal(args)
+    if not args.name:
+        return _list(terminal)
+    chosen = study(args.name)
+    request = _request(args, terminal)
+    if request.mode not in chosen.modes:
+        on = " or ".join(f"`--on {mode}`" for mode in chosen.modes)
+        raise RankwiseError(
+            f"the study `{chosen.name}` is made with {on}", f"`rankwise study {chosen.name}`", status=2
+        )
+    result = chosen.run(request)
+    _show(terminal, result, args)
+    return 0
+
+
+def _list(terminal: Terminal) -> int:
+    from rankwise.study.catalogue import names, study
+
+    studies = [study(name) for name in names()]
+    if terminal.as_json:
+        listed = [{"name": s.name, "summary": s.summary, "claims": s.claims, "on": s.modes} for s in studies]
+        terminal.json({"schema": "rankwise.studies/1", "studies": listed})
+        return 0
+    for each in studies:
+        terminal.result(f"{each.name}\n    {each.summary}")
+    terminal.next(f"rankwise study {studies[0].name}")
+    return 0
+
+
+def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
+    from rankwise.study.program import parse_program
+    from rankwise.study.request import Request
+
+    mode, *where = args.on or ["machine"]
+    if mode not in _MODES:
+        hint = f"`--on machine {mode}`" if mode.endswith(".toml") else f"one of {', '.join(_MODES)}"
+        raise RankwiseError(f"`--on {mode}` is not known", hint, status=2)
+    if mode != "machine" and len(where) > (mode == "lab"):
+        raise RankwiseError(f"`--on {mode}` takes no `{where[-1]}`", f"`--on {mode}`", status=2)
+    if args.command and mode != "cluster":
+        raise RankwiseError("a launcher goes with `--on cluster`", "`--on cluster -- srun -n 64`", status=2)
+    if args.ranks is not None and args.ranks < 1:
+        raise RankwiseError(f"`--ranks {args.ranks}` is no number of ranks", "`--ranks 16`", status=2)
+    directory = Path(args.output or f"{args.name}.study")
+    if directory.exists() and not directory.is_dir():
+        raise RankwiseError(f"`{directory}` is no directory", "choose another one with `-o`")
+    return Request(
+        mode=mode,
+        machines=tuple(map(Path, where)) if mode == "machine" else (),
+        programs=tuple(parse_program(text) for text in args.app),
+        ranks=args.ranks,
+        directory=None if args.no_files else directory,
+        part=_part(args.part),
+        launcher=tuple(args.command or ()),
+        lab=where[0] if mode == "lab" and where else None,
+        progress=terminal.note if mode != "machine" else lambda doing: None,
+    )
+
+
+def _part(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 1, 1
+    match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
+    if not match or int(match[1]) > int(match[2]):
+        raise RankwiseError(
+            f"`{text}` is no part of a study", "`--part 2/8` is the second of eight", status=2
+        )
+    return int(match[1]), int(match[2])
+
+
+def _show(terminal: Terminal, result: StudyResult, args: argparse.Namespace) -> None:
+    import io
+    import sys
+
+    import msgspec
+    from rich.console import Console
+
+    from rankwise import whole_files
+    from rankwise.cli.terminal import wants_colour
+    from rankwise.study.show import figure, files, markdown, text
+
+    if terminal.as_json:
+        plain = msgspec.to_builtins(result)
+        terminal.json({"schema": plain.pop("schema"), **plain})
+    else:
+        made = io.StringIO()
+        console = Console(
+            file=made, width=80, force_terminal=wants_colour(sys.stdout, terminal.color), highlight=False
+        )
+        for each in text.render(result):
+            console.print(each)
+        terminal.rendered(made.getvalue().rstrip("\n"))
+    if not args.no_files:
+        directory = Path(args.output or f"{args.name}.study")
+        for path in files.write(result, directory)[:1]:
+            terminal.wrote(path)
+        if result.figures and not figure.is_possible():
+            terminal.note("no SVG was drawn: `pip install 'rankwise[figures]'`")
+    if args.markdown:
+        whole_files.write(Path(args.markdown), markdown.render(result).encode())
+        terminal.wrote(args.markdown)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of a study's tables as text."""
+
+from __future__ import annotations
+
+from rankwise.study.result import Cell, ClaimOutcome
+
+
+def cell_text(value: Cell) -> str:
+    """A value as it is shown: nothing for `None`, numbers without more digits than were kept."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def verdict_text(outcome: ClaimOutcome) -> str:
+    """Whether a claim was reproduced, in a word or two."""
+    if outcome.reproduced is None:
+        return "cannot be tested"
+    return "reproduced" if outcome.reproduced else "not reproduced"
