@@ -142,8 +142,8 @@ def ping_pong_s(at: Pair, size_bytes: int) -> float:
     return at.time_s(ranks) / (2 * LAPS)
 
 
-def stream_s(at: Pair, size_bytes: int, window: int = WINDOW) -> float:
-    """Time a message, of `window` sends in sequence and one reply when all have come."""
+def stream(size_bytes: int, window: int = WINDOW) -> Ranks:
+    """Sends in sequence, and one reply when all have come."""
     ranks = Ranks(2)
     posted = [ranks.post(1, 0, size_bytes) for _ in range(window)]
     sent = [ranks.isend(0, 1, size_bytes) for _ in range(window)]
@@ -151,7 +151,12 @@ def stream_s(at: Pair, size_bytes: int, window: int = WINDOW) -> float:
     ranks.wait(1, posted)
     ranks.send(1, 0, 0, 1)
     ranks.receive(0, 1, 0, 1)
-    return at.time_s(ranks) / window
+    return ranks
+
+
+def stream_s(at: Pair, size_bytes: int, window: int = WINDOW) -> float:
+    """Time a message of `stream`."""
+    return at.time_s(stream(size_bytes, window)) / window
 
 
 def send_receive_s(at: Pair, size_bytes: int) -> float:
