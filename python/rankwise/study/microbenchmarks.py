@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -212,19 +213,28 @@ def collective_s(platform: Platform, placement: Placement, call: str, size_bytes
     return time_s(platform, ranks, placement) / calls
 
 
-def availability(at: Pair, size_bytes: int, interval_s: float, polls: int = 40) -> float:
+def availability(at: Pair, size_bytes: int, interval_s: float) -> float:
     """Share of a processor left for computation while messages of one size go to and fro: COMB's polling method.
 
-    Between two looks at what has come each rank computes for an interval; messages flow in both directions.
+    Each rank computes for an interval, looks whether its message has come, and sends another one if so. As long as
+    none has it goes on computing: so it does that in whole intervals for as long as a step lasts besides what the
+    messages take of its processor.
     """
+    idle_s = _comb(at, size_bytes, 0.0)[1]
+    work_s = interval_s * max(1, math.ceil(idle_s / interval_s - 1e-9))
+    busy_s, _ = _comb(at, size_bytes, work_s)
+    return work_s / (work_s + busy_s)
+
+
+def _comb(at: Pair, size_bytes: int, work_s: float, steps: int = 40) -> tuple[float, float]:
+    """Processor time that a step's messages take, and time in which it has nothing to do."""
     ranks = Ranks(2)
-    for _ in range(polls):
+    for _ in range(steps):
         for rank in (0, 1):
             posted = ranks.post(rank, 1 - rank, size_bytes)
             sent = ranks.isend(rank, 1 - rank, size_bytes)
-            ranks.compute(rank, interval_s)
+            ranks.compute(rank, work_s)
             ranks.wait(rank, [posted, sent])
-    prediction = predictor(at.platform, ranks).predict(at.placement)
-    busy = prediction.parts_s["overhead"] + prediction.parts_s["interrupts"]
-    worked = prediction.parts_s["computation"]
-    return float(np.mean(worked / (worked + busy)))
+    parts = predictor(at.platform, ranks).predict(at.placement).parts_s
+    busy = parts["overhead"] + parts["interrupts"]
+    return float(np.mean(busy)) / steps, float(np.mean(parts["waiting"])) / steps
