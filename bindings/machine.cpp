@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "machine/machine.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -193,11 +194,28 @@ CoreSharing core_sharing_of(const std::string &name) {
                           "known are `none`, `yield` and `spin`");
 }
 
+/// The network's link class again, with one and with two interfaces that are far from their ranks.
+void add_detours(Machine &machine, Picoseconds detour) {
+    const auto network = static_cast<std::size_t>(
+        std::ranges::find_if(machine.link_classes, &LinkClass::network) - machine.link_classes.begin());
+    if (network == machine.link_classes.size())
+        return;
+    for (int detours = 1; detours <= 2; ++detours) {
+        machine.link_classes.push_back(machine.link_classes[network]);
+        machine.link_classes.back().detour = detours * detour;
+        for (Bandwidth &each : machine.bandwidths)
+            each.copies.push_back(each.copies[network]);
+    }
+}
+
 Machine machine_of(const std::vector<LinkClass> &link_classes, const Interface &tx, const Interface &rx,
                    const std::string &core_sharing, bool progress, bool handshake,
                    const std::vector<Bandwidth> &bandwidths, const std::optional<InterruptCore> &interrupts,
-                   const Network *network) {
+                   const Network *network, std::uint32_t interfaces, const Bytes &striped_from,
+                   double detour_s) {
     Machine machine;
+    machine.interfaces = std::max(interfaces, 1u);
+    machine.striped_from = striped_from.value_or(machine.striped_from);
     machine.link_classes = link_classes;
     machine.tx = tx;
     machine.rx = rx;
@@ -213,6 +231,8 @@ Machine machine_of(const std::vector<LinkClass> &link_classes, const Interface &
             throw rankwise::Error("a resource does not say of each link class whether its messages use it");
     if (network != nullptr)
         machine.network = *network;
+    if (detour_s > 0)
+        add_detours(machine, picoseconds(detour_s));
     return machine;
 }
 
@@ -224,7 +244,9 @@ Placement placement_of(const Array<std::uint32_t> &node, const Array<std::uint32
                        const std::optional<Array<double>> &memory_bound,
                        const std::optional<Array<std::uint32_t>> &interrupt_core,
                        const std::optional<Array<std::uint32_t>> &interrupt_processor,
-                       const std::optional<Array<std::uint8_t>> &far) {
+                       const std::optional<Array<std::uint8_t>> &far,
+                       const std::optional<Array<std::uint32_t>> &interface,
+                       const std::optional<Array<std::uint8_t>> &is_detour, std::uint8_t detour_link) {
     const auto given = [](const auto &array) {
         return array ? to_vector(*array) : decltype(to_vector(*array)){};
     };
@@ -243,6 +265,9 @@ Placement placement_of(const Array<std::uint32_t> &node, const Array<std::uint32
     out.interrupt_core = given(interrupt_core);
     out.interrupt_processor = given(interrupt_processor);
     out.far = given(far);
+    out.interface = given(interface);
+    out.is_detour = given(is_detour);
+    out.detour_link = detour_link;
     return out;
 }
 
@@ -256,7 +281,8 @@ NumpyArray<std::uint8_t> links(const Placement &placement, const Array<std::uint
     for (std::size_t k = 0; k < from.size(); ++k) {
         if (from(k) >= ranks || to(k) >= ranks)
             throw rankwise::Error("the placement has `" + std::to_string(ranks) + "` ranks");
-        out.push_back(placement.link(from(k), to(k)));
+        const bool between = placement.node[from(k)] != placement.node[to(k)]; // with a detour or without
+        out.push_back(between ? placement.network_link : placement.link(from(k), to(k)));
     }
     return to_numpy(std::move(out));
 }
@@ -273,7 +299,11 @@ void bind_machine(nb::module_ &module) {
         "The numbers of a machine that a replay uses, in seconds and bytes; `formats/machine.md`.")
         .def(nb::new_(&machine_of), nb::kw_only(), "link_classes"_a, "tx"_a, "rx"_a,
              "core_sharing"_a = "none", "progress"_a = true, "handshake"_a = true,
-             "bandwidths"_a = std::vector<Bandwidth>{}, "interrupts"_a = nb::none(), "network"_a = nb::none())
+             "bandwidths"_a = std::vector<Bandwidth>{}, "interrupts"_a = nb::none(), "network"_a = nb::none(),
+             "interfaces"_a = 1, "striped_from_bytes"_a = nb::none(), "detour_s"_a = 0.0,
+             "With `detour_s` there are two more link classes, behind those given: the network's with one "
+             "detour, and "
+             "with two.")
         .def_ro("tx", &Machine::tx)
         .def_ro("rx", &Machine::rx);
     nb::class_<Placement>(
@@ -282,7 +312,8 @@ void bind_machine(nb::module_ &module) {
         .def(nb::new_(&placement_of), nb::kw_only(), "node"_a, "place"_a, "places"_a, "processor"_a,
              "capacity"_a, "place_link"_a, "network_link"_a, "self_link"_a,
              "domain"_a = std::vector<Array<std::uint32_t>>{}, "memory_bound"_a = nb::none(),
-             "interrupt_core"_a = nb::none(), "interrupt_processor"_a = nb::none(), "far"_a = nb::none())
+             "interrupt_core"_a = nb::none(), "interrupt_processor"_a = nb::none(), "far"_a = nb::none(),
+             "interface"_a = nb::none(), "is_detour"_a = nb::none(), "detour_link"_a = 0)
         .def(
             "in_order",
             [](const Placement &placement, const Array<std::uint32_t> &position) {

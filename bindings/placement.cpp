@@ -81,8 +81,23 @@ class Search {
         if ((!memory.empty() && memory.size() != hierarchy_.node.size()) ||
             (!demand.empty() && demand.size() != ranks) || (!interrupt_core.empty() && busy.size() != ranks))
             throw rankwise::Error("loads need a value for each slot and each rank");
-        loads_ = {std::move(memory), std::move(demand), std::move(interrupt_core), std::move(busy),
-                  interrupts};
+        loads_.memory = std::move(memory);
+        loads_.demand = std::move(demand);
+        loads_.interrupt_core = std::move(interrupt_core);
+        loads_.busy = std::move(busy);
+        loads_.interrupts = interrupts;
+    }
+
+    void use_interfaces(std::vector<std::int32_t> of_slot, std::vector<double> shares) {
+        const auto is_group = [&](std::int32_t group) {
+            return group >= 0 && static_cast<std::size_t>(group) < shares.size();
+        };
+        if (of_slot.size() != hierarchy_.node.size() ||
+            !std::all_of(of_slot.begin(), of_slot.end(), is_group) ||
+            !std::all_of(shares.begin(), shares.end(), [](double share) { return share > 0 && share <= 1; }))
+            throw rankwise::Error("each slot needs interfaces, and these a share of its messages");
+        loads_.interface = std::move(of_slot);
+        loads_.interface_share = std::move(shares);
     }
 
     std::vector<Slot> grow() const { return rankwise::placement::grow(hierarchy_, matrix_).slot; }
@@ -251,6 +266,10 @@ void bind_placement(nb::module_ &module) {
                       const Vector<float> &>(),
              "groups"_a, "node"_a, "offsets"_a, "neighbour"_a, "cost"_a, "nic_out"_a, "nic_in"_a)
         .def("share", &Search::share, "memory"_a, "demand"_a, "interrupt_core"_a, "busy"_a, "interrupts"_a)
+        .def("use_interfaces", &Search::use_interfaces, "of_slot"_a, "shares"_a,
+             "Nodes have several interfaces: which ones ranks of each slot share, by number over all nodes, "
+             "and of each "
+             "of these numbers what part of its messages each interface has.")
         .def("grow", &Search::grow)
         .def("score", &Search::score, "slot"_a)
         .def("multisect", &Search::multisect, "seed"_a = 1)

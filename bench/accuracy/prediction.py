@@ -11,7 +11,6 @@ from accuracy.simgrid import simulated_s
 from accuracy.state import CasePlan, Predicted, Sent
 from rankwise.lab.counters import InterfaceCounters
 from rankwise.lab.validation.prediction import RecordedCase
-from rankwise.placement.reasons import busiest_interface_s
 
 
 def predict_case(
@@ -35,7 +34,7 @@ def predict_case(
         predicted.append(
             Predicted(
                 **msgspec.structs.asdict(kept),
-                busiest_interface_s=busiest_interface_s(prediction),
+                busiest_interface_s=prediction.busiest_interface_s(),
                 simgrid_s=simulated_s(schedule, found.machine, placement),
                 plain_s=prediction.plain.makespan_s if prediction.plain else None,
             )

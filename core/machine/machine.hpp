@@ -49,6 +49,7 @@ struct LinkClass {
     bool overlap = true;     ///< false: the core moves the bytes
     bool network = false;    ///< passes the nodes' interfaces
     bool interrupts = false; ///< and costs the interrupt core of the receiver's node time
+    Picoseconds detour = 0;  ///< latency of interfaces that are far from their ranks, for each way
 
     const Segment &segment(std::uint64_t bytes) const {
         const auto found = std::find_if(segments.begin(), segments.end() - 1,
@@ -68,7 +69,9 @@ enum class CoreSharing : std::uint8_t { none, yield, spin };
 /// The numbers of a machine file that the replay uses.
 struct Machine {
     std::vector<LinkClass> link_classes;
-    Interface tx, rx;
+    Interface tx, rx;                                  ///< of each interface
+    std::uint32_t interfaces = 1;                      ///< of each node
+    std::uint64_t striped_from = LinkClass::unlimited; ///< messages of at least this size pass all interfaces
     CoreSharing core_sharing = CoreSharing::none;
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data
@@ -89,6 +92,10 @@ struct Machine {
         return progress && std::any_of(link_classes.begin(), link_classes.end(), [](const LinkClass &link) {
                    return link.in_call && link.socket_buffer != LinkClass::unlimited;
                });
+    }
+    /// Whether a message is cut over all interfaces of its nodes.
+    bool stripes(const LinkClass &link, std::uint64_t bytes) const {
+        return interfaces > 1 && link.network && bytes >= striped_from;
     }
     bool operator==(const Machine &) const = default;
 };

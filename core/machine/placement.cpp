@@ -29,6 +29,13 @@ void Placement::check(const Machine &machine, std::size_t ranks) const {
         !all_below(processor, capacity.size()) ||
         (!machine.network.empty() && !all_below(node, machine.network.nodes())))
         throw Error("the placement does not fit the schedule of `" + std::to_string(ranks) + "` ranks");
+    bool own = interface.size() == (machine.interfaces > 1 || !interface.empty() ? ranks : 0) &&
+               (detour_link == 0 ||
+                (is_detour.size() == ranks && all_below(is_detour, 2) && detour_link + 2u <= links));
+    for (std::size_t rank = 0; own && rank < interface.size(); ++rank)
+        own = interface[rank] / machine.interfaces == node[rank];
+    if (!own)
+        throw Error("the ranks' interfaces do not fit the placement");
     bool fits = domain.size() == machine.bandwidths.size() &&
                 (domain.empty() || memory_bound.size() == ranks) &&
                 std::all_of(domain.begin(), domain.end(), [&](const auto &of_rank) {
@@ -57,6 +64,8 @@ Placement Placement::in_order(std::span<const std::uint32_t> position) const {
     out.processor = moved(processor);
     out.memory_bound = moved(memory_bound);
     out.far = moved(far);
+    out.is_detour = moved(is_detour);
+    out.interface = moved(interface);
     for (auto &of_rank : out.domain)
         of_rank = moved(of_rank);
     return out;

@@ -21,6 +21,11 @@ struct Placement {
     std::vector<std::uint8_t>
         place_link; ///< link class between places a and b of one node at [a * places + b]
     std::uint8_t network_link = 0;
+    std::uint8_t detour_link =
+        0; ///< of messages with one end far from its interface, the next both; 0: none has
+    std::vector<std::uint8_t> is_detour; ///< of each rank: its interface is far from it
+    std::vector<std::uint32_t>
+        interface; ///< of each rank: of all nodes' interfaces; empty: each node has one
     std::uint8_t self_link = 0;
     std::vector<std::vector<std::uint32_t>>
         domain; ///< for each of `Machine::bandwidths`: of each rank the one that its core uses, or `none`
@@ -36,9 +41,11 @@ struct Placement {
         if (a == b)
             return self_link;
         if (node[a] != node[b])
-            return network_link;
+            return detour_link == 0 ? network_link : link_between(is_detour[a] + is_detour[b]);
         return place_link[place[a] * places + place[b]];
     }
+    /// @return the interface of each rank among those of all nodes, which come node after node
+    const std::vector<std::uint32_t> &interfaces() const { return interface.empty() ? node : interface; }
     std::uint32_t nodes() const { return node.empty() ? 0 : *std::max_element(node.begin(), node.end()) + 1; }
     bool operator==(const Placement &) const = default;
 
@@ -49,6 +56,11 @@ struct Placement {
     /// @brief The same ranks in another order.
     /// @param[in] position new number of each rank; a permutation
     Placement in_order(std::span<const std::uint32_t> position) const;
+
+  private:
+    std::uint8_t link_between(int detours) const {
+        return detours == 0 ? network_link : static_cast<std::uint8_t>(detour_link + detours - 1);
+    }
 };
 
 } // namespace rankwise::machine

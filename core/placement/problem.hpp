@@ -49,8 +49,12 @@ struct CommMatrix {
     std::vector<float> nic_in;
 };
 
-/// @brief What ranks share besides network interfaces; a part that is empty costs nothing.
+/// @brief What ranks share besides the network interface of each node; a part that is empty costs nothing.
 struct Loads {
+    /// Of each slot, the interfaces that a rank there uses, as a number unique over nodes; empty: one a node.
+    std::vector<std::int32_t> interface;
+    std::vector<double>
+        interface_share;              ///< of each of these: what each of its interfaces has of its messages
     std::vector<std::int32_t> memory; ///< of each slot, its memory as a number unique over nodes; -1 for none
     std::vector<double> demand;       ///< of each rank, seconds in which its bytes alone would fill a memory
     std::vector<Slot>

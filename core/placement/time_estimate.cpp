@@ -5,23 +5,6 @@
 #include <cmath>
 
 namespace rankwise::placement {
-namespace {
-
-double power(double load) {
-    const double square = load * load;
-    const double fourth = square * square;
-    return fourth * fourth;
-}
-
-} // namespace
-
-double LoadNorm::value(double change) const noexcept {
-    return std::pow(std::max(sum_ + change, 0.0), 1.0 / 8.0) / scale_;
-}
-
-double LoadNorm::change(double before, double after) const noexcept {
-    return power(after * scale_) - power(before * scale_);
-}
 
 TimeEstimate::TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix, const Loads &loads,
                            Placement placement)
@@ -50,6 +33,8 @@ TimeEstimate::TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix,
         }
     }
     interfaces_ = LoadNorm(nodes > 0 ? total / nodes : 0);
+    if (!loads_.interface.empty())
+        several_.emplace(hierarchy_, matrix_, loads_, placement_);
     interrupts_ = LoadNorm(nodes > 0 ? total * loads_.interrupts / nodes : 0);
     for (std::size_t node = 0; node < out_.size(); ++node) {
         interfaces_.apply(interfaces_.change(0, out_[node]) + interfaces_.change(0, in_[node]));
@@ -88,11 +73,13 @@ double TimeEstimate::interrupts(std::int32_t node, Rank rank, double more) const
 }
 
 double TimeEstimate::value() const noexcept {
-    return cost_ / std::max<Rank>(matrix_.ranks, 1) + interfaces_.value() + memories_.value() +
-           interrupts_.value();
+    return cost_ / std::max<Rank>(matrix_.ranks, 1) + (several_ ? several_->value() : interfaces_.value()) +
+           memories_.value() + interrupts_.value();
 }
 
 double TimeEstimate::busiest_interface() const noexcept {
+    if (several_)
+        return several_->busiest();
     double most = 0;
     for (std::size_t node = 0; node < out_.size(); ++node)
         most = std::max({most, out_[node], in_[node]});
@@ -163,7 +150,9 @@ TimeEstimate::Powers TimeEstimate::powers(Slot a, Slot b, const Change &change) 
     const Rank rank_a = placement_.rank[static_cast<std::size_t>(a)];
     const Rank rank_b = placement_.rank[static_cast<std::size_t>(b)];
     Powers result;
-    if (x != y)
+    if (several_)
+        result.interfaces = several_->swap_change(placement_, a, b);
+    else if (x != y)
         result.interfaces = interfaces_.change(out_[x], out_[x] + change.out_a) +
                             interfaces_.change(in_[x], in_[x] + change.in_a) +
                             interfaces_.change(out_[y], out_[y] + change.out_b) +
@@ -201,7 +190,8 @@ double TimeEstimate::swap_change(Slot a, Slot b) const noexcept {
     const Powers power = powers(a, b, result);
     double sum = result.cost / std::max<Rank>(matrix_.ranks, 1);
     if (power.interfaces != 0)
-        sum += interfaces_.value(power.interfaces) - interfaces_.value();
+        sum += several_ ? several_->value(power.interfaces) - several_->value()
+                        : interfaces_.value(power.interfaces) - interfaces_.value();
     if (power.memories != 0)
         sum += memories_.value(power.memories) - memories_.value();
     if (power.interrupts != 0)
@@ -214,7 +204,10 @@ void TimeEstimate::swap(Slot a, Slot b) noexcept {
     const Powers power = powers(a, b, result);
     const auto x = static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(a)]);
     const auto y = static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(b)]);
-    interfaces_.apply(power.interfaces);
+    if (several_)
+        several_->swap(placement_, a, b);
+    else
+        interfaces_.apply(power.interfaces);
     memories_.apply(power.memories);
     interrupts_.apply(power.interrupts);
     cost_ += result.cost;

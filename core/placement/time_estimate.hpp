@@ -2,30 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "placement/interface_loads.hpp"
+#include "placement/load_norm.hpp"
 #include "placement/problem.hpp"
 
 namespace rankwise::placement {
-
-/// @brief The sum of load^p to the power of 1/p, p = 8: close to the largest load, but every step down is
-/// felt.
-class LoadNorm {
-  public:
-    /// @param[in] mean of the loads, about: keeps load^p within range
-    explicit LoadNorm(double mean = 0) : scale_(mean > 0 ? 1 / mean : 1) {}
-
-    double value(double change = 0) const noexcept;
-
-    /// @return what the sum of powers changes by if one load does
-    double change(double before, double after) const noexcept;
-
-    void apply(double change) noexcept { sum_ += change; }
-
-  private:
-    double scale_;
-    double sum_ = 0;
-};
 
 /// @brief What a placement's time comes to, without a replay; the change of a swap takes time proportional to
 /// two ranks' neighbours.
@@ -93,6 +77,8 @@ class TimeEstimate {
     std::vector<double> memory_;   // seconds, by memory
     double cost_ = 0;
     LoadNorm interfaces_, memories_, interrupts_;
+    /// Instead of `interfaces_`, where nodes have several; keeps room for the swap that it is asked about.
+    mutable std::optional<InterfaceLoads> several_;
 };
 
 } // namespace rankwise::placement

@@ -245,13 +245,15 @@ template <Order order> class Engine {
     void arrive(std::uint32_t receive);
     void post(std::uint32_t receive);
 
-    // Messages in parts, by switch ports and through buffers: engine_parts.hpp
+    // Messages in parts, by switch ports, over several interfaces and through buffers: engine_parts.hpp
 
     bool serve_part(Phase phase, std::uint32_t send, std::uint32_t what);
     void begin_way(std::uint32_t send, const MessageCost &cost);
     void hand_over(Flow &flow, const MessageCost &cost);
     void part_leaves(std::uint32_t send);
     void part_enters(std::uint32_t send, std::uint32_t stage);
+    void stripes_leave(Flow &flow, const MessageCost &cost);
+    void stripe_enters_rx(Flow &flow, const MessageCost &cost, std::uint32_t k);
     void fill_buffers(std::uint32_t connection, std::uint32_t after = any);
     const machine::LinkClass &link_of(const MessageCost &cost) const {
         return machine_.link_classes[cost.link];

@@ -129,7 +129,7 @@ template <Order order> void Engine<order>::enter_tx(std::uint32_t send, const Me
     const MatchedOperation &matched = steps_[send];
     const Picoseconds start =
         cost.network
-            ? interfaces_.tx[placement_.node[matched.rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
+            ? interfaces_.tx[interfaces_.of_rank[matched.rank]].pass(machine_.tx, cost.bytes, cost.tx, now_)
             : now_;
     const Picoseconds left = start + cost.span;
     tell([&](Observer &o) { o.pass_tx(send, matched.partner, start, start + cost.latency); });
@@ -139,22 +139,20 @@ template <Order order> void Engine<order>::enter_tx(std::uint32_t send, const Me
         know_first_byte(matched.partner, start + cost.latency);
         if (!leaves_with_job(matched.rank, cost))
             at_rank(matched.peer, left + cost.latency, data_arrives, send, matched.partner);
-    } else if (!passes_rx_early() || (start < windows_.end() && windows_[queue_].leaving.empty())) {
+    } else if (!passes_rx_early() || start < windows_.end()) {
         at_rank(matched.peer, start + cost.latency, enters_rx, send, matched.partner);
     } else {
-        windows_[queue_].leaving.push({start, order_of(enters_link, send), send});
+        windows_.push_leaving(queue_, {start, order_of(enters_link, send), send});
     }
 }
 
 /// What begins to pass tx in this window goes to its node.
 template <Order order> void Engine<order>::send_off() {
-    EventFifo &leaving = windows_[queue_].leaving;
-    while (leaving.next() < windows_.end()) {
-        const Event event = leaving.pop();
+    windows_.take_leaving(queue_, [this](const Event &event) {
         const MatchedOperation &matched = steps_[event.what];
         at_rank(matched.peer, event.time + cost_of_send(event.what).latency, enters_rx, event.what,
                 matched.partner);
-    }
+    });
 }
 
 // Reaching the receiver
@@ -168,9 +166,10 @@ template <Order order> void Engine<order>::enter_rx(const Event &event, std::uin
     if constexpr (by_time)
         if (cost.interrupts && states_.last_byte[receive].is_through_rx)
             return interrupt(send, receive, cost);
-    const std::uint32_t node = by_time ? placement_.node[steps_[receive].rank]
-                                       : queue_; // whose MatchedOperation need not be looked at
-    const Picoseconds start = interfaces_.rx[node].pass(machine_.rx, cost.bytes, cost.rx, now_);
+    const std::uint32_t interface = by_time || interfaces_.of_node > 1
+                                        ? interfaces_.of_rank[steps_[receive].rank]
+                                        : queue_; // its MatchedOperation need not be looked at
+    const Picoseconds start = interfaces_.rx[interface].pass(machine_.rx, cost.bytes, cost.rx, now_);
     tell([&](Observer &o) { o.pass_rx(receive, start); });
     know_first_byte(receive, start);
     leave_rx(send, receive, cost, start, std::max(now_ + cost.span, start + cost.rx));

@@ -61,11 +61,13 @@ template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
     const MessageCost &cost = cost_of_send(send);
     const MatchedOperation &matched = steps_[send];
     Flow &flow = resources_.paths.of(send);
+    if (cost.striped)
+        return stripes_leave(flow, cost);
     const std::uint32_t k = flow.enter(0);
     const PartCost part = resources_.paths.part_cost(cost, flow, k);
     Picoseconds start = now_, left = now_ + part.span;
     if (cost.network) {
-        Passage &tx = interfaces_.tx[placement_.node[matched.rank]];
+        Passage &tx = interfaces_.tx[interfaces_.of_rank[matched.rank]];
         start = tx.pass(machine_.tx, part.bytes, part.tx, now_, k == 0);
         // The first part sets the pace: the others' bytes come from the link while they wait.
         left = std::max((k == 0 ? start : now_) + part.span, start + part.tx);
@@ -82,6 +84,53 @@ template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
         at(left, data_left, send, send);
 }
 
+/// The first bytes of all parts of a striped message leave its rank; those that leave earlier are first on
+/// their further way.
+template <Order order> void Engine<order>::stripes_leave(Flow &flow, const MessageCost &cost) {
+    const std::uint32_t send = flow.send;
+    const MatchedOperation &matched = steps_[send];
+    const std::uint32_t first = placement_.node[matched.rank] * interfaces_.of_node;
+    std::vector<std::pair<Picoseconds, std::uint32_t>> starts;
+    for (std::uint32_t k = 0; k < interfaces_.of_node; ++k)
+        starts.emplace_back(interfaces_.tx[first + k].pass(machine_.tx, flow.stripe_bytes(k), cost.tx, now_),
+                            k);
+    std::sort(starts.begin(), starts.end());
+    for (std::uint32_t k = 0; k < flow.parts; ++k) {
+        flow.interface[k] = starts[k].second;
+        flow.first_byte[k] = starts[k].first + cost.latency;
+        flow.last_byte[k] = flow.first_byte[k] + cost.span;
+        at(flow.first_byte[k], enters_rx, send, 1);
+    }
+    const Picoseconds last = starts.back().first;
+    tell([&](Observer &o) { o.pass_tx(send, matched.partner, last, last + cost.latency); });
+    if (!cost.eager)
+        at(last + cost.span, data_left, send, send);
+}
+
+/// The first byte of a part of a striped message is at the receiver's node.
+template <Order order>
+void Engine<order>::stripe_enters_rx(Flow &flow, const MessageCost &cost, std::uint32_t k) {
+    const std::uint32_t send = flow.send, receive = steps_[send].partner, interface = flow.interface[k];
+    const std::uint32_t first = placement_.node[steps_[receive].rank] * interfaces_.of_node;
+    const Picoseconds start =
+        interfaces_.rx[first + interface].pass(machine_.rx, flow.stripe_bytes(interface), cost.rx, now_);
+    const Picoseconds last_byte = std::max(flow.last_byte[k], start + cost.rx);
+    if (k == 0)
+        know_first_byte(receive, start);
+    if (k == 0 || last_byte > flow.last_stripe) {
+        flow.last_stripe = last_byte;
+        tell([&](Observer &o) {
+            o.reach_rx(receive, now_);
+            o.pass_rx(receive, start);
+        });
+    }
+    if (k + 1 < flow.parts)
+        return;
+    const Picoseconds last = flow.last_stripe;
+    resources_.paths.end(send);
+    leave_rx(send, receive, cost, start, last);
+}
+
 /// The first byte of a message's next part is at a switch port of its way or, behind them, at the receiver's
 /// node: its interface, then its interrupt core.
 template <Order order> void Engine<order>::part_enters(std::uint32_t send, std::uint32_t stage) {
@@ -90,7 +139,7 @@ template <Order order> void Engine<order>::part_enters(std::uint32_t send, std::
     Flow &flow = resources_.paths.of(send);
     const std::uint32_t k = flow.enter(stage);
     if (stage < flow.rx()) {
-        const Picoseconds next = resources_.paths.pass_port(flow, stage, k, now_);
+        const Picoseconds next = resources_.paths.pass_port(flow, stage, k, cost.striped, now_);
         if (k == 0)
             tell([&](Observer &o) { o.wait_at_port(receive, next - now_ - machine_.network.hop); });
         return at(next, enters_rx, send, stage + 1);
@@ -100,8 +149,10 @@ template <Order order> void Engine<order>::part_enters(std::uint32_t send, std::
         flow.first_byte[k] = work.begin;
         return at(std::max(flow.last_byte[k], work.end), data_arrives, send, receive);
     }
+    if (cost.striped)
+        return stripe_enters_rx(flow, cost, k);
     const PartCost part = resources_.paths.part_cost(cost, flow, k);
-    Passage &rx = interfaces_.rx[placement_.node[steps_[receive].rank]];
+    Passage &rx = interfaces_.rx[interfaces_.of_rank[steps_[receive].rank]];
     const Picoseconds start = rx.pass(machine_.rx, part.bytes, part.rx, now_, k == 0);
     if (k == 0)
         tell([&](Observer &o) {

@@ -24,10 +24,10 @@ Engine<order>::Engine(const Case &of_case, OperationStates &states, unsigned num
       lanes_(std::max(schedule_.cpus, schedule_.nics)), states_(states),
       progress_(schedule_, steps_, states.progress), standstills_(schedule_, progress_),
       costs_(machine_, of_case.sizes), processors_(std::size_t{schedule_.ranks()} * lanes()),
-      resources_(schedule_, machine_, placement_, ahead_, lanes_), interfaces_(placement_.nodes()),
+      resources_(schedule_, machine_, placement_, ahead_, lanes_), interfaces_(machine_, placement_),
       channels_(machine_.link_classes.size()), nexts_(by_time ? 0 : schedule_.ranks()),
       rank_at_(schedule_.ranks()), queue_of_rank_(schedule_.ranks()), queue_first_(ahead_.queues + 1),
-      windows_(in_one_queue_ ? 0 : ahead_.queues, ahead_.between, ahead_.passing),
+      windows_(in_one_queue_ ? 0 : ahead_.queues, ahead_.between, ahead_.passing, interfaces_.of_node > 1),
       sent_{std::vector<std::vector<Sent>>(of), std::vector<std::vector<Sent>>(of)} {
     check_size();
     for (std::uint32_t r = 0; r < schedule_.ranks(); ++r) {

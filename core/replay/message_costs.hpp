@@ -24,6 +24,7 @@ struct MessageCost {
     bool buffered = false; ///< goes in parts through buffers that can be full
     bool network = false;
     bool interrupts = false;
+    bool striped = false; ///< passes all interfaces of its nodes at once, a part of its bytes each
     machine::Picoseconds o_send = 0;
     machine::Picoseconds o_receive = 0;
     machine::Picoseconds connect = 0; ///< more than o at a rank's first message with another one
@@ -31,11 +32,16 @@ struct MessageCost {
     machine::Picoseconds gap = 0;     ///< g + (s-1) G: how long the rank's link is taken
     machine::Picoseconds latency = 0; ///< of the data: L, less request and answer of a rendezvous
     machine::Picoseconds control = 0; ///< c: one way of a rendezvous' request or answer
-    machine::Picoseconds tx = 0;      ///< how long each interface is taken
+    machine::Picoseconds tx = 0;      ///< how long each interface that it passes is taken
     machine::Picoseconds rx = 0;
     machine::Picoseconds span =
         0; ///< from the first byte leaving to the last one leaving, once it is its turn
 };
+
+/// @return the most bytes that an interface has of a message that is cut over so many
+inline std::uint64_t stripe_of(std::uint64_t bytes, std::uint32_t interfaces) {
+    return (bytes + interfaces - 1) / interfaces;
+}
 
 /// @return latency of the switches after the first between two ranks of different nodes
 inline machine::Picoseconds hop_time(const machine::Network &network, const machine::Placement &placement,
@@ -91,11 +97,14 @@ class MessageCosts {
         cost.on_core = machine::Segment::per_byte(bytes, l.core_per_byte(s));
         cost.span = l.overlap ? machine::Segment::per_byte(bytes, s.G) : cost.on_core;
         cost.gap = s.g + cost.span;
-        cost.control = control(l, s);
-        cost.latency = cost.eager ? s.L : s.L - 2 * cost.control;
+        const machine::Picoseconds c = control(l, s);
+        cost.control = c == 0 ? 0 : c + l.detour;
+        cost.latency = (cost.eager ? s.L : s.L - 2 * c) + l.detour;
         if (l.network) {
-            cost.tx = machine_.tx.time(bytes);
-            cost.rx = machine_.rx.time(bytes);
+            cost.striped = machine_.stripes(l, bytes) && !cost.buffered;
+            const std::uint64_t each = cost.striped ? stripe_of(bytes, machine_.interfaces) : bytes;
+            cost.tx = machine_.tx.time(each);
+            cost.rx = machine_.rx.time(each);
             cost.span = std::max(cost.span, cost.tx);
         }
         return cost;

@@ -23,6 +23,7 @@ def prediction(makespan_s, seats, network_bytes, busy_s, waiting_s=0.0):
         placement=Placement.explicit(TOPOLOGY, [(node, [core]) for node, core in seats]),
         parts_s={"waiting": zero + waiting_s, "overhead": zero, "core_sharing": zero},
         interfaces={"tx": way, "rx": way},
+        busiest_interface_s=lambda: busy_s,
         channels={"self": (1, 1000), "package": (1, 400 - network_bytes), "network": (1, network_bytes)},
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+from interfaces_reference import Several
 from machine_reference import Link, Place
 from reference import Op, Parameters, goal
 from sharing_reference import Shared
@@ -167,6 +168,22 @@ def shared_model(
         "machine": machine_of(place, interrupts=core, bandwidths=bandwidths, **how),
         "placement": placed(place.node, shared.processor, shared.cores, **where),
     }
+
+
+def with_several(place: Place, several: Several, network: _core.machine.Network | None = None) -> dict:
+    """Arguments of a replay on a machine whose nodes have several interfaces."""
+    of_rank = [node * several.number + k for node, k in zip(place.node, several.of_rank, strict=True)]
+    machine = machine_of(
+        place,
+        network=network,
+        interfaces=several.number,
+        striped_from_bytes=several.striped_from,
+        detour_s=several.far * 1e-9,
+    )
+    where = {"interface": np.array(of_rank, dtype=np.uint32)}
+    if several.far:
+        where |= {"is_detour": np.array(several.is_far, dtype=np.uint8), "detour_link": 3}
+    return {"machine": machine, "placement": placed(place.node, list(range(len(place.node))), **where)}
 
 
 def on_machine(

@@ -70,9 +70,16 @@ struct LinkTables {
         for (const std::uint64_t message : program.sizes)
             for (std::size_t t = 0; t < of_size; ++t)
                 all.push_back(link_table(machine, costs, message, t * lanes));
+        if (machine.interfaces == 1)
+            return;
+        for (const std::uint64_t message : program.sizes)
+            striped.push_back(std::ranges::any_of(machine.link_classes, [&](const machine::LinkClass &link) {
+                return machine.stripes(link, message & Operation::size_mask);
+            }));
     }
     std::size_t of_size;
     LargeArray<LinkTable> all;
+    std::vector<bool> striped; ///< of each size: over the network it passes all interfaces; empty: none does
 };
 
 /// What a message costs in each lane. `Many`: there are more link classes than lanes.
@@ -134,18 +141,19 @@ class Pass {
          std::span<const Placement> placements)
         : program_(program), tables_(tables), cells_(program.cells),
           processor_(std::size_t{program.ranks} * program.cpus),
-          link_(std::size_t{program.ranks} * program.nics), node_(program.ranks),
-          handshake_(machine.handshake) {
+          link_(std::size_t{program.ranks} * program.nics), interface_(program.ranks),
+          interfaces_(machine.interfaces), handshake_(machine.handshake) {
         std::uint32_t nodes = 0;
         for (const Placement &placement : placements)
             nodes = std::max(nodes, placement.nodes());
-        tx_.resize(nodes * lanes);
-        rx_.resize(nodes * lanes);
+        tx_.resize(std::size_t{nodes} * interfaces_ * lanes);
+        rx_.resize(tx_.size());
         find_pairs(machine, placements);
         for (std::size_t l = 0; l < lanes; ++l) {
             const Placement &placement = placements[std::min(l, placements.size() - 1)];
+            const std::vector<std::uint32_t> &interfaces = placement.interfaces();
             for (std::uint32_t r = 0; r < program.ranks; ++r)
-                node_[r][l] = static_cast<std::uint32_t>(placement.node[r] * lanes + l);
+                interface_[r][l] = static_cast<std::uint32_t>(interfaces[r] * lanes + l);
             if (machine.core_sharing != CoreSharing::none)
                 find_slowdown(placement, l);
         }
@@ -307,14 +315,45 @@ class Pass {
         const Pair &pair = pairs_[i.message.pair];
         if (!pair.network)
             return leaves + cost(&LinkTable::latency) + cost(&LinkTable::span);
-        const auto &from = node_[pair.from], &to = node_[pair.to];
+        const auto &from = interface_[pair.from], &to = interface_[pair.to];
         const Lanes applies = cost(&LinkTable::on_interface);
+        if (!tables_.striped.empty() && tables_.striped[i.cost]) [[unlikely]]
+            return travel_striped(i, cost, applies, leaves);
         leaves = pass_interface(tx_, from, leaves, cost(&LinkTable::tx), applies);
         Lanes first = leaves + cost(&LinkTable::latency);
         if (!hops_.empty())
             first += hops_[i.message.pair];
         const Lanes rx = cost(&LinkTable::rx);
         return larger(first + cost(&LinkTable::span), pass_interface(rx_, to, first, rx, applies) + rx);
+    }
+
+    /// As `travel`, over all interfaces at once.
+    template <class Costs>
+    RANKWISE_INLINE Lanes travel_striped(const Instruction &i, const Costs &cost, const Lanes &applies,
+                                         Lanes &leaves) {
+        const Pair &pair = pairs_[i.message.pair];
+        const Lanes comes = leaves, rx = cost(&LinkTable::rx);
+        Lanes there = all(minus_infinity);
+        for (std::uint32_t k = 0; k < interfaces_; ++k) {
+            LaneIndex from, to;
+            for (std::size_t l = 0; l < lanes; ++l) {
+                from[l] = of_node(interface_[pair.from][l], k);
+                to[l] = of_node(interface_[pair.to][l], k);
+            }
+            const Lanes begins = pass_interface(tx_, from, comes, cost(&LinkTable::tx), applies);
+            Lanes first = begins + cost(&LinkTable::latency);
+            if (!hops_.empty())
+                first += hops_[i.message.pair];
+            there = larger(there, larger(first + cost(&LinkTable::span),
+                                         pass_interface(rx_, to, first, rx, applies) + rx));
+            leaves = larger(leaves, begins);
+        }
+        return there;
+    }
+    /// @return another interface of the same node, in the same lane
+    std::uint32_t of_node(std::uint32_t place, std::uint32_t number) const {
+        const auto width = static_cast<std::uint32_t>(lanes);
+        return (place / width / interfaces_ * interfaces_ + number) * width + place % width;
     }
 
     template <bool Shared, class Costs> RANKWISE_INLINE void eager(const Instruction &i, const Costs &cost) {
@@ -369,13 +408,14 @@ class Pass {
     const LinkTables &tables_;
     LargeArray<Lanes> cells_;
     LargeArray<Server> processor_;
-    LargeArray<Lanes> link_;        ///< when each link of a rank is free
-    LargeArray<Lanes> slowdown_;    ///< of each processor; empty if all are as fast as can be
-    LargeArray<LaneIndex> node_;    ///< of each rank: where its interfaces are in tx_ and rx_
-    LargeArray<Interface> tx_, rx_; ///< of each node, lane after lane
+    LargeArray<Lanes> link_;          ///< when each link of a rank is free
+    LargeArray<Lanes> slowdown_;      ///< of each processor; empty if all are as fast as can be
+    LargeArray<LaneIndex> interface_; ///< of each rank: where its interface is in tx_ and rx_
+    LargeArray<Interface> tx_, rx_;   ///< of each node's interfaces, lane after lane
     LargeArray<Pair> pairs_;
     LargeArray<Lanes>
         hops_; ///< of each pair: latency of the switches after the first; empty if there is none
+    const std::uint32_t interfaces_; ///< of each node
     const bool handshake_;
     Lanes last_{};
 };

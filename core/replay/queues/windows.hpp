@@ -20,7 +20,7 @@ struct Arrival : Event {
 /// What one queue's nodes have before them.
 template <class Events> struct alignas(64) NodeQueue {
     Events events;                    ///< at its ranks
-    EventFifo leaving;                ///< messages by the time at which they begin to pass tx
+    EventFifo leaving;                ///< messages by the time at which they begin to pass its only tx
     std::vector<Arrival> from_others; ///< what other queues sent here, in no order
 };
 
@@ -37,9 +37,10 @@ template <class Events> class Windows {
     /// @param[in] latency least until ranks notice what ranks of other queues do; more than 0
     /// @param[in] passing the last part of it, for first bytes at an interface: from then to when a rank
     /// notices
-    Windows(std::size_t queues, std::int64_t latency, std::int64_t passing)
-        : latency_(latency), passing_(passing), queues_(queues), next_(queues, never_happens.time),
-          group_next_((queues + group - 1) / group, never_happens.time) {}
+    /// @param[in] several whether messages of one queue begin to pass different interfaces
+    Windows(std::size_t queues, std::int64_t latency, std::int64_t passing, bool several)
+        : latency_(latency), passing_(passing), queues_(queues), leaving_(several ? queues : 0),
+          next_(queues, never_happens.time), group_next_((queues + group - 1) / group, never_happens.time) {}
 
     NodeQueue<Events> &operator[](std::uint32_t queue) { return queues_[queue]; }
     std::int64_t end() const noexcept { return end_; } ///< of the window
@@ -73,10 +74,29 @@ template <class Events> class Windows {
         return taken_;
     }
 
+    /// @brief A message of a queue begins to pass an interface after this window.
+    void push_leaving(std::uint32_t queue, const Event &event) {
+        if (leaving_.empty())
+            queues_[queue].leaving.push(event);
+        else
+            leaving_[queue].push(event);
+    }
+    /// @brief Call with the messages of a queue that begin to pass an interface in this window, in order.
+    template <class Call> void take_leaving(std::uint32_t queue, const Call &call) {
+        if (leaving_.empty())
+            while (queues_[queue].leaving.next() < end_)
+                call(queues_[queue].leaving.pop());
+        else
+            while (leaving_[queue].next() < end_)
+                call(leaving_[queue].pop());
+    }
+
     /// @brief The queue has done what there was in this window.
     /// @param[in] next when its ranks go on, its events aside
     void leave(std::uint32_t queue, std::int64_t next) {
         next = std::min({next, queues_[queue].events.next(), queues_[queue].leaving.next()});
+        if (!leaving_.empty())
+            next = std::min(next, leaving_[queue].next());
         for (const Event &event : queues_[queue].from_others)
             next = std::min(next, noticed(event));
         next_[queue] = next;
@@ -116,6 +136,8 @@ template <class Events> class Windows {
 
     /// @brief Change all events in a way that leaves them in order.
     template <class Change> void change(const Change &to) {
+        for (EventQueue &queue : leaving_)
+            queue.change(to);
         for (NodeQueue<Events> &queue : queues_) {
             queue.events.change(to);
             queue.leaving.change(to);
@@ -140,6 +162,8 @@ template <class Events> class Windows {
 
     std::int64_t latency_, passing_, end_ = 0;
     std::vector<NodeQueue<Events>> queues_;
+    std::vector<EventQueue>
+        leaving_; ///< of each queue, instead of its `leaving`; empty: one interface a queue
     std::vector<std::int64_t> next_;       ///< of each queue: when it has something to do
     std::vector<std::int64_t> group_next_; ///< of each so many queues: not after any of theirs
     std::vector<std::uint32_t> due_;

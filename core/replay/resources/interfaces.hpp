@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "machine/interface.hpp"
+#include "machine/machine.hpp"
+#include "machine/placement.hpp"
 #include "replay/prediction.hpp"
 
 namespace rankwise::replay {
 
-/// One direction of a node's network interface, or a switch port: first in, first out.
+/// One direction of a network interface, or a switch port: first in, first out.
 struct Passage {
     Picoseconds free = 0;
     InterfaceLoad load;
@@ -32,10 +34,14 @@ struct Passage {
     }
 };
 
-/// Both directions of each node's interface.
+/// Both directions of each interface, node after node.
 struct Interfaces {
-    explicit Interfaces(std::size_t nodes) : tx(nodes), rx(nodes) {}
+    Interfaces(const machine::Machine &machine, const machine::Placement &placement)
+        : of_node(machine.interfaces), of_rank(placement.interfaces()),
+          tx(std::size_t{placement.nodes()} * of_node), rx(tx.size()) {}
 
+    std::uint32_t of_node;                     ///< how many each has
+    const std::vector<std::uint32_t> &of_rank; ///< that a rank sends and receives through
     std::vector<Passage> tx, rx;
 };
 

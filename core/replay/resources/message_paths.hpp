@@ -58,23 +58,27 @@ class MessagePaths {
     MessagePaths(const Schedule &schedule, const machine::Machine &machine,
                  const machine::Placement &placement, std::size_t processors)
         : machine_(machine), placement_(placement),
-          flows_(machine.has_buffers() || !machine.network.empty() ? schedule.operations.size() : 0),
+          stripes_(machine.interfaces > 1 && machine.striped_from != machine::LinkClass::unlimited),
+          flows_(machine.has_buffers() || !machine.network.empty() || stripes_ ? schedule.operations.size()
+                                                                               : 0),
           ports_(machine.network.ports()), at_processors_(machine.has_buffers() ? processors : 0) {}
 
     /// Whether any message goes by its flow.
-    bool exist() const noexcept { return !ports_.empty() || has_buffers(); }
+    bool exist() const noexcept { return !ports_.empty() || has_buffers() || stripes_; }
     /// Whether a message goes by its flow, and not the short way.
     bool has(const MessageCost &cost) const {
-        return cost.buffered || (cost.network && !machine_.network.empty());
+        return cost.buffered || cost.striped || (cost.network && !machine_.network.empty());
     }
 
     /// @brief A message that is to leave its rank.
     Flow &begin(std::uint32_t send, std::uint32_t from, std::uint32_t to, const MessageCost &cost) {
         Flow &flow = flows_.add(send);
         flow.way.clear();
-        if (cost.network)
+        if (cost.network && !machine_.network.empty())
             machine_.network.way(placement_.node[from], placement_.node[to], flow.way);
         flow.start(send, cost.bytes, part_bytes(cost));
+        if (cost.striped)
+            flow.stripe(machine_.interfaces);
         if (cost.buffered) {
             const std::uint64_t pair = std::uint64_t{from} << 32 | to;
             const auto [found, is_new] =
@@ -102,7 +106,7 @@ class MessagePaths {
     }
 
     PartCost part_cost(const MessageCost &cost, const Flow &flow, std::uint32_t k) const {
-        if (flow.parts == 1)
+        if (flow.parts == 1 || cost.striped)
             return {cost.bytes, cost.span, cost.gap, cost.tx, cost.rx, cost.on_core};
         const std::uint64_t begin = flow.begin(k), end = flow.end(k);
         const machine::LinkClass &link = machine_.link_classes[cost.link];
@@ -125,13 +129,16 @@ class MessagePaths {
 
     /// @brief A part of a message reaches a port of its way.
     /// @return when its first byte is at the next stage
-    Picoseconds pass_port(Flow &flow, std::size_t stage, std::uint32_t k, Picoseconds now) {
+    Picoseconds pass_port(Flow &flow, std::size_t stage, std::uint32_t k, bool striped, Picoseconds now) {
         const std::uint32_t port = flow.way[stage - 1];
         const machine::Network &network = machine_.network;
         const machine::Interface &interface = network.cost[network.kind_of(port)];
         const std::uint64_t begin = flow.begin(k), end = flow.end(k);
-        const Picoseconds time = k == 0 ? interface.time(end) : interface.time(end) - interface.time(begin);
-        const Picoseconds start = ports_[port].pass(interface, end - begin, time, now, k == 0);
+        const Picoseconds time = striped  ? interface.time(flow.part)
+                                 : k == 0 ? interface.time(end)
+                                          : interface.time(end) - interface.time(begin);
+        const std::uint64_t bytes = striped ? flow.stripe_bytes(flow.interface[k]) : end - begin;
+        const Picoseconds start = ports_[port].pass(interface, bytes, time, now, k == 0 || striped);
         flow.last_byte[k] = std::max(flow.last_byte[k], start + time) + network.hop;
         return start + network.hop;
     }
@@ -188,6 +195,7 @@ class MessagePaths {
 
     const machine::Machine &machine_;
     const machine::Placement &placement_;
+    bool stripes_; ///< messages that are large enough
     Flows flows_;
     std::vector<Passage> ports_;
     std::deque<Connection> connections_;

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from rankwise.machine.interfaces import Interfaces
     from rankwise.machine.network import Dragonfly, FatTree, Torus
     from rankwise.machine.topology import NodeTopology
     from rankwise.measure.plan import Plan
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace, site: Site | None) -> int:
             "leave one of them out",
             status=2,
         )
-    network = None
+    network = interfaces = None
     if site is not None:
         from rankwise.measure.measurement import Measurement
         from rankwise.measure.steps import effort
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace, site: Site | None) -> int:
         measurement.prepare()
         nodes, plan = measurement.topologies, measurement.plan
     else:
-        nodes, network = _described(args.show)
+        nodes, network, interfaces = _described(args.show)
         # Two ranks on each of the first nodes that may use every core reach all channels there are.
         free = {
             name: (tuple(range(node.cores)), tuple(pus[0] for pus in node.pus))
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace, site: Site | None) -> int:
     if args.json:
         terminal.json(_document(nodes, plan))
         return 0
-    for line in draw(nodes, network):
+    for line in draw(nodes, network, interfaces):
         terminal.result(line)
     terminal.result("\npairs")
     for channel, pair in plan.pairs.items():
@@ -75,17 +76,19 @@ def run(args: argparse.Namespace, site: Site | None) -> int:
     return 0
 
 
-def _described(words: list[str]) -> tuple[dict[str, NodeTopology], FatTree | Torus | Dragonfly | None]:
-    """Nodes by name, and the switches between them."""
+def _described(
+    words: list[str],
+) -> tuple[dict[str, NodeTopology], FatTree | Torus | Dragonfly | None, Interfaces | None]:
+    """Nodes by name, the switches between them, and the interfaces of each, of a machine that is drawn alone."""
     from rankwise.errors import RankwiseError
     from rankwise.machine.file import load
     from rankwise.machine.nodes import topology_of_nodes
     from rankwise.machine.topology import describe, from_this_machine
 
     if not words:
-        return {"here": from_this_machine()}, None
+        return {"here": from_this_machine()}, None, None
     nodes: dict[str, NodeTopology] = {}
-    network = None
+    network = interfaces = None
     for word in words:
         if word.endswith(".toml"):
             machine = load(word)
@@ -93,13 +96,14 @@ def _described(words: list[str]) -> tuple[dict[str, NodeTopology], FatTree | Tor
             if machine.network is not None and len(words) > 1:
                 raise RankwiseError(f"`{word}` has switches between its nodes; draw it alone", status=2)
             network = machine.network
+            interfaces = machine.interfaces if len(words) == 1 else None
         else:
             some = (describe(word),)
         for node in some[:MOST_NODES]:
             nodes[f"n{len(nodes)}"] = node
         if network is not None and len(some) > MOST_NODES:
             network = None
-    return nodes, network
+    return nodes, network, interfaces
 
 
 def _document(nodes: Mapping[str, NodeTopology], plan: Plan) -> dict[str, Any]:

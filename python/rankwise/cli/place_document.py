@@ -21,7 +21,7 @@ from rankwise.explain.unexplained import unexplained
 from rankwise.machine.topology import Topology
 from rankwise.placement.file import PlacementFile, to_dict
 from rankwise.placement.place import predicted
-from rankwise.placement.reasons import busiest_interface_s, network_bytes, network_share
+from rankwise.placement.reasons import network_bytes, network_share
 from rankwise.placement.search import Candidate
 from rankwise.placement.sharing import sharing
 
@@ -140,7 +140,7 @@ def document(
                 "interval": asdict(prediction.interval) if prediction.interval else None,
                 "network_bytes": network_bytes(prediction),
                 "network_share": network_share(prediction),
-                "busiest_interface_s": busiest_interface_s(prediction),
+                "busiest_interface_s": prediction.busiest_interface_s(),
                 "sharing": asdict(sharing(each.placement, topology, predictor.machine)),
                 "search_objective_s": each.objective_s,
                 "placement": to_dict(each.placement),

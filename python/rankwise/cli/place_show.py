@@ -59,7 +59,7 @@ def show(
     """The best placement beside the others, and why it is best."""
     from rankwise.cli.predict_show import show_run
     from rankwise.placement.place import predicted
-    from rankwise.placement.reasons import busiest_interface_s, network_bytes
+    from rankwise.placement.reasons import network_bytes
     from rankwise.quantities import bytes_text, interval_text, seconds_text
 
     best, machine = candidates[-1], predictor.machine
@@ -73,7 +73,7 @@ def show(
                 interval_text(predicted(candidate).interval),
                 "best" if candidate is best else "equal" if over <= 0 else f"{over:+.1%}",
                 bytes_text(network_bytes(predicted(candidate))),
-                seconds_text(busiest_interface_s(predicted(candidate))),
+                seconds_text(predicted(candidate).busiest_interface_s()),
             ]
         )
     terminal.table(["placement", "predicted", "interval", "", "network\nbytes", "busiest\ninterface"], rows)

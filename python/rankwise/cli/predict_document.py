@@ -122,9 +122,20 @@ class OverRanks(msgspec.Struct):
 
 
 class InterfaceLoad(msgspec.Struct):
-    """One direction of one node's interface; `queued_s` sums what each message waited there for others."""
+    """One direction of a node's interfaces together; `queued_s` sums what each message waited there for others."""
 
     node: str
+    messages: int
+    bytes: int
+    busy_s: float
+    queued_s: float
+
+
+class OneInterface(msgspec.Struct):
+    """One direction of one of several interfaces of a node, `interface` as the machine file lists it, from 0."""
+
+    node: str
+    interface: int
     messages: int
     bytes: int
     busy_s: float
@@ -235,6 +246,7 @@ class PlacementOutcome(msgspec.Struct):
     ranks: dict[str, OverRanks]
     rank: dict[str, list[float]]
     interfaces: dict[Literal["tx", "rx"], list[InterfaceLoad]]
+    by_interface: dict[Literal["tx", "rx"], list[OneInterface]] | None
     switch_ports: list[SwitchPort]
     channels: list[ChannelLoad]
     shared: list[SharedEntry]
@@ -356,6 +368,12 @@ def _outcome(outcome: Outcome) -> PlacementOutcome:
             "tx": _interfaces(names, prediction.interfaces["tx"]),
             "rx": _interfaces(names, prediction.interfaces["rx"]),
         },
+        by_interface={
+            "tx": _each_interface(names, prediction.by_interface["tx"]),
+            "rx": _each_interface(names, prediction.by_interface["rx"]),
+        }
+        if prediction.has_several_interfaces
+        else None,
         switch_ports=[
             SwitchPort(port.name, port.messages, port.bytes, port.busy_s, port.queued_s)
             for port in (prediction.ports.busiest(100) if prediction.ports else [])
@@ -420,6 +438,15 @@ def _plain(prediction: PlainPrediction, gains: dict[str, float]) -> PlainOutcome
     )
 
 
+_LOADS = ("messages", "bytes", "busy_s", "queued_s")
+
+
 def _interfaces(names: Sequence[str], loads: Mapping[str, np.ndarray]) -> list[InterfaceLoad]:
-    columns = (loads[key].tolist() for key in ("messages", "bytes", "busy_s", "queued_s"))
+    columns = (loads[key].tolist() for key in _LOADS)
     return [InterfaceLoad(name, *row) for name, *row in zip(names, *columns, strict=False)]
+
+
+def _each_interface(names: Sequence[str], loads: Mapping[str, np.ndarray]) -> list[OneInterface]:
+    each = [(name, number) for name in names for number in range(loads["bytes"].shape[1])]
+    columns = (loads[key].ravel().tolist() for key in _LOADS)
+    return [OneInterface(*where, *row) for where, *row in zip(each, *columns, strict=False)]

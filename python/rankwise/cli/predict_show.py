@@ -312,21 +312,30 @@ def _ranks(terminal: Terminal, prediction: Prediction) -> None:
 def _interfaces(terminal: Terminal, prediction: Prediction) -> None:
     from rankwise.quantities import bytes_text, seconds_text
 
-    tx, rx = prediction.interfaces["tx"], prediction.interfaces["rx"]
+    several, names = prediction.has_several_interfaces, list(prediction.placement.node_names)
+    ways = prediction.interfaces
+    if several:
+        of_node = prediction.by_interface["tx"]["bytes"].shape[1]
+        names = [f"{name} {number}" for name in names for number in range(of_node)]
+        ways = {
+            way: {key: values.ravel() for key, values in loads.items()}
+            for way, loads in prediction.by_interface.items()
+        }
+    tx, rx = ways["tx"], ways["rx"]
     load = tx["busy_s"] + rx["busy_s"] if (tx["busy_s"] + rx["busy_s"]).any() else tx["bytes"] + rx["bytes"]
     if not load.any():
         return
     busiest = np.argsort(-load.astype(float), kind="stable")[:_NODES_SHOWN]
     rows = []
     for at in busiest.tolist():
-        cells = [prediction.placement.node_names[at]]
+        cells = [names[at]]
         for loads in (tx, rx):
             cells += [bytes_text(int(loads["bytes"][at]))]
             cells += [seconds_text(float(loads[key][at])) for key in ("busy_s", "queued_s")]
         rows.append(cells)
     terminal.result("")
     terminal.table(["interface", "tx", "busy", "queued", "rx", "busy", "queued"], rows)
-    _cut(terminal, len(load), len(rows), "nodes")
+    _cut(terminal, len(load), len(rows), "interfaces" if several else "nodes")
 
 
 def _ports(terminal: Terminal, ports: PortLoads) -> None:

@@ -13,9 +13,8 @@ import msgspec
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.machine import LinkClass, Machine
+from rankwise.machine.machine import INTERFACE_KINDS, LinkClass, Machine
 from rankwise.replay.convert import without_buffers
-from rankwise.replay.model import INTERFACES
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
@@ -127,7 +126,7 @@ def _if_queued(prediction: Prediction, names: list[str]) -> list[str]:
 
 
 _KINDS = (
-    _Kinds(INTERFACES, _if_crossed, together=True),
+    _Kinds(INTERFACE_KINDS, _if_crossed, together=True),
     _Kinds(("switch_port",), _if_queued, _with_free_ports, together=True),
     _Kinds(("memory", "cache"), lambda p, names: {e.resource for e in p.shared if e.saturated_s > 0}),
     _Kinds(("interrupt_core",), lambda p, names: {e.resource for e in p.shared if e.busy_s > 0}),
@@ -156,11 +155,12 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
         for part, fields in (_PARTS | {"all": sum(_PARTS.values(), ())}).items():
             freed = _with_link(machine, _free(link, fields))
             if link.channel == NETWORK and "L_s" in fields:
-                freed = _without_hops(freed)
+                freed = _without_further_latency(freed)
             yield _WhatIf("channel", link.channel, part, freed, switches)
     if any(messages for messages, _ in prediction.channels.values()):
-        passed = [r.name for r in modelled if r.kind in (*INTERFACES, "interrupt_core")]
+        passed = [r.name for r in modelled if r.kind in (*INTERFACE_KINDS, "interrupt_core")]
         free = without_buffers(msgspec.structs.replace(_without(machine, passed), network=None))
+        free = _without_further_latency(free)
         for link in machine.link_classes:
             free = _with_link(free, _free(link, sum(_PARTS.values(), ())))
         without = replace(switches, contacts=False)
@@ -168,12 +168,13 @@ def _what_ifs(predictor: Predictor, prediction: Prediction) -> Iterable[_WhatIf]
 
 
 def _is_on(switches: Switches, kinds: tuple[str, ...]) -> bool:
-    return switches.interfaces or kinds != INTERFACES
+    return switches.interfaces or kinds != INTERFACE_KINDS
 
 
-def _without_hops(machine: Machine) -> Machine:
+def _without_further_latency(machine: Machine) -> Machine:
     network = machine.network and msgspec.structs.replace(machine.network, hop_s=None)
-    return msgspec.structs.replace(machine, network=network)
+    interfaces = machine.interfaces and msgspec.structs.replace(machine.interfaces, far_s=None)
+    return msgspec.structs.replace(machine, network=network, interfaces=interfaces)
 
 
 def _free(link: LinkClass, fields: tuple[str, ...]) -> LinkClass:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import UNBOUND, channel_names
+from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.machine import LinkClass, Machine
 from rankwise.machine.nodes import Node, OtherNodes, describe
 from rankwise.machine.topology import NodeTopology, Topology
@@ -17,7 +19,7 @@ from rankwise.machine.topology import NodeTopology, Topology
 _SIZES = ("eager_limit_bytes", "socket_buffer_bytes", "send_buffer_bytes", "unexpected_buffer_bytes")
 _TIMES = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 _LONGEST_S = 1e12  # of a message, or of a byte: beyond, sums of times lose what is short
-_OBJECTS = ("node", "package", "numa", "core", "switch")
+_OBJECTS = ("node", "package", "numa", "core", "switch", "interface")
 
 
 class Problem(NamedTuple):
@@ -36,8 +38,11 @@ def problems(machine: Machine) -> Iterator[Problem]:
         if isinstance(value, float) and not math.isfinite(value):
             yield Problem(f"context.{key}", "a number that is not finite", "leave the key out")
     for at, link in enumerate(machine.link_classes):
-        yield from _sizes(link, f"link_classes[{at}]")
+        yield from _sizes(link, f"link_classes[{at}]", _SIZES)
         yield from _times(link, f"link_classes[{at}]")
+    if machine.interfaces is not None:
+        yield from _sizes(machine.interfaces, "interfaces", ("striped_from_bytes",))
+        yield from _too_long({"far_s": machine.interfaces.far_s}, "interfaces")
     for at, resource in enumerate(machine.resources):
         if problem := resource.contradiction():
             yield Problem(
@@ -47,9 +52,9 @@ def problems(machine: Machine) -> Iterator[Problem]:
             )
 
 
-def _sizes(link: LinkClass, path: str) -> Iterator[Problem]:
-    for key in _SIZES:
-        size = getattr(link, key)
+def _sizes(of: LinkClass | Interfaces, path: str, keys: Sequence[str]) -> Iterator[Problem]:
+    for key in keys:
+        size = getattr(of, key)
         if size is not None and not size.value.is_integer():
             yield Problem(
                 f"{path}.{key}",
@@ -59,9 +64,13 @@ def _sizes(link: LinkClass, path: str) -> Iterator[Problem]:
 
 
 def _times(link: LinkClass, path: str) -> Iterator[Problem]:
-    times = {"connect_s": link.connect_s}
+    times: dict[str, Estimate | None] = {"connect_s": link.connect_s}
     for at, segment in enumerate(link.segments):
         times |= {f"segments[{at}].{key}": getattr(segment, key) for key in _TIMES}
+    yield from _too_long(times, path)
+
+
+def _too_long(times: Mapping[str, Estimate | None], path: str) -> Iterator[Problem]:
     for key, time in times.items():
         if time is not None and time.value > _LONGEST_S:
             yield Problem(
@@ -92,6 +101,12 @@ def topology_problems(machine: Machine, directory: Path) -> Iterator[Problem]:
                 f"node {at} of `host_cores` has {len(cores)} cores, its `topology` has {node.cores}",
                 "list one core of the host for each logical core",
             )
+    if machine.interfaces is not None:
+        for (path, _), node in zip(of, kinds, strict=True):
+            if misfit := machine.interfaces.misfit(node):
+                where = "" if path == "node" else f" in the nodes of `{path}`"
+                hint = "packages go by their logical number, NUMA nodes by their OS index, both from 0"
+                yield Problem("interfaces.at", misfit + where, hint)
     known = [name for name in channel_names(Topology(tuple(kinds))) if name != UNBOUND]
     listed = "channels of this topology: " + ", ".join(f"`{name}`" for name in known)
     caches = sorted({name for node in kinds for name, _ in node.caches})

@@ -11,6 +11,7 @@ import msgspec
 
 from rankwise.machine.channels import NETWORK, NODE, PACKAGE, SELF
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.machine import LinkClass, Machine, Segment
 
 # Messages whose half round trip is compared.
@@ -69,7 +70,7 @@ def compare(machines: Sequence[Machine]) -> list[Quantity]:
     for channel in _channels(machines):
         links = [machine.link_class(channel) for machine in machines]
         found += _of_channel(channel, links)
-    found += _of_resources(machines)
+    found += [*_interfaces(machines), *_of_resources(machines)]
     found += _capabilities(machines)
     return [quantity for quantity in found if any(value is not None for value in quantity.values)]
 
@@ -128,6 +129,21 @@ def _nodes(machines: Sequence[Machine]) -> Iterator[Quantity]:
 def _count(machine: Machine) -> str:
     kinds = 1 + len(machine.node.others)
     return str(machine.node.count) + (f" ({kinds} kinds)" if kinds > 1 else "")
+
+
+def _interfaces(machines: Sequence[Machine]) -> Iterator[Quantity]:
+    several = [machine.interfaces for machine in machines]
+    if any(several):
+
+        def each(key: str, unit: str, of: Callable[[Interfaces], Number | str | None]) -> Quantity:
+            return Quantity(
+                "interfaces", key, unit, tuple(None if one is None else of(one) for one in several)
+            )
+
+        yield each("number", "", lambda one: str(len(one.at)))
+        yield each("use", "", lambda one: one.use)
+        yield each("striped from", "bytes", lambda one: _number(one.striped_from_bytes))
+        yield each("far", "s", lambda one: _number(one.far_s))
 
 
 def _of_channel(channel: str, links: Sequence[LinkClass | None]) -> Iterator[Quantity]:

@@ -20,6 +20,8 @@ def _names(machine: Machine) -> Iterator[str]:
     for link in machine.link_classes:
         for part in (*link.segments, link):
             yield from (f"{link.channel}.{key}" for key in _disturbed(part))
+    if machine.interfaces is not None:
+        yield from (f"interfaces.{key}" for key in _disturbed(machine.interfaces))
     for resource in machine.resources:
         yield from (f"{resource.name}.{key}" for key in _disturbed(resource))
 

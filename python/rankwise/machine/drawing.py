@@ -6,18 +6,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankwise.machine.channels import cache_channels
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.topology import NodeTopology
 
 
-def draw(nodes: Mapping[str, NodeTopology], network: FatTree | Torus | Dragonfly | None = None) -> list[str]:
+def draw(
+    nodes: Mapping[str, NodeTopology],
+    network: FatTree | Torus | Dragonfly | None = None,
+    interfaces: Interfaces | None = None,
+) -> list[str]:
     """Lines that show all nodes, by name; those that are alike are drawn once."""
     alike: dict[str, list[str]] = {}
     for name, node in nodes.items():
         alike.setdefault(node.sha256, []).append(name)
     lines = _switches(list(nodes), network) if network is not None else []
     for names in alike.values():
-        lines += _node(_listed(names), nodes[names[0]])
+        lines += _node(_listed(names), nodes[names[0]], interfaces)
     return lines
 
 
@@ -39,7 +44,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{len(names)} nodes alike: {few}"
 
 
-def _node(title: str, node: NodeTopology) -> list[str]:
+def _node(title: str, node: NodeTopology, interfaces: Interfaces | None) -> list[str]:
     threads = sum(map(len, node.pus))
     counts = f"{_many(node.package_count, 'package')}, {_many(node.cores, 'core')}"
     more = f", {threads} hardware threads" if threads > node.cores else ""
@@ -48,7 +53,21 @@ def _node(title: str, node: NodeTopology) -> list[str]:
         levels.append(("NUMA node", node.numa_nodes))
     shared = dict(node.caches)
     levels += [(name, shared[name]) for name in reversed(cache_channels(node))]
-    return [f"{title}: {counts}{more}", *_branches(node, list(range(node.cores)), levels)]
+    near: dict[tuple[str, int], list[int]] = {}
+    if interfaces is not None:
+        more += f", {_many(len(interfaces.at), 'interface')}"
+        for number, at in enumerate(interfaces.at):
+            near.setdefault(_where(interfaces, node, at), []).append(number)
+    return [f"{title}: {counts}{more}", *_branches(node, list(range(node.cores)), levels, near)]
+
+
+def _where(interfaces: Interfaces, node: NodeTopology, at: int) -> tuple[str, int]:
+    """The branch that an interface is drawn at: NUMA nodes have none where each package is one."""
+    if interfaces.per == "package":
+        return "package", at
+    if len(set(node.numa_nodes)) > node.package_count:
+        return "NUMA node", at
+    return "package", node.packages[node.numa_nodes.index(at)]
 
 
 def _many(count: int, noun: str) -> str:
@@ -56,7 +75,10 @@ def _many(count: int, noun: str) -> str:
 
 
 def _branches(
-    node: NodeTopology, cores: Sequence[int], levels: Sequence[tuple[str, tuple[int, ...]]]
+    node: NodeTopology,
+    cores: Sequence[int],
+    levels: Sequence[tuple[str, tuple[int, ...]]],
+    near: Mapping[tuple[str, int], Sequence[int]],
 ) -> list[str]:
     if not levels:
         return []
@@ -71,8 +93,10 @@ def _branches(
         name = f"{kind} {number}" if number >= 0 else f"no {kind}"
         where = f"cores {ranges(members)}" if len(members) > 1 else f"core {members[0]}"
         os = "" if sorted(pus) == members else f" (OS {ranges(pus)})"
-        lines.append(f"{'└─' if last else '├─'} {name}: {where}{os}")
-        below = _branches(node, members, inner)
+        own = near.get((kind, number), ())
+        beside = f", interface{'s' * (len(own) > 1)} {ranges(own)}" if own else ""
+        lines.append(f"{'└─' if last else '├─'} {name}: {where}{os}{beside}")
+        below = _branches(node, members, inner, near)
         lines += [f"{'   ' if last else '│  '}{line}" for line in below]
     return lines
 

@@ -19,12 +19,14 @@ from rankwise.machine.allowed import allowed_words
 from rankwise.machine.capabilities import Capabilities
 from rankwise.machine.checks import Problem, problems, topology_problems
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
 from rankwise.machine.nodes import Node, OtherNodes
 from rankwise.machine.toml_lines import line_of_path
 
 SCHEMA: Final = "rankwise.machine/1"
 
+_TABLES = ("node", "network", "interfaces", "context", "capabilities")
 _MOST_BYTES = 64 << 20
 _MOST_PARTS = 100
 # No key begins after a backslash: else each quote of a string of `\\"` would be followed to its end.
@@ -34,7 +36,17 @@ _MANY_PARTS = re.compile(rf"(?<![\w.\\-])(?:{_PART}\s*\.\s*){{{_MOST_PARTS}}}")
 _KEYS = sorted(
     {
         field.name
-        for each in (Machine, Node, OtherNodes, LinkClass, Segment, Resource, Estimate, Capabilities)
+        for each in (
+            Machine,
+            Node,
+            OtherNodes,
+            Interfaces,
+            LinkClass,
+            Segment,
+            Resource,
+            Estimate,
+            Capabilities,
+        )  # fmt: skip
         for field in msgspec.structs.fields(each)
     }
 )
@@ -168,7 +180,7 @@ def dumps(machine: Machine) -> str:
     links = plain.pop("link_classes", [])
     resources = plain.pop("resources", [])
     answers = plain.pop("answers", {})
-    tables = {key: plain.pop(key) for key in ("node", "network", "context", "capabilities") if key in plain}
+    tables = {key: plain.pop(key) for key in _TABLES if key in plain}
     order = ["schema", "name", *(key for key in plain if key not in ("schema", "name"))]
     out = [tomli_w.dumps({key: plain[key] for key in order})]
     host_cores, others = (tables["node"].pop(key, None) for key in ("host_cores", "others"))

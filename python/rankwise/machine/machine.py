@@ -10,8 +10,10 @@ import msgspec
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.capabilities import Capabilities
+from rankwise.machine.channels import NETWORK
 from rankwise.machine.curve import Curve
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.machine.nodes import Node, topology_of_nodes
 from rankwise.machine.topology import Topology
@@ -21,6 +23,7 @@ Progress = Literal["in-call", "independent"]
 Kind = Literal["nic_tx", "nic_rx", "core", "memory", "cache", "interrupt_core", "switch_port"]
 Discipline = Literal["fifo", "sharing"]
 Waiting = Literal["yield", "spin"]
+INTERFACE_KINDS = ("nic_tx", "nic_rx")
 
 _KINDS_OF_KEY = {
     "waiting": ("core",),
@@ -106,7 +109,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         kind: What it is.
         discipline: `fifo` serves one message after the other, `sharing` all at once in equal parts.
         per: One for each of these objects of the topology (`node`, `package`, `numa`, `core`, `switch`, or a cache
-            that cores share: `L2`, `L3`, ...).
+            that cores share: `L2`, `L3`, ...), or for each `interface` of a node that has several.
         channels: Messages of these channels pass it.
         capacity_bytes_per_s: Rate of bytes; without it, unlimited.
         per_message_s: Time each message occupies it besides its bytes.
@@ -188,6 +191,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         notes: For people.
         confidence: Confidence level of all intervals.
         network: How the switches between the nodes are connected.
+        interfaces: Which network interfaces a node has, if it has several.
         context: What the numbers were obtained with: MPI library, hosts, date, command, versions.
         capabilities: What the network interface can do.
         answers: What else was measured, by question: a sentence, numbers, words.
@@ -201,6 +205,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     notes: str | None = None
     confidence: float = 0.95
     network: FatTree | Torus | Dragonfly | None = None
+    interfaces: Interfaces | None = None
     context: dict[str, str | int | float | bool] = {}
     capabilities: Capabilities | None = None
     answers: dict[str, dict[str, str | int | float | bool | Estimate]] = {}
@@ -216,6 +221,7 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
         if self.network is not None:
             self.network.check_nodes(self.node.count)
             self.ports()
+        self._check_interfaces()
 
     def ports(self) -> list[Resource | None]:
         """The Resource `switch_port` of each kind of cable of the network, `None` where they cost nothing.
@@ -241,6 +247,27 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
                     raise ValueError(f"{where} names `{kind}`, which `{found[kind].name}` describes")
                 found[kind] = resource
         return [found.get(kind, rest) for kind in kinds]
+
+    def _check_interfaces(self) -> None:
+        for at, resource in enumerate(self.resources):
+            where, each = f"`resources[{at}].per`", resource.per == "interface"
+            if each and resource.kind not in INTERFACE_KINDS:
+                raise ValueError(
+                    f"{where} is `interface`, which is for nic_tx and nic_rx, not for {resource.kind}"
+                )
+            if each and self.interfaces is None:
+                raise ValueError(f"{where} is `interface`, but the file has no `[interfaces]`")
+            if self.interfaces is not None and resource.kind in INTERFACE_KINDS and not each:
+                raise ValueError(
+                    f"{where} is `{resource.per}`; with `[interfaces]`, {resource.kind} is per `interface`"
+                )
+        link = self.link_class(NETWORK)
+        striped = self.interfaces is not None and self.interfaces.striped_from_bytes is not None
+        if striped and link is not None and (link.protocol != "offloaded" or link.socket_buffer_bytes):
+            raise ValueError(
+                "`interfaces.striped_from_bytes` needs a link class `network` that is `offloaded`, without "
+                "`socket_buffer_bytes`: interfaces cut messages, the host does not"
+            )
 
     def link_class(self, channel: str) -> LinkClass | None:
         """The link class of a channel, `None` if the file has none."""

@@ -12,7 +12,8 @@ import msgspec
 from rankwise.errors import RankwiseError
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
-from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
+from rankwise.machine.interfaces import Interfaces
+from rankwise.machine.machine import INTERFACE_KINDS, LinkClass, Machine, Resource, Segment
 from rankwise.machine.quantities import rate, size, time, time_per_byte
 
 _Parse = Callable[[str], float | None]
@@ -30,6 +31,7 @@ _RESOURCE_KEYS: dict[str, tuple[str, _Parse, str]] = {
     "per_core": ("per_core_bytes_per_s", rate, "1GB/s"),
 }
 _WAITING = ("yield", "spin")
+_USE = ("nearest", "round-robin", "block")
 _PROGRESS = ("in-call", "independent")
 _OVERLAP = ("true", "false")
 _BUFFERS = ("socket_buffer", "send_buffer", "unexpected_buffer")
@@ -42,7 +44,8 @@ def apply(machine: Machine, settings: Iterable[str]) -> Machine:
 
     Args:
         machine: Stays as it is.
-        settings: `TARGET.KEY=VALUE`; a target is a channel, a resource, or `nic` for both directions.
+        settings: `TARGET.KEY=VALUE`; a target is a channel, a resource, `nic` for both directions, or `interfaces`
+            where a node has several.
 
     Raises:
         RankwiseError: No such target or key, or a value without its unit.
@@ -63,6 +66,8 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
         hop_s = _estimate(time, value, "50ns", setting)
         network = msgspec.structs.replace(machine.network, hop_s=hop_s)
         return msgspec.structs.replace(machine, network=network)
+    if target == "interfaces" and machine.interfaces is not None:
+        return _interfaces(machine, machine.interfaces, key, value, setting)
     chosen = [at for at, resource in enumerate(machine.resources) if _is(resource, target)]
     if chosen:
         resources = list(machine.resources)
@@ -79,6 +84,8 @@ def _apply_one(machine: Machine, target: str, key: str, value: str, setting: str
     names = [*channels, *(resource.name for resource in machine.resources)]
     if any(resource.kind.startswith("nic") for resource in machine.resources):
         names.append("nic")
+    if machine.interfaces is not None:
+        names.append("interfaces")
     listed = ", ".join(f"`{name}`" for name in names)
     raise RankwiseError(f"machine `{machine.name}` has no channel or resource `{target}`", f"it has {listed}")
 
@@ -93,17 +100,17 @@ def _measured_through(machine: Machine, changed: Machine, setting: str) -> Machi
     if not before or before == after:
         return changed
 
-    def through(segment: Segment) -> Segment:
+    def through(segment: Segment, smallest: int) -> Segment:
         per_byte = segment.G_s_per_byte
         if (per_byte.source or "").startswith(_BY_HAND):
             return segment
-        part = min(per_byte.value, before)
+        part = min(per_byte.value, before / _interfaces_of(machine, smallest))
         source = f"{_BY_HAND}{setting}, through which it was measured"
         follows = Estimate(per_byte.value - part + part * after / before, "assumed", source=source)
         return msgspec.structs.replace(segment, G_s_per_byte=follows)
 
     links = [
-        msgspec.structs.replace(link, segments=[through(segment) for segment in link.segments])
+        msgspec.structs.replace(link, segments=list(map(through, link.segments, _smallest(link))))
         if link.channel == NETWORK
         else link
         for link in changed.link_classes
@@ -111,12 +118,26 @@ def _measured_through(machine: Machine, changed: Machine, setting: str) -> Machi
     return msgspec.structs.replace(changed, link_classes=links)
 
 
+def _smallest(link: LinkClass) -> list[int]:
+    """Of each segment of a link class, the smallest message."""
+    limits = [segment.up_to_bytes for segment in link.segments[:-1]]
+    return [0, *(limit + 1 for limit in limits if limit is not None)]
+
+
+def _interfaces_of(machine: Machine, size: int) -> int:
+    """How many interfaces a message of this size passes on its way out of a node."""
+    several = machine.interfaces
+    if several is None or several.striped_from_bytes is None or size < several.striped_from_bytes.value:
+        return 1
+    return len(several.at)
+
+
 def _interface_s_per_byte(machine: Machine) -> float:
-    """What the slower direction of a node's interface takes for a byte; 0 where nothing limits it."""
+    """What the slower direction of an interface takes for a byte; 0 where nothing limits it."""
     limits = [
         1 / resource.capacity_bytes_per_s.value
         for resource in machine.resources
-        if resource.kind in ("nic_tx", "nic_rx") and resource.capacity_bytes_per_s
+        if resource.kind in INTERFACE_KINDS and resource.capacity_bytes_per_s
     ]
     return max(limits, default=0.0)
 
@@ -133,16 +154,44 @@ def number(parse: _Parse, text: str) -> float | None:
 
 def scale(key: str) -> tuple[_Parse, str] | None:
     """How values of a key are read, and the unit of what comes out; `None` for keys whose values are words."""
-    if key == "S" or key in _BUFFERS:
+    if key in ("S", "striped_from", *_BUFFERS):
         return size, _UNITS[size]
-    if key in ("hop", "connect"):
+    if key in ("hop", "connect", "far"):
         return time, _UNITS[time]
     known = _SEGMENT_KEYS.get(key) or _RESOURCE_KEYS.get(key)
     return (known[1], _UNITS[known[1]]) if known else None
 
 
+def _interfaces(machine: Machine, several: Interfaces, key: str, value: str, setting: str) -> Machine:
+    if key == "use":
+        change: dict[str, object] = {"use": _word(value, _USE, setting)}
+    elif key == "striped_from":
+        limit = None if value == "none" else _estimate(size, value, "1MiB", setting)
+        change = {"striped_from_bytes": limit}
+    elif key == "far":
+        change = {"far_s": _estimate(time, value, "0.2us", setting)}
+    else:
+        raise RankwiseError(
+            f"`interfaces` has no key `{key}`",
+            "it has `use` (nearest, round-robin, block), `striped_from`, `far`",
+        )
+    changed = msgspec.structs.replace(several, **change)
+    return _checked(lambda: msgspec.structs.replace(machine, interfaces=changed), setting)
+
+
+def _checked(change: Callable[[], Machine], setting: str) -> Machine:
+    try:
+        changed = change()
+        changed.__post_init__()
+    except ValueError as error:
+        raise RankwiseError(
+            f"`{setting}`: {error}", "formats/machine.md says what belongs together"
+        ) from None
+    return changed
+
+
 def _is(resource: Resource, target: str) -> bool:
-    return resource.name == target or (target == "nic" and resource.kind in ("nic_tx", "nic_rx"))
+    return resource.name == target or (target == "nic" and resource.kind in INTERFACE_KINDS)
 
 
 def _estimate(parse: _Parse, value: str, example: str, setting: str) -> Estimate:

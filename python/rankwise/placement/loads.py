@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.interfaces import groups_of_cores
 from rankwise.machine.machine import Machine
 from rankwise.machine.topology import Topology
 from rankwise.placement.costs import CoreSlots, interface_time, interfaces
@@ -90,6 +91,26 @@ def loads(
         "busy": times.busy.tolist(),
         "interrupts": share,
     }
+
+
+def interface_groups(
+    machine: Machine, topology: Topology, slots: CoreSlots
+) -> tuple[list[int], list[float]] | None:
+    """Which interfaces the ranks of each slot share, where nodes have several: what `Search.use_interfaces` takes.
+
+    Where the number of a rank on its node decides, that are all of the node's, evenly.
+    """
+    interfaces = machine.interfaces
+    if interfaces is None:
+        return None
+    groups = {node: groups_of_cores(interfaces, node) for node in set(topology.nodes)}
+    of_node = [groups[node] for node in topology.nodes]
+    numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+    of_slot = [
+        numbers.setdefault((node, of_node[node][core]), len(numbers))
+        for node, core in zip(slots.node.tolist(), slots.core[:, 0].tolist(), strict=True)
+    ]
+    return of_slot, [1 / len(those) for _, those in numbers]
 
 
 def _memories(machine: Machine, topology: Topology, slots: CoreSlots) -> list[int]:

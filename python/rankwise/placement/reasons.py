@@ -38,11 +38,6 @@ def network_share(prediction: Prediction) -> float | None:
     return network_bytes(prediction) / total if total else None
 
 
-def busiest_interface_s(prediction: Prediction) -> float:
-    """Time of the busiest network interface, one direction."""
-    return float(max(prediction.interfaces[way]["busy_s"].max(initial=0.0) for way in ("tx", "rx")))
-
-
 def reasons(
     best: Prediction, other: Prediction, name: str, topology: Topology, machine: Machine | None = None
 ) -> list[str]:
@@ -64,7 +59,7 @@ def reasons(
         for part, now in best.parts_s.items()
         if part != "computation"
     }
-    interfaces = (busiest_interface_s(best), busiest_interface_s(other))
+    interfaces = (best.busiest_interface_s(), other.busiest_interface_s())
     parts["the busiest network interface is at work"] = interfaces
     found = [
         (abs(now - then), f"{what} {_change(float(now), float(then))}")
@@ -136,8 +131,8 @@ def _interrupted(best: Prediction, ranks: list[int]) -> str:
 
 def _spares_the_network(best: Prediction, other: Prediction) -> bool:
     """Whether it is better by one of the other objectives."""
-    return network_bytes(best) < network_bytes(other) or busiest_interface_s(best) < busiest_interface_s(
-        other
+    return (
+        network_bytes(best) < network_bytes(other) or best.busiest_interface_s() < other.busiest_interface_s()
     )
 
 

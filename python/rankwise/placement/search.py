@@ -20,7 +20,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.climb import Moves, climb
 from rankwise.placement.constraints import Constraints
 from rankwise.placement.costs import CommCosts, CoreSlots
-from rankwise.placement.loads import RankTimes, loads
+from rankwise.placement.loads import RankTimes, interface_groups, loads
 from rankwise.placement.simple import deal
 from rankwise.quantities import counted
 
@@ -120,6 +120,8 @@ class PlacementSearch:
         self._search = Search(
             self.slots.groups, self.slots.node, costs.offsets, costs.neighbour, costs.cost, costs.nic_out, costs.nic_in
         )  # fmt: skip
+        if (shared := interface_groups(machine, topology, self.slots)) is not None:
+            self._search.use_interfaces(*shared)
         seats = zip(self.slots.node.tolist(), map(tuple, self.slots.core.tolist()), strict=True)
         self._slot_of = {seat: slot for slot, seat in enumerate(seats)}
         room = np.bincount(self.slots.node, minlength=len(topology.nodes))

@@ -14,12 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.interfaces import own_interfaces
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.machine import LinkClass
 from rankwise.machine.placement import Placement
 from rankwise.replay.convert import convert_placement
 from rankwise.replay.model import Model
-from rankwise.replay.prediction import Prediction
+from rankwise.replay.prediction import Prediction, of_nodes
 from rankwise.replay.sharing import is_modelled
 from rankwise.replay.uncertainty import Interval
 from rankwise.schedule.untraced import UntracedRun
@@ -55,11 +56,11 @@ def estimate(counts: UntracedRun, model: Model, placement: Placement) -> Predict
         ):
             overhead += np.bincount(ends, count * cost, counts.ranks)
             wire[key] += np.bincount(ends, count * wire_s, counts.ranks)
-    interfaces = {
-        direction: _interface(counts, model.interface_costs_s[direction], placement, ends, channels)
+    by_interface = {
+        direction: _interfaces(counts, model, direction, placement, ends, channels)
         for direction, ends in (("tx", counts.source), ("rx", counts.destination))
     }
-    busy = np.maximum(interfaces["tx"]["busy_s"], interfaces["rx"]["busy_s"])
+    busy = np.maximum(by_interface["tx"]["busy_s"], by_interface["rx"]["busy_s"]).max(axis=1)
     shared = _held_up(model, placement) * counts.computation_s
     works = counts.computation_s + shared + overhead
     finish = np.maximum(works + np.maximum(wire["sent"], wire["received"]), busy[placement.node])
@@ -73,7 +74,8 @@ def estimate(counts: UntracedRun, model: Model, placement: Placement) -> Predict
             "core_sharing": shared,
             "waiting": finish - works,
         },
-        interfaces=interfaces,
+        interfaces=of_nodes(by_interface),
+        by_interface=by_interface,
         channels=loads,
         not_modelled=left_out(model),
     )
@@ -104,23 +106,40 @@ def _links(counts: UntracedRun, model: Model, placement: Placement) -> tuple[np.
     return crossing, np.array([index[int(number)] for number in channel], dtype=np.int64)
 
 
-def _interface(
+def _interfaces(
     counts: UntracedRun,
-    costs_s: tuple[float, float],
+    model: Model,
+    direction: str,
     placement: Placement,
     ends: np.ndarray,
     crossing: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    nodes = len(placement.node_names)
-    node = placement.node[ends[crossing]]
-    messages = np.bincount(node, counts.count[crossing], nodes)
-    total = np.bincount(node, counts.total[crossing], nodes)
-    busy = messages * costs_s[0] + total * costs_s[1]
+    """What passes each interface in one direction: arrays of shape (nodes, interfaces of a node)."""
+    several, each = model.several_interfaces, model.interfaces_of_node
+    shape = (len(placement.node_names), each)
+    number = np.zeros(placement.ranks, dtype=np.int64)
+    if several is not None:
+        number += own_interfaces(several, model.topology_of(placement), placement).number
+    count, total = counts.count[crossing].astype(float), counts.total[crossing].astype(float)
+    place = (placement.node * each + number)[ends[crossing]]
+    from_bytes = model.striped_from_bytes
+    striped = np.zeros(len(count), bool) if from_bytes is None or each == 1 else total >= from_bytes * count
+    # What is cut over all interfaces of a node is a message of each of them.
+    node = placement.node[ends[crossing]][striped]
+    parts = (node[:, None] * each + np.arange(each)).ravel()
+    places = np.concatenate([place[~striped], parts])
+    messages, volume = (
+        np.bincount(
+            places, np.concatenate([one[~striped], np.repeat(one[striped] * share, each)]), shape[0] * each
+        )
+        for one, share in ((count, 1.0), (total, 1 / each))
+    )
+    each_s, per_byte_s = model.interface_costs_s[direction]
     return {
-        "messages": messages.astype(np.uint64),
-        "bytes": total.astype(np.uint64),
-        "busy_s": busy,
-        "queued_s": np.zeros(nodes),
+        "messages": messages.reshape(shape).astype(np.uint64),
+        "bytes": np.rint(volume).reshape(shape).astype(np.uint64),
+        "busy_s": (messages * each_s + volume * per_byte_s).reshape(shape),
+        "queued_s": np.zeros(shape),
     }
 
 

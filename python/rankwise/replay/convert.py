@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
 from rankwise import _core
 from rankwise.machine.channels import NETWORK, SELF, Locations
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces, own_interfaces
 from rankwise.machine.link_classes import link_index
 from rankwise.machine.machine import LinkClass, Machine
 from rankwise.machine.placement import Placement
@@ -20,9 +23,13 @@ _Place = tuple[int, tuple[int, ...]]  # a node of its kind, and cores
 
 
 def convert_placement(
-    machine: Machine, topology: Topology, placement: Placement, sharing: Sharing | None = None
+    machine: Machine,
+    topology: Topology,
+    placement: Placement,
+    sharing: Sharing | None = None,
+    interfaces: Interfaces | None = None,
 ) -> _core.machine.Placement:
-    """A placement as a replay indexes with it; with `sharing` what that needs.
+    """A placement as a replay indexes with it; with `sharing` and `interfaces` what these need.
 
     A *place* is a core, or the set of cores that an unbound rank may use, of a kind of node. Ranks share a processor
     if their places of the same node, or on an emulated machine their cores of the host, do (`processors`).
@@ -58,7 +65,28 @@ def convert_placement(
         network_link=link_index(machine, NETWORK) if nodes > 1 else 0,
         self_link=link_index(machine, SELF),
         **(sharing.locate(topology, placement, cores_of) if sharing else {}),
+        **(_own_interfaces(machine, interfaces, topology, placement) if interfaces else {}),
     )
+
+
+def _own_interfaces(
+    machine: Machine, interfaces: Interfaces, topology: Topology, placement: Placement
+) -> dict[str, Any]:
+    """Which interface each rank uses, and whether that is far; detours have the link classes behind the file's."""
+    own = own_interfaces(interfaces, topology, placement)
+    number = placement.node.astype(np.uint32) * len(interfaces.at) + own.number
+    if detour_s(interfaces) == 0 or machine.link_class(NETWORK) is None:
+        return {"interface": number}
+    return {
+        "interface": number,
+        "is_detour": own.is_far.astype(np.uint8),
+        "detour_link": len(machine.link_classes),
+    }
+
+
+def detour_s(interfaces: Interfaces | None) -> float:
+    """Latency of an interface that is far from its rank."""
+    return interfaces.far_s.value if interfaces and interfaces.far_s else 0.0
 
 
 def _place_links(machine: Machine, topology: Topology, places: list[_Place]) -> np.ndarray:

@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from rankwise import _core
-from rankwise.machine.machine import Machine, Resource
+from rankwise.machine.channels import NETWORK
+from rankwise.machine.interfaces import Interfaces
+from rankwise.machine.machine import INTERFACE_KINDS, Machine, Resource
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.replay.convert import convert_links, convert_placement, without_buffers
+from rankwise.replay.convert import convert_links, convert_placement, detour_s, without_buffers
 from rankwise.replay.ports import convert_interface, convert_network, passing_s
 from rankwise.replay.sharing import Sharing, is_modelled
 from rankwise.replay.switches import Switches
 from rankwise.replay.uncertainty import has_intervals, resample
-
-INTERFACES = ("nic_tx", "nic_rx")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,11 +68,30 @@ class Model:
             bandwidths=sharing.convert_bandwidths(),
             interrupts=sharing.convert_interrupt_core(),
             network=self.network,
+            interfaces=self.interfaces_of_node,
+            striped_from_bytes=self.striped_from_bytes,
+            detour_s=detour_s(self.several_interfaces),
         )
 
     @property
+    def several_interfaces(self) -> Interfaces | None:
+        """The interfaces of a node, where the machine file says which it has."""
+        return self.machine.interfaces if self.switches.interfaces else None
+
+    @property
+    def interfaces_of_node(self) -> int:
+        """How many interfaces a node has."""
+        return len(self.several_interfaces.at) if self.several_interfaces else 1
+
+    @property
+    def striped_from_bytes(self) -> int | None:
+        """Messages of at least this size pass all interfaces of a node; `None`: no message does."""
+        several = self.several_interfaces
+        return int(several.striped_from_bytes.value) if several and several.striped_from_bytes else None
+
+    @property
     def interface_costs_s(self) -> dict[str, tuple[float, float]]:
-        """What messages that pass a node's interface cost each other there, each and per byte: `tx` and `rx`."""
+        """What messages that pass an interface cost each other there, each and per byte: `tx` and `rx`."""
         return {direction: passing_s(self._interfaces[f"nic_{direction}"]) for direction in ("tx", "rx")}
 
     @property
@@ -96,7 +115,7 @@ class Model:
 
     @cached_property
     def _interfaces(self) -> dict[str, Resource | None]:
-        found: dict[str, Resource | None] = dict.fromkeys(INTERFACES)
+        found: dict[str, Resource | None] = dict.fromkeys(INTERFACE_KINDS)
         if self.switches.interfaces:
             found |= {each.kind: each for each in self.machine.resources if self._is_interface(each)}
         return found
@@ -111,7 +130,11 @@ class Model:
 
     @staticmethod
     def _is_interface(resource: Resource) -> bool:
-        return resource.kind in INTERFACES and resource.discipline == "fifo" and resource.per == "node"
+        return (
+            resource.kind in INTERFACE_KINDS
+            and resource.discipline == "fifo"
+            and resource.per in ("node", "interface")
+        )
 
     @staticmethod
     def _is_core(resource: Resource) -> bool:
@@ -125,7 +148,20 @@ class Model:
 
     def convert(self, placement: Placement) -> _core.machine.Placement:
         """The ranks of a placement that fits, as a replay takes them."""
-        return convert_placement(self.machine, self.topology_of(placement), placement, self.sharing)
+        topology = self.topology_of(placement)
+        return convert_placement(self.machine, topology, placement, self.sharing, self.several_interfaces)
+
+    def loads_by_channel(self, result: _core.replay.Prediction) -> dict[str, tuple[int, int]]:
+        """Messages and bytes by channel, of a replay of this model."""
+        links = self.machine.link_classes
+        names = [link.channel for link in links]
+        names += [NETWORK] * (len(result.channel_messages) - len(links))  # those with detours
+        found = dict.fromkeys(names[: len(links)], (0, 0))
+        for name, *more in zip(
+            names, result.channel_messages.tolist(), result.channel_bytes.tolist(), strict=True
+        ):
+            found[name] = (found[name][0] + more[0], found[name][1] + more[1])
+        return found
 
     def drawn(self, count: int, seed: int) -> Iterator[Model]:
         """The model with the machine's numbers drawn from their intervals; none if it has none."""

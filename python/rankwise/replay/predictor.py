@@ -20,7 +20,7 @@ from rankwise.replay import coarse
 from rankwise.replay.memory_bound import check_memory
 from rankwise.replay.model import Model
 from rankwise.replay.ports import PortLoads
-from rankwise.replay.prediction import PlainReplay, Prediction
+from rankwise.replay.prediction import PlainReplay, Prediction, of_nodes
 from rankwise.replay.recorded_run import RecordedRun
 from rankwise.replay.switches import Switches
 from rankwise.replay.tie_order import canonical_position
@@ -246,17 +246,21 @@ class Predictor:
             self.check(placement)
             return coarse.estimate(self.program, self.model, placement)
         result = self.replay(placement)
-        loads = zip(result.channel_messages.tolist(), result.channel_bytes.tolist(), strict=True)
-        names = [link.channel for link in self.machine.link_classes]
         shared = self.model.sharing.loads(result.shared, self.model.topology_of(placement), placement)
         network = self.model.network
+        each = self.model.interfaces_of_node
+        by_interface = {
+            way: {key: values.reshape(-1, each) for key, values in self._scaled(loads).items()}
+            for way, loads in (("tx", result.tx), ("rx", result.rx))
+        }
         return Prediction(
             placement=placement,
             makespan_s=self.scale * result.makespan_s,
             finish_s=self._by_rank(result.finish_s),
             parts_s={part: self._by_rank(times) for part, times in result.parts_s.items()},
-            interfaces={"tx": self._scaled(result.tx), "rx": self._scaled(result.rx)},
-            channels=dict(zip(names, loads, strict=True)),
+            interfaces=of_nodes(by_interface),
+            by_interface=by_interface,
+            channels=self.model.loads_by_channel(result),
             shared=tuple(
                 replace(each, busy_s=self.scale * each.busy_s, saturated_s=self.scale * each.saturated_s)
                 for each in shared

@@ -13,11 +13,12 @@ import numpy as np
 
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
+from rankwise.machine.interfaces import Interfaces
 from rankwise.machine.machine import Machine, Resource, Segment
 from rankwise.machine.network import Dragonfly, FatTree, Torus
 from rankwise.replay.recorded_run import RecordedRun
 
-_Numbers = TypeVar("_Numbers", Segment, Resource, FatTree | Torus | Dragonfly)
+_Numbers = TypeVar("_Numbers", Segment, Resource, FatTree | Torus | Dragonfly, Interfaces)
 SEGMENT_KEYS = ("L_s", "o_s", "o_receive_s", "g_s", "G_s_per_byte", "O_s_per_byte")
 RESOURCE_KEYS = (
     "capacity_bytes_per_s",
@@ -67,6 +68,7 @@ def has_intervals(machine: Machine) -> bool:
     estimates += [link.connect_s for link in machine.link_classes]
     estimates += [getattr(resource, key) for resource in machine.resources for key in RESOURCE_KEYS]
     estimates.append(machine.network.hop_s if machine.network else None)
+    estimates.append(machine.interfaces.far_s if machine.interfaces else None)
     curves = [resource.slowdown for resource in machine.resources]
     return any(each is not None and each.low is not None for each in [*estimates, *curves])
 
@@ -98,7 +100,12 @@ def resample(machine: Machine, rng: np.random.Generator) -> Machine:
     network = machine.network
     if network is not None:
         network = _draw(network, {"hop_s": float(rng.standard_normal())}, quantile)
-    return msgspec.structs.replace(machine, link_classes=links, resources=resources, network=network)
+    several = machine.interfaces
+    if several is not None and several.far_s is not None:
+        several = _draw(several, {"far_s": float(rng.standard_normal())}, quantile)
+    return msgspec.structs.replace(
+        machine, link_classes=links, resources=resources, network=network, interfaces=several
+    )
 
 
 def interval_of(

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
+from rankwise.machine.machine import INTERFACE_KINDS
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate_unlike
 from rankwise.quantities import counted, seconds_text
-from rankwise.replay.model import INTERFACES
 
 NAME = "interface-saturated"
 PAGE = """\
@@ -35,7 +35,7 @@ other on one node (see far-placement); use all interfaces that a node has.
 def find(evidence: Evidence) -> list[Finding]:
     """Of all nodes together."""
     there = evidence.on_machine
-    names = {resource.name for resource in there.machine.resources if resource.kind in INTERFACES}
+    names = {resource.name for resource in there.machine.resources if resource.kind in INTERFACE_KINDS}
     losses = [
         loss for loss in there.losses if loss.kind == "resource" and names.issuperset(loss.name.split("+"))
     ]
