@@ -19,7 +19,8 @@
 enum comm_type { COMM_BYTE, COMM_INT, COMM_DOUBLE, COMM_COMPLEX };
 enum comm_operation { COMM_NO_OPERATION, COMM_MAX, COMM_MIN, COMM_SUM };
 
-#define COMM_WORLD 0 /* the group of all ranks; comm_split returns others */
+#define COMM_WORLD 0       /* the group of all ranks; comm_split returns others */
+#define COMM_EVERYWHERE -1 /* as a root: the result is for all ranks */
 
 struct comm;
 
@@ -113,7 +114,9 @@ static inline void comm_reduce(struct comm *c, int group, enum comm_type type, i
     c->calls->reduce(c, group, type, count, operation, root);
 }
 
-/* @brief The longest time of the timed section over all ranks, at `root` (MPI_Reduce of one double, MPI_MAX).
+/*
+ * @brief The longest time of the timed section over all ranks: one double, MPI_MAX.
+ * @param root where it is to be known (MPI_Reduce), or COMM_EVERYWHERE (MPI_Allreduce)
  */
 static inline void comm_reduce_time(struct comm *c, int root) {
     c->calls->reduce_time(c, root);

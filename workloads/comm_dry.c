@@ -79,7 +79,10 @@ static void dry_reduce(struct comm *c, int group, enum comm_type type, int64_t c
 }
 
 static void dry_reduce_time(struct comm *c, int root) {
-    dry_reduce(c, COMM_WORLD, COMM_DOUBLE, 1, COMM_MAX, root);
+    if (root == COMM_EVERYWHERE)
+        emit(c, collective(COMM_EVENT_ALLREDUCE, COMM_WORLD, COMM_DOUBLE, 1));
+    else
+        dry_reduce(c, COMM_WORLD, COMM_DOUBLE, 1, COMM_MAX, root);
 }
 
 static void dry_allreduce(struct comm *c, int group, enum comm_type type, int64_t count,

@@ -7,7 +7,8 @@
 
 #include "workload.h"
 
-extern const struct workload workload_cg, workload_ft, workload_mg;
+extern const struct workload workload_bt, workload_cg, workload_ep, workload_ft, workload_is, workload_lu,
+    workload_mg, workload_sp;
 extern const struct workload workload_alltoall, workload_gromacs, workload_halo, workload_lammps,
     workload_namd, workload_random, workload_ring, workload_tree;
 

@@ -161,6 +161,8 @@ def test_nothing_sent_has_no_pattern():
     [
         ("cg", "groups-with-boundary", "groups of 4 with boundary exchanges"),
         ("mg", "nearest-neighbour", "power-of-two distances"),
+        ("bt", "nearest-neighbour", "up to 6 neighbours in a grid of 4 x 4"),
+        ("lu", "nearest-neighbour", "up to 4 neighbours in a grid of 4 x 4"),
     ],
 )
 def test_the_workloads_have_the_patterns_of_the_papers(name, kind, words):

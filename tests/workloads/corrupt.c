@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded: turns one bit of what rank 1 sends. Its tenth MPI_Send, or its second MPI_Alltoall. */
+/* Preloaded: turns one bit of what rank 1 sends. Its tenth MPI_Send or MPI_Isend, or its second MPI_Alltoall.
+ */
 #include <mpi.h>
 
 static int is_rank_1(void) {
@@ -8,13 +9,23 @@ static int is_rank_1(void) {
     return rank == 1;
 }
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm) {
+static void corrupt_tenth(const void *buffer, int count, MPI_Datatype type) {
     static int sends;
     int bytes;
     PMPI_Type_size(type, &bytes);
     if (is_rank_1() && ++sends == 10)
         ((unsigned char *)buffer)[count * bytes / 2] ^= 16;
+}
+
+int MPI_Send(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm) {
+    corrupt_tenth(buffer, count, type);
     return PMPI_Send(buffer, count, type, destination, tag, comm);
+}
+
+int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
+              MPI_Request *request) {
+    corrupt_tenth(buffer, count, type);
+    return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
 }
 
 int MPI_Alltoall(const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,

@@ -17,9 +17,28 @@ POINT_TO_POINT = {
     Kind.IRECV: "MPI_Irecv",
     Kind.IRECV_ANY: "MPI_Irecv",
 }
-QUICK = [("cg", "S", 8, 2), ("ft", "S", 8, 2), ("mg", "S", 8, 1), ("ft", "W", 4, None)]
+QUICK = [
+    ("cg", "S", 8, 2),
+    ("ft", "S", 8, 2),
+    ("mg", "S", 8, 1),
+    ("bt", "S", 9, 1),
+    ("ep", "S", 3, None),
+    ("is", "S", 8, 2),
+    ("lu", "S", 8, 1),
+    ("sp", "S", 9, 1),
+    ("ft", "W", 4, None),
+]
 BOTH = QUICK[-1:]  # with both libraries in `make test`: what is called does not depend on who answers
-FULL = [("cg", "W", 16, None), ("mg", "B", 16, None), ("ft", "A", 16, None), ("mg", "S", 64, 1)]
+FULL = [
+    ("cg", "W", 16, None),
+    ("mg", "B", 16, None),
+    ("ft", "A", 16, None),
+    ("mg", "S", 64, 1),
+    ("bt", "S", 16, None),
+    ("is", "A", 16, None),
+    ("lu", "S", 16, None),
+    ("sp", "S", 16, None),
+]
 PATTERNS = [
     ("alltoall", 4, {"order": "linear", "bytes": 100}),
     ("gromacs", 8, {"pme": 2}),

@@ -59,15 +59,16 @@ def test_counts_are_printed_with_what_to_do_next(line):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "pattern"),
+    ("name", "ranks", "pattern"),
     [
-        (64, "all-to-all: every rank with every other"),
-        (128, "all-to-all in rows and columns of a grid of 64 x 2"),
+        ("is", 16, "all-to-all: every rank with every other"),
+        ("ft", 64, "all-to-all: every rank with every other"),
+        ("ft", 128, "all-to-all in rows and columns of a grid of 64 x 2"),
     ],
 )
-def test_a_program_of_collectives_has_their_pattern(line, ranks, pattern):
-    """Claim N-pattern: FT of slabs is all-to-all, of pencils all-to-all in rows and columns."""
-    status, out, _ = line("ft", "--count", "--class", "S", "--ranks", str(ranks))
+def test_a_program_of_collectives_has_their_pattern(line, name, ranks, pattern):
+    """Claim N-pattern: IS and FT of slabs are all-to-all, FT of pencils in rows and columns."""
+    status, out, _ = line(name, "--count", "--class", "S", "--ranks", str(ranks))
     assert status == 0
     assert f"  pattern with collectives, by MPICH's algorithms: {pattern}\n" in out
 

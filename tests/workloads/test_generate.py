@@ -151,6 +151,6 @@ def test_ranks_or_classes_that_do_not_fit_are_said_in_one_sentence(problem_class
 
 def test_an_unknown_workload_is_answered_with_the_known_ones():
     with pytest.raises(RankwiseError) as error:
-        workload("ep")
-    assert error.value.message == "there is no workload `ep`"
-    assert "cg, ft, mg" in error.value.hint
+        workload("ua")
+    assert error.value.message == "there is no workload `ua`"
+    assert "bt, cg, ep, ft, is, lu, mg, sp" in error.value.hint

@@ -8,7 +8,8 @@ import pytest
 
 from rankwise.workloads import workload
 
-NAMES = ("cg", "ft", "mg")
+NAMES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+QUICK = ("cg", "is", "bt")  # at every number of ranks in `make test`
 TWO = ("mpich-5.0.2", "openmpi-5.0.11")
 LINE = re.compile(
     r"(?P<name>\w+) class=(?P<class>\w) ranks=(?P<ranks>\d+) grid=(?P<grid>[\dx]+) iterations=(?P<iterations>\d+) "
@@ -31,14 +32,19 @@ def test_data_arrive_on_every_mpi(mpi, workload_program, name):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("library", "ranks"),
+    ("library", "name", "ranks"),
     [
         # Sixteen ranks of MPICH take long on two cores.
-        pytest.param(library, ranks, marks=pytest.mark.slow if (library, ranks) == (TWO[0], 16) else ())
+        pytest.param(
+            library,
+            name,
+            ranks,
+            marks=() if name in QUICK and (library, ranks) != (TWO[0], 16) else pytest.mark.slow,
+        )
         for library in TWO
-        for ranks in (1, 2, 8, 16)
+        for name in NAMES
+        for ranks in ((1, 4, 9, 16) if name in ("bt", "sp") else (1, 2, 8, 16))
     ],
 )
 def test_data_arrive_at_every_number_of_ranks(workload_program, library, name, ranks):
@@ -52,13 +58,15 @@ def test_data_arrive_at_every_number_of_ranks(workload_program, library, name, r
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("name", NAMES)
 def test_class_w_runs_all_its_iterations_on_every_mpi(mpi, workload_program, name, ranks):
+    if name in ("bt", "sp"):
+        ranks = int(ranks**0.5) ** 2
     done, line = run(mpi, workload_program(mpi, name), ranks, "--class", "W")
     assert (done.returncode, line["verified"]) == (0, "yes"), done.stderr
     assert int(line["iterations"]) == workload(name).iterations("W")
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "ep"])
 @pytest.mark.parametrize("library", TWO)
 def test_one_wrong_bit_is_noticed_by_its_receiver_and_by_rank_0(workload_program, compiled, library, name):
     # GIVEN a library before the MPI library that turns one bit of what rank 1 sends

@@ -14,8 +14,9 @@ from rankwise.recording import Recording
 from rankwise.workloads import decompose, generate
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
-QUICK = [("cg", "S", 4), ("ft", "S", 4), ("mg", "S", 8)]
-FULL = [("cg", "B", 16), ("ft", "B", 16), ("mg", "B", 16), ("mg", "S", 64), ("ft", "W", 64)]
+QUICK = [("cg", "S", 4), ("ft", "S", 4), ("mg", "S", 8), ("bt", "S", 4), ("is", "S", 8), ("lu", "S", 4)]
+FULL = [(name, "B", 16) for name in ("bt", "cg", "ft", "is", "lu", "mg", "sp")]
+FULL += [("mg", "S", 64), ("ft", "W", 64), ("is", "S", 64), ("ep", "S", 5)]
 CASES = [pytest.param(*case, id="-".join(map(str, case))) for case in QUICK]
 CASES += [pytest.param(*case, id="-".join(map(str, case)), marks=pytest.mark.slow) for case in FULL]
 

@@ -16,9 +16,13 @@ CHANNELS = ("package", "node", "network")
 @pytest.mark.parametrize(
     ("name", "messages", "volumes"),
     [
+        ("is", (13, 18, 69), (7, 13, 80)),
         ("ft", (9, 16, 75), (7, 13, 80)),
         ("cg", (45, 45, 10), (36, 37, 27)),
         ("mg", (32, 32, 36), (25, 25, 50)),
+        ("bt", (1, 33, 66), (0, 33, 67)),
+        ("sp", (1, 33, 66), (0, 33, 67)),
+        ("lu", (1, 50, 49), (0, 50, 50)),
     ],
 )
 def test_shares_by_channel_are_the_published_ones(name, messages, volumes):

@@ -117,8 +117,11 @@ void comm_mpi_allreduce(struct comm *c, int group, enum comm_type type, int64_t 
 void comm_mpi_reduce_time(struct comm *c, int root) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
     double mine = mpi->errors ? HUGE_VAL : mpi->elapsed_s;
-    MPI_Reduce(&mine, &mpi->slowest_s, 1, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
-    if (c->rank == root && mpi->slowest_s == HUGE_VAL) {
+    if (root == COMM_EVERYWHERE)
+        MPI_Allreduce(&mine, &mpi->slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    else
+        MPI_Reduce(&mine, &mpi->slowest_s, 1, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
+    if ((root == COMM_EVERYWHERE || c->rank == root) && mpi->slowest_s == HUGE_VAL) {
         comm_mpi_wrong(mpi, "a rank met wrong data");
         mpi->slowest_s = mpi->elapsed_s;
     }
