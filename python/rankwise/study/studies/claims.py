@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All studies on the papers' machines, and every statement of the papers beside what they found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rankwise.errors import RankwiseError
+from rankwise.study.catalogue import study
+from rankwise.study.claims import PAPERS, STUDIES, in_order, tallies
+from rankwise.study.request import Mode, Request
+from rankwise.study.result import Cell, StudyResult, Table
+
+SUMMARY = "every statement of the four papers beside what the studies find on the papers' machines"
+CLAIMS = ()
+MODES: tuple[Mode, ...] = ("machine",)
+
+
+def run(request: Request) -> StudyResult:
+    """The table of claims.
+
+    Raises:
+        RankwiseError: It was asked for other machines or programs, or a study cannot be made.
+    """
+    if request.machines or request.programs or request.ranks:
+        raise RankwiseError(
+            "the table of claims is of the papers' own machines and programs",
+            "other machines are for one study: `rankwise study levels --on machine FILE`",
+            status=2,
+        )
+    results = []
+    for name in STUDIES:
+        request.progress(name)
+        results.append(study(name).run(replace(request, directory=None)))
+    outcomes = in_order([outcome for result in results for outcome in result.claims])
+    counted = tallies(outcomes)
+    rows: list[list[Cell]] = [[each.kind, each.reproduced, each.tested, each.all] for each in counted]
+    reproduced, tested = sum(each.reproduced for each in counted), sum(each.tested for each in counted)
+    papers: list[list[Cell]] = [[letter, paper] for letter, paper in PAPERS.items()]
+    verdicts: list[list[Cell]] = [[result.study, result.verdict] for result in results]
+    return StudyResult(
+        study="claims",
+        title="What the papers state, and what Rankwise finds",
+        on=sorted({name for result in results for name in result.on}),
+        how="predicted",
+        verdict=f"Of {tested} statements that can be tested {reproduced} come out.",
+        tables=[
+            Table("Statements by kind", ["kind", "reproduced", "tested", "all"], rows),
+            Table("The papers", ["claims", "paper"], papers),
+            Table("The studies", ["study", "what it finds"], verdicts),
+        ],
+        claims=outcomes,
+    )
