@@ -11,7 +11,8 @@ PAPERS = {
     "N": "G. Narayanaswamy, P. Balaji, W. Feng: Impact of Network Sharing in Multi-core Architectures (2008)",
     "S": "G. Narayanaswamy, P. Balaji, W. Feng: An Analysis of 10-Gigabit Ethernet Protocol Stacks in Multicore "
     "Environments (2007)",
-    "C": "L. Chai, Q. Gao, D. K. Panda: Understanding the Impact of Multi-Core Architecture in Cluster Computing (2007)",
+    "C": "L. Chai, Q. Gao, D. K. Panda: Understanding the Impact of Multi-Core Architecture in Cluster Computing: "
+    "A Case Study with Intel Dual-Core System (2007)",
     "I": "R. Brightwell, D. Doerfler, K. D. Underwood: A Preliminary Analysis of the InfiniPath and XD1 Network "
     "Interfaces (2006)",
 }

@@ -10,8 +10,8 @@ from rankwise.study.result import ClaimOutcome, How
 CLOSE = 0.2
 """A number is reproduced if it is within this share of the paper's."""
 
-SAME = 0.02
-"""Times that differ by no more than this share are about equal."""
+EQUAL = 0.05
+"""Times that differ by no more than this share are "equal", "the same" or "comparable"."""
 
 
 def number(
@@ -93,7 +93,7 @@ def percent(share: float) -> str:
 
 def about_equal(ratio: float) -> bool:
     """Whether two times are about the same."""
-    return abs(ratio - 1) <= SAME
+    return abs(ratio - 1) <= EQUAL
 
 
 def joined(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rankwise.study.cases import Case, Outcome, Seats
-from rankwise.study.compared import holds, joined, listed, number, percent_more
+from rankwise.study.compared import EQUAL, holds, joined, listed, number, percent_more
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
 from rankwise.study.grids import branches_over_switches, far_levels_between_nodes, neighbours_in_node
 from rankwise.study.patterns import of_paper
@@ -42,8 +42,8 @@ def run(request: Request) -> StudyResult:
     how: How = "predicted" if request.mode == "machine" else "measured"
     sizes = _sizes(request, cases, platform, by)
     times = {label: by[label, BLOCKED].time_s / by[label, CYCLIC].time_s for label in labels}
-    faster = joined([label for label in labels if times[label] < 0.98])
-    slower = joined([label for label in labels if times[label] > 1.02])
+    faster = joined([label for label in labels if times[label] < 1 - EQUAL])
+    slower = joined([label for label in labels if times[label] > 1 + EQUAL])
     tested = platform.of_paper and not request.programs and request.ranks is None
     return StudyResult(
         study="allocation",
@@ -139,7 +139,7 @@ def _claims(
             "equal or slower",
             listed(times, percent_more),
             how,
-            {label: ratio >= 0.98 for label, ratio in times.items() if label != "CG"},
+            {label: ratio >= 1 - EQUAL for label, ratio in times.items() if label != "CG"},
         ),
         number(
             "N-alloc", "MG's network time, blocked / cyclic", 10.0, network["MG"], lambda v: f"{v:.1f} x", how

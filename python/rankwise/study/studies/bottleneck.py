@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rankwise.study.cases import Case, Outcome, Seats
-from rankwise.study.compared import holds, joined, listed, percent_more
+from rankwise.study.compared import EQUAL, holds, joined, listed, percent_more
 from rankwise.study.platforms import BENSLEY, Platform, platforms
 from rankwise.study.program import StudyProgram, workload_program
 from rankwise.study.request import Request
@@ -19,9 +19,6 @@ _NOT_ON_TWO = ("bt", "sp")  # square numbers of ranks only
 ITERATIONS = 3
 FULL, HALF, SPREAD = "1x4", "2x2", "4x1"
 CHIP, CHIPS, NODES = "intra-CMP", "inter-CMP", "inter-node"
-EQUAL = 0.1
-"""Times within this share are "comparable" and "about equal"."""
-
 SLOWER = 0.02
 
 _LACKS = (
@@ -132,7 +129,7 @@ def _claims(
             "worse",
             listed(full, percent_more),
             how,
-            {label: ratio > 1.01 for label, ratio in full.items()},
+            {label: ratio > 1 for label, ratio in full.items()},
             _LACKS,
         ),
         holds(

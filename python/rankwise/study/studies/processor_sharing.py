@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rankwise.study.cases import Case
-from rankwise.study.compared import holds, joined, number, percent_more
+from rankwise.study.compared import holds, joined, number, percent, percent_more
 from rankwise.study.platforms import MYRI_10G, platforms
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
@@ -112,7 +112,7 @@ def _claims(ratios: dict[str, float], how: How) -> list[ClaimOutcome]:
             ("memory stalls", "SP +66 %, CG +17 %"),
         )
     ]
-    said = _LACKS if abs(ratios["SP"] - 1.53) > 0.2 * 1.53 or worst != "SP" else ""
+    said = _LACKS if abs(ratios["SP"] - 1.53) > 0.2 * 0.53 or worst != "SP" else ""
     return [
         holds(
             "N-proc",
@@ -126,9 +126,9 @@ def _claims(ratios: dict[str, float], how: How) -> list[ClaimOutcome]:
         number(
             "N-proc",
             "virtual against co-processor mode: SP, the most",
-            1.53,
-            ratios["SP"],
-            percent_more,
+            0.53,
+            ratios["SP"] - 1,
+            percent,
             how,
             said,
         ),

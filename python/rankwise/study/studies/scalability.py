@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rankwise.study.cases import Case, Seats
-from rankwise.study.compared import holds, listed
+from rankwise.study.compared import about_equal, holds, listed
 from rankwise.study.platforms import BENSLEY, SINGLE_CORE, Platform, platforms
 from rankwise.study.program import workload_program
 from rankwise.study.request import Request
@@ -130,6 +130,6 @@ def _claims(
             "single-core / multicore = 1",
             listed(same, times),
             how,
-            {label: abs(ratio - 1) <= 0.1 for label, ratio in same.items()},
+            {label: about_equal(ratio) for label, ratio in same.items()},
         ),
     ]
