@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.placement import Placement
 from rankwise.placement.distribution import CommMatrix, matrix_of
 from rankwise.study.program import StudyProgram
@@ -29,15 +28,11 @@ def messages(program: StudyProgram, ranks: int, library: str) -> CommMatrix:
     Raises:
         RankwiseError: The program is neither, or cannot run on so many ranks.
     """
+    program.check_known()
     if program.recording is not None:
         from rankwise.recording.recording import Recording
 
         return matrix_of(Recording.open(program.recording).messages)
-    if not program.workload:
-        raise RankwiseError(
-            f"what `{program.label}` sends is not known without running it",
-            "record it, and give the recording: `--app NAME.rw`",
-        )
     counted = generate(program.workload, program.problem_class, ranks, options=dict(program.options))
     found = decompose(counted, library)
     size = found.bytes * found.messages

@@ -33,6 +33,18 @@ class StudyProgram:
     recording: Path | None = None
     command: tuple[str, ...] = ()
 
+    def check_known(self) -> None:
+        """Check that what it does is known without running it.
+
+        Raises:
+            RankwiseError: It is neither a workload nor a recording.
+        """
+        if not self.workload and self.recording is None:
+            raise RankwiseError(
+                f"what `{self.label}` does is not known without running it",
+                "record it with its trace, and give the recording: `--app NAME.rw`",
+            )
+
     def words(self) -> list[str]:
         """Options of the workload's program."""
         chosen = ["--class", self.problem_class] if self.problem_class else []

@@ -74,6 +74,7 @@ def _network_s(predictor: Predictor, placement: Placement) -> float:
 
 def _predictor(case: Case, platform: Platform) -> Predictor:
     chosen = case.program
+    chosen.check_known()
     if chosen.recording is not None:
         return Predictor.of(load(chosen.recording), platform.machine, platform.topology)
     cost = cost_of(chosen.workload, platform.machine, case.bytes_per_operation)
