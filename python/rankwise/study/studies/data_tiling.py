@@ -67,7 +67,9 @@ def run(request: Request) -> StudyResult:
         on=[platform.name],
         how=how,
         verdict=f"Tiles of {TILE_BYTES >> 10} KiB save {percent(saved[best])} of the time with ranks {best}, "
-        f"{percent(min(saved.values()))} at least.",
+        f"{percent(min(saved.values()))} at least."
+        if saved[best] > 0.005
+        else f"Tiles of {TILE_BYTES >> 10} KiB save nothing.",
         tables=[Table(f"Time by that of {DATA_BYTES >> 20} MiB at once", ["ranks", "whole", *names], rows)],
         figures=[
             Figure(

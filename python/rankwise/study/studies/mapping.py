@@ -22,6 +22,9 @@ CLAIMS = ("S-gromacs", "S-lammps", "S-maps")
 
 ITERATIONS = 20
 RANKS = 8
+NO_DIFFERENCE = 0.005
+"""Share of the time below which mappings are the same."""
+
 # Tables 1 and 2: ranks on cores 0 to 3 of both nodes.
 MAPPINGS: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "gromacs": {
@@ -135,6 +138,8 @@ def _swapped(seats: Seats, a: int, b: int) -> Seats:
 def _sentence(each: _Mapped) -> str:
     times = {name: outcome.time_s for name, outcome in each.outcomes.items()}
     best, worst = min(times, key=lambda name: times[name]), max(times, key=lambda name: times[name])
+    if times[worst] < times[best] * (1 + NO_DIFFERENCE):
+        return f"{each.program.label} takes the same time however it is mapped."
     said = f"{each.program.label}: mapping {best} is {percent(1 - times[best] / times[worst])} faster than {worst}"
     if each.swaps:
         pair = min(each.swaps, key=lambda key: each.swaps[key])

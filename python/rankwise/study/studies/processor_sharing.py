@@ -14,6 +14,9 @@ from rankwise.study.studies.network_sharing import ITERATIONS, PROCESSOR, PROGRA
 SUMMARY = "two ranks on one processor against one on each of two"
 CLAIMS = ("N-proc",)
 
+SLOWER = 0.001
+"""Share from which on a program is slower."""
+
 _COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
 _NO_COUNTER = "a prediction has no hardware counters; `--on cluster` counts them where the kernel offers them"
 _LACKS = (
@@ -42,8 +45,6 @@ def run(request: Request) -> StudyResult:
     labels = [program.label for program in programs]
     ratios = {label: by[label, PROCESSOR].time_s / by[label, TWO].time_s for label in labels}
     how: How = "predicted" if request.mode == "machine" else "measured"
-    worst = max(ratios, key=lambda label: ratios[label])
-    slower = [label for label, ratio in ratios.items() if ratio > 1.001]
     rows: list[list[str | int | float | None]] = []
     missing = []
     for label in labels:
@@ -68,8 +69,7 @@ def run(request: Request) -> StudyResult:
         title="Ranks that share a processor",
         on=[platform.name],
         how=how,
-        verdict=f"Sharing a processor slows down {joined(slower) or 'no program'}; {worst} most, "
-        f"{percent_more(ratios[worst])}.",
+        verdict=_verdict(ratios),
         tables=[Table(f"{ranks} ranks, two a node", columns, rows)],
         figures=[
             Figure(
@@ -91,9 +91,17 @@ def run(request: Request) -> StudyResult:
     )
 
 
+def _verdict(ratios: dict[str, float]) -> str:
+    slower = [label for label, ratio in ratios.items() if ratio > 1 + SLOWER]
+    if not slower:
+        return "Sharing a processor slows down no program."
+    worst = max(ratios, key=lambda label: ratios[label])
+    return f"Sharing a processor slows down {joined(slower)}; {worst} most, {percent_more(ratios[worst])}."
+
+
 def _claims(ratios: dict[str, float], how: How) -> list[ClaimOutcome]:
     shown = ", ".join(f"{label} {percent_more(ratio)}" for label, ratio in ratios.items())
-    slower = {label: ratio > 1.001 for label, ratio in ratios.items()}
+    slower = {label: ratio > 1 + SLOWER for label, ratio in ratios.items()}
     worst = max(ratios, key=lambda label: ratios[label])
     unseen = [
         ClaimOutcome(
