@@ -92,6 +92,64 @@ def test_the_published_latencies_and_bandwidths_come_back():
         assert 2**26 / one_way(named(name), 2**26, across) == pytest.approx(bandwidth, rel=0.02), name
 
 
+@pytest.mark.parametrize(
+    ("name", "latency", "bandwidth"),
+    [
+        ("lumi-g", 1.6e-6, 25e9),
+        ("frontier", 1.6e-6, 25e9),
+        ("perlmutter-gpu", 1.6e-6, 25e9),
+        ("leonardo-booster", 1.2e-6, 12.5e9),
+    ],
+)
+def test_nodes_of_four_interfaces_send_four_times_what_one_does(name, latency, bandwidth):
+    # GIVEN a rank for each interface of a node, on cores near to it, and one message each of 64 MiB
+    machine, size = named(name), 2**26
+    assert one_way(machine, 1, [(0, 0), (1, 0)]) == pytest.approx(latency, rel=1e-3)
+    topology = Topology(topology_of(machine, MACHINES).nodes[:2])
+    step = topology.nodes[0].cores // 4
+
+    def rate(cores):
+        goal = "num_ranks 8\n" + "".join(
+            f"rank {r} {{\n{f'send {size}b to {r + 4}' if r < 4 else f'recv {size}b from {r - 4}'}\n}}\n"
+            for r in range(8)
+        )
+        schedule = _core.schedule.Schedule.read_goal(goal, "pairs")
+        places = [(node, (core,)) for node in (0, 1) for core in cores]
+        judge = Predictor.of(Source(schedule), machine, topology)
+        return 4 * size / judge.predict(Placement.explicit(topology, places)).makespan_s
+
+    assert rate([k * step for k in range(4)]) == pytest.approx(4 * bandwidth, rel=0.02)
+    # THEN neighbours on one NUMA node have its interface alone, if the nearest is used there
+    if machine.interfaces.use == "nearest" and machine.interfaces.per == "numa":
+        assert rate(range(4)) == pytest.approx(bandwidth, rel=0.02)
+
+
+TODAY = ("azure-hbv3", "azure-hbv4", "frontier", "leonardo-booster", "lumi-c", "lumi-g", "perlmutter-cpu")
+
+
+@pytest.mark.parametrize("name", TODAY)
+def test_cores_of_todays_machines_share_their_channels_of_memory(name):
+    # GIVEN what one core moves, and its NUMA node's (or package's) channels
+    machine = named(name)
+    memory = next(each for each in machine.resources if each.kind == "memory")
+    node = topology_of(machine, MACHINES).nodes[0]
+    ids = node.packages if memory.per == "package" else node.numa_nodes
+    there = [core for core in range(node.cores) if ids[core] == ids[0]]
+    demand = len(there) * memory.per_core_bytes_per_s.value / memory.capacity_bytes_per_s.value
+    assert len(there) >= 8
+    assert demand > 1
+    schedule = _core.schedule.Schedule.read_goal(
+        f"num_ranks {len(there)}\n" + "".join(f"rank {r} {{\ncalc 1000000\n}}\n" for r in range(len(there))),
+        "busy",
+    )
+    topology = Topology((node,))
+    bound = np.ones(len(there))
+    judge = Predictor.of(Source(schedule), machine, topology, memory_bound=bound)
+    # THEN all of them together take as many times as long as they ask for more than there is
+    together = judge.predict(Placement.explicit(topology, [(0, (core,)) for core in there]))
+    assert together.makespan_s == pytest.approx(1e-3 * demand, rel=1e-6)
+
+
 def test_the_four_interfaces_have_the_ratios_of_the_paper():
     machines = {name: named(name) for name in INTERFACES}
     across = [(0, 0), (1, 0)]
