@@ -83,7 +83,8 @@ def holds(
 
 def percent_more(ratio: float) -> str:
     """A ratio as `+27 %`."""
-    return f"{100 * (ratio - 1):+.1f} %"
+    change = round(100 * (ratio - 1), 1) + 0.0  # no -0.0
+    return f"{change:+.1f} %"
 
 
 def percent(share: float) -> str:

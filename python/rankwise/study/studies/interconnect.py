@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -220,7 +221,7 @@ def _figure(what: str, curves: Curves) -> Figure:
     )
     times: Scale = "log" if "us" in what else "linear"
     return Figure(
-        name="interconnect-" + what.split(" (")[0].replace(" ", "-"),
+        name="interconnect-" + re.sub(r"[^a-z]+", "-", what.lower()).strip("-"),
         title=f"Figure {title}",
         x_label="polling interval (us)" if label != "bytes" else "message size (bytes)",
         y_label=what,

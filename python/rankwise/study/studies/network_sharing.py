@@ -206,7 +206,7 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
             {label: 0.933 if label in ("FT", "IS") else 1.0 for label in labels},
             data_co,
             0.001,
-            lambda value: f"{100 * (value - 1):+.1f} %",
+            percent_more,
         ),
         holds(
             "N-data2",
