@@ -9,6 +9,7 @@
 #include "trace/calls.hpp"
 #include "trace/event_columns.hpp"
 #include "trace/node_file.hpp"
+#include "trace/pack_events.hpp"
 #include "trace/size_bins.hpp"
 
 namespace nb = nanobind;
@@ -91,6 +92,17 @@ Events decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t
     return to_dict(trace::decode({{run}, coding, unit_shift}));
 }
 
+nb::bytes pack(const std::vector<nb::bytes> &shapes, Array<std::uint32_t> shape_of, Array<std::uint64_t> gaps,
+               Array<std::uint64_t> durations) {
+    std::vector<std::span<const std::byte>> views;
+    for (const nb::bytes &shape : shapes) {
+        views.emplace_back(static_cast<const std::byte *>(shape.data()), shape.size());
+    }
+    const auto stream = trace::pack_events(views, {shape_of.data(), shape_of.size()},
+                                           {gaps.data(), gaps.size()}, {durations.data(), durations.size()});
+    return nb::bytes(stream.data(), stream.size());
+}
+
 } // namespace
 
 void bind_trace(nb::module_ &module) {
@@ -115,6 +127,10 @@ void bind_trace(nb::module_ &module) {
     room.def("decode", &decode_bytes, "stream"_a, "coding"_a = static_cast<int>(RW_TRACE_EXACT),
              "unit_shift"_a = 0,
              "Decode packed events into numpy columns; coding as in rw_rank (rw_trace_coding).");
+    room.def("pack", &pack, "shapes"_a, "shape_of"_a, "gaps"_a, "durations"_a,
+             "The other way round, as RW_TRACE_EXACT: distinct shapes (kind and payload, packed), and of "
+             "each event "
+             "its shape and its ticks.");
     nb::class_<trace::ThreadRecord>(room, "ThreadRecord")
         .def_prop_ro("rank", [](const trace::ThreadRecord &thread) { return to_bytes(thread.rank); })
         .def_prop_ro("progress", [](const trace::ThreadRecord &thread) { return to_bytes(thread.progress); })

@@ -20,6 +20,7 @@ PYTHON_ORDER = (
         "replay",
         "explain",
         "placement",
+        "generated",
         "run",
         "findings",
         "compare",

@@ -96,7 +96,9 @@ def _machines(read: str) -> str:
 
 
 def say_partial(terminal: Terminal, source: Source) -> None:
-    """First of all, that only a part of the run was recorded, and why."""
+    """First of all, that nothing ran, or only a part of the run was recorded, and why."""
+    if source.generated:
+        terminal.warning(f"no program ran: this is {source.generated}", "generated")
     for line in dict.fromkeys(map(str, source.missing)):
         terminal.warning(line, "partial")
 

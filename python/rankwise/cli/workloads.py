@@ -21,6 +21,7 @@ SCHEMA = "rankwise.workload/1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from rankwise.cli import workloads_trace
     from rankwise.cli.parsing import add_json
 
     parser.epilog = (
@@ -36,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     count.add_argument("--count", action="store_true", help="count its messages instead of compiling it")
     count.add_argument("--class", dest="problem_class", metavar="CLASS", help="default B")
     count.add_argument("--ranks", type=int, metavar="N", help="default 16")
+    count.add_argument("--iterations", type=int, metavar="N", help="default as the class has")
     add_json(count)
+    workloads_trace.add_arguments(parser)
     parser.set_defaults(own={}, take_own_options=_take_own_options)
 
 
@@ -64,21 +67,37 @@ def _take_own_options(args: argparse.Namespace, unknown: list[str]) -> list[str]
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, compile or count."""
+    """List, compile, count or generate a recording."""
+    from rankwise.cli import workloads_trace
+
     given = (
         ("--class", args.problem_class),
         ("--ranks", args.ranks),
+        ("--iterations", args.iterations),
         *((f"--{name}", value) for name, value in args.own.items()),
     )
     for option, value in given:
-        if value is not None and not (args.name and args.count):
+        if value is not None and not (args.name and (args.count or args.trace)):
             hint = f"`rankwise workloads {args.name or 'cg'} --count {option} {value}`"
             raise RankwiseError(f"`{option}` goes with `--count`", hint=hint, status=2)
+    if (args.count and args.trace) or (args.trace and args.json):
+        hint = f"rankwise workloads {args.name or 'cg'} --trace"
+        raise RankwiseError("`--trace` does without `--count` and `--json`", hint=hint, status=2)
+    for option in [*(["--trace"] if args.trace else []), *workloads_trace.given(args)]:
+        if not (args.name and args.trace):
+            hint = f"rankwise workloads {args.name or 'cg'} --trace"
+            raise RankwiseError(f"`{option}` goes with NAME and `--trace`", hint=hint, status=2)
+    if args.iterations is not None and args.iterations < 1:
+        raise RankwiseError(f"`--iterations {args.iterations}` is none", hint="1 or more", status=2)
     args.ranks = 16 if args.ranks is None else args.ranks
     if not args.name:
         return _list(args)
-    if args.count:
-        return _count(args)
+    if args.count or args.trace:
+        from rankwise.workloads import workload
+
+        if args.problem_class is None:
+            args.problem_class = "B" if workload(args.name).classes else ""
+        return _count(args) if args.count else workloads_trace.run(args)
     if args.json:
         hint = f"rankwise workloads {args.name} --count --json"
         raise RankwiseError("`--json` goes with the list or with `--count`", hint=hint, status=2)
@@ -118,11 +137,8 @@ def _values(option: Option) -> str:
 def _count(args: argparse.Namespace) -> int:
     from rankwise.workloads import generate, workload
 
-    chosen = workload(args.name)
-    if args.problem_class is None:
-        args.problem_class = "B" if chosen.classes else ""
-    grid = chosen.grid(args.problem_class, args.ranks, args.own)
-    counted = generate(args.name, args.problem_class, args.ranks, options=args.own)
+    grid = workload(args.name).grid(args.problem_class, args.ranks, args.own)
+    counted = generate(args.name, args.problem_class, args.ranks, args.iterations, args.own)
     if args.json:
         print(json.dumps(_as_json(args, grid, counted)))
     else:

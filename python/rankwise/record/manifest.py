@@ -34,6 +34,39 @@ class MpiFound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
+class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a recording is of that no program left behind (`rankwise workloads --trace`).
+
+    Attributes:
+        workload: Its name.
+        problem_class: Null where it has none.
+        options: Values of its options, where they are not the usual ones.
+        iterations: Of its timed section.
+        machine: Name of the machine that it was replayed on.
+        operations_per_s: Floating-point operations a second of a core.
+        computation: Share of the original's operations.
+        library: Whose collective algorithms, `mpich` or `openmpi`.
+        nodes: Topology of each node, by its name.
+    """
+
+    workload: str
+    problem_class: str | None
+    options: dict[str, str]
+    iterations: int
+    machine: str
+    operations_per_s: float
+    computation: float
+    library: str
+    nodes: dict[str, dict[str, Any]]
+
+    def __str__(self) -> str:
+        problem_class = f"class {self.problem_class}" if self.problem_class else ""
+        options = (f"--{name} {value}" for name, value in self.options.items())
+        what = " ".join(filter(None, (self.workload, problem_class, *options)))
+        share = "" if self.computation == 1 else f", {self.computation:g} of the original's"
+        return f"{what} on {self.machine}, {self.operations_per_s / 1e9:g} Gf a core{share}"
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One recording. Written when it starts with `end_s` null, and again when the launcher has ended.
 
@@ -59,6 +92,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         settings: Variables that change what MPI and its network do, of the environment and the launch line.
         run: Identity of the run, 32 hexadecimal digits, which its ranks write too; null before 0.2.
         asked_to_end: Signal by which `rankwise record` was asked to end, null if none; `told_to_end` in the file.
+        generated: What it is of, if nothing ran: all times are those of a replay; null where something ran.
         locked: Whether others are kept from recording into the directory; false where its file system has no locks.
     """
 
@@ -83,7 +117,14 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     settings: dict[str, str] = {}
     run: str | None = None
     asked_to_end: int | None = msgspec.field(default=None, name="told_to_end")
+    generated: Generated | None = None
     locked: bool = True
+
+
+def generated_from(run: dict[str, Any] | None) -> str | None:
+    """What a recording was generated from and on what, of what its recording.json holds; `None` if something ran."""
+    found = (run or {}).get("generated")
+    return str(msgspec.convert(found, Generated)) if found else None
 
 
 def json_schema() -> dict[str, Any]:

@@ -41,6 +41,7 @@ STOPPED = {
 }
 # Shorter times are those of files that are read, and of clocks.
 LEAST_STILL_S, LEAST_STILL_SHARE = 0.1, 0.01
+NOTHING_RAN = "no program ran"
 # The format version that samples of ranks came with.
 _SAMPLES_SINCE = 4
 REASONS = {"io": "file operations are counted and timed, their data is not recorded"}
@@ -50,7 +51,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
     """The content of context.json, but for what `collect` adds to find out whether it is current."""
     first = job.threads[0].rank
     run, run_problems = _run(directory)
-    hosts = emulated_hosts(_hosts(directory, job), run)
+    hosts = emulated_hosts(_hosts(directory, job, run), run)
     return {
         "schema": SCHEMA,
         "rankwise": rankwise.__version__,
@@ -85,8 +86,8 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         "damage": raw.problems,
         "recorder": _recorder(job),
         "samples": rank_use.describe(job),
-        "not_sampled": _not_sampled(job),
-        "network": _network(job),
+        "not_sampled": _not_sampled(job, run),
+        "network": _network(job, run),
         "devices_known": sorted(_devices_known(job)),
         "stood_still": _stood_still(job),
         "trace": {
@@ -104,14 +105,16 @@ def _devices_known(job: Job) -> set[str]:
     return {thread.rank["host"] for thread in job.first_threads} - unknown
 
 
-def _network(job: Job) -> dict[str, Any]:
+def _network(job: Job, run: dict[str, Any] | None) -> dict[str, Any]:
     """How many ranks have network time, and why others have none."""
     first = [thread for thread in job.threads if thread.rank["thread"] == 0]
     counted = [thread for thread in first if len(thread.network)]
     why = None
     if len(counted) < len(first):
         lacking = next(thread for thread in first if not len(thread.network))
-        if lacking.rank["format"] < FORMAT_VERSION:
+        if (run or {}).get("generated"):
+            why = NOTHING_RAN
+        elif lacking.rank["format"] < FORMAT_VERSION:
             why = "it was recorded by an older Rankwise"
         elif lacking.has(STORAGE_FULL):
             why = "the file system had no space"
@@ -120,11 +123,13 @@ def _network(job: Job) -> dict[str, Any]:
     return {"ranks": len(counted), "why": why}
 
 
-def _not_sampled(job: Job) -> str | None:
+def _not_sampled(job: Job, run: dict[str, Any] | None) -> str | None:
     """Why ranks have no samples; `None` if all have."""
     lacking = [thread for thread in job.first_threads if thread.sampled is None]
     if not lacking:
         return None
+    if (run or {}).get("generated"):
+        return NOTHING_RAN
     if lacking[0].rank["format"] < _SAMPLES_SINCE:
         return "it was recorded by an older Rankwise"
     return NO_SPACE if any(thread.has(STORAGE_FULL) for thread in lacking) else "the recorder left none"
@@ -190,13 +195,16 @@ def _run(directory: Path) -> tuple[dict[str, Any] | None, list[str]]:
     return (msgspec.to_builtins(written) if written else None), []
 
 
-def _hosts(directory: Path, job: Job) -> list[dict[str, Any]]:
+def _hosts(directory: Path, job: Job, run: dict[str, Any] | None) -> list[dict[str, Any]]:
+    generated = ((run or {}).get("generated") or {}).get("nodes") or {}
     files = dict((thread.rank["host"], thread.rank["node_file"]) for thread in job.threads)
     hosts = []
     for name, node in files.items():
         file = directory / "raw" / f"{node}.topology.tar"
         host = {"host": name, "topology": None, "topology_file": None, "topology_problem": None}
-        if file.exists():
+        if name in generated:
+            host["topology"] = generated[name]
+        elif file.exists():
             host["topology_file"] = f"raw/{file.name}"
             try:
                 from rankwise.machine.topology import from_saved_files

@@ -178,6 +178,13 @@ class Recording:
         return ((self.context["run"] or {}).get("lab") or {}).get("rate_bytes_per_s")
 
     @property
+    def generated(self) -> str | None:
+        """What it was generated from and on what, if no program ran; `None` of what was recorded."""
+        from rankwise.record.manifest import generated_from
+
+        return generated_from(self.context["run"])
+
+    @property
     def in_lab(self) -> bool:
         """Whether it was made in a lab, whose nodes are one host."""
         return bool((self.context["run"] or {}).get("lab"))

@@ -95,6 +95,7 @@ def _program(recording: Recording) -> data.Program:
         started_s=run.get("start_s"),
         elapsed_s=float(recording.ranks.select(pl.max("time_s")).item() or 0),
         exit_status=run.get("exit_status"),
+        generated=recording.generated,
         ending=_ending(context.get("ending")),
     )
 

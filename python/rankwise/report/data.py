@@ -66,6 +66,7 @@ class Program(msgspec.Struct, frozen=True):
         started_s: Seconds since 1970, UTC.
         elapsed_s: From MPI_Init to MPI_Finalize, of the rank that took longest.
         exit_status: Of the launcher.
+        generated: What it was generated from and on what, if no program ran; `null` of what was recorded.
         ending: How it ended before MPI_Finalize; `null` if all ranks reached that, or left nothing.
     """
 
@@ -77,6 +78,7 @@ class Program(msgspec.Struct, frozen=True):
     started_s: float | None
     elapsed_s: float
     exit_status: int | None
+    generated: str | None
     ending: Ending | None
 
 

@@ -30,6 +30,8 @@ def notes(recording: Recording, waited_share: float | None) -> list[str]:
         waited_share: Of the ranks' time, waiting for a core; `None` if it is not known.
     """
     found = []
+    if generated := recording.generated:
+        found.append(f"No program ran: this is {generated}. All times are those of a replay.")
     bindings = recording.context["bindings"]
     unbound = [entry["rank"] for entry in bindings if entry["bound"] is False]
     if unbound:

@@ -95,7 +95,7 @@ def command_text(report: ReportData) -> str:
 def circumstances(report: ReportData) -> str:
     """MPI library, hosts, exit status, date."""
     program = report.program
-    parts = [program.mpi]
+    parts = ["generated, not measured", program.mpi] if program.generated else [program.mpi]
     if len(program.hosts) == 1:
         parts.append(f"host {program.hosts[0]}")
     elif program.hosts:
@@ -126,7 +126,7 @@ def recording_cost(report: ReportData) -> str:
     """What the recording may have cost, as far as that is known."""
     cost, share = report.summary.call_cost_s, report.summary.recording_share
     if cost is None:
-        return "not measured in this run"
+        return "not measured in this run" if report.program.generated is None else "none: no program ran"
     if share is None:
         return (
             f"{cost * 1e9:.0f} ns a call, measured as the run began; its part of a rank's time is not known"

@@ -60,6 +60,7 @@ class Source:
             ranks' time.
         missing: What of the run was not recorded, so that it is a part that is replayed.
         lab_rate_bytes_per_s: Of the interfaces of the lab that it was recorded in; `None` outside of labs.
+        generated: What a recording was generated from and on what, if no program ran.
         calls: Gives the recorded calls of each rank, where `span` is known.
     """
 
@@ -73,6 +74,7 @@ class Source:
     not_modelled: dict[str, float] = field(default_factory=dict)
     missing: list[Gap] = field(default_factory=list)
     lab_rate_bytes_per_s: float | None = None
+    generated: str | None = None
     calls: Callable[[], list[CallTimes]] | None = field(default=None, compare=False)
 
     @property
@@ -221,7 +223,8 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
             return run.in_windows(node=node.tolist())
 
     whole = not any(thread.has(TRACE_CUT) for thread in job.first_threads)
-    span = span_of(job.first_threads, one_clock=recording.in_lab) if whole else None
+    one_clock = recording.in_lab or recording.generated is not None
+    span = span_of(job.first_threads, one_clock=one_clock) if whole else None
     by_nodes = expand if run.goes_by_nodes else None
     calls = not_modelled(recording)
     return Source(
@@ -235,5 +238,6 @@ def _from_recording(path: Path, library: str | None, memory_bytes: int) -> Sourc
         calls,
         missing,
         recording.lab_rate_bytes_per_s,
+        recording.generated,
         partial(call_times, job.first_threads, span) if span else None,
     )
