@@ -65,6 +65,7 @@ def test_the_launchers_file_is_kept_in_the_context_and_not_needed(recorded):
     assert Recording.open(recorded).context["run"] is None
     (recorded / "recording.json").write_text(json.dumps(MANIFEST))
     assert Recording.open(recorded).context["run"] == MANIFEST | {
+        "generated": None,
         "lab": None,
         "placement": None,
         "run": None,
