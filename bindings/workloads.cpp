@@ -161,6 +161,7 @@ std::vector<std::string> names() {
 
 std::vector<std::string> kernels() {
     std::vector<std::string> all;
+    all.reserve(COMM_KERNELS);
     for (int i = 0; i < COMM_KERNELS; ++i) {
         all.emplace_back(comm_kernel_name(i));
     }

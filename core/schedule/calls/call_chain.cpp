@@ -10,6 +10,7 @@ namespace rankwise::replay {
 namespace {
 /// Several operations that begin together wait for one that waits for so many, instead of each for all.
 constexpr std::size_t most_before = 3;
+constexpr double most_picoseconds = 1e18;
 } // namespace
 
 std::uint32_t CallChain::add(Operation operation) {
@@ -27,7 +28,7 @@ void CallChain::then(Operation operation) {
 void CallChain::write_computation() {
     const double picoseconds = std::round(computed_s_ * 1e12);
     computed_s_ = 0;
-    if (!(picoseconds >= 0) || picoseconds > static_cast<double>(Operation::mask / 4))
+    if (!(picoseconds >= 0) || picoseconds > most_picoseconds)
         throw Error("a computation of `" + std::to_string(picoseconds * 1e-12) + "` s");
     if (picoseconds > 0)
         then(Operation::calc(static_cast<Picoseconds>(picoseconds)));
