@@ -9,7 +9,7 @@ import pytest
 ROOM = mpis.TOP / "workloads"
 MAIN = ROOM / "main.c"
 SOURCES = sorted(path for path in ROOM.rglob("*.c") if path != MAIN and path.parent.name != "startup")
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I{ROOM}"]
+FLAGS = ["-std=c11", "-O0", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I{ROOM}"]
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pytest
 
 import rankwise.cli
 from rankwise.workloads import build, names
+from rankwise.workloads.build import sources_of
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
 
@@ -136,3 +137,9 @@ def test_a_workload_is_compiled_once_for_each_library(tmp_path, monkeypatch):
     assert len(set(first)) == 2
     again = [build("cg", launcher) for launcher in launchers]
     assert again == first and [path.stat().st_mtime_ns for path in again] == stamps
+
+
+def test_a_program_is_made_of_its_own_folder_and_what_all_have_in_common():
+    for name in names():
+        folders = {path.rpartition("/")[0] for path in sources_of(name)}
+        assert folders >= {"", "mpi"} and len(folders) == 3 and "startup" not in folders

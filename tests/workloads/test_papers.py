@@ -56,6 +56,12 @@ def test_bytes_by_channel_are_those_of_chai_gao_and_panda_table_1(name):
     assert shares(name, lambda size_bytes: size_bytes) == pytest.approx(TABLE_1[name][1], abs=2)
 
 
+def test_about_half_of_the_messages_stay_within_a_node_on_average():
+    """Claim C-half, of the seven NAS programs alone."""
+    within = [100 - shares(name, lambda _: 1)[2] for name in TABLE_1]
+    assert sum(within) / len(within) == pytest.approx(50, abs=5)
+
+
 @pytest.mark.parametrize("name", TABLE_1)
 def test_two_cyclic_ranks_a_node_instead_of_one_save_network_bytes_for_ft_and_is_only(name):
     """Claim N-data1."""

@@ -24,12 +24,22 @@ def build(name: str, launcher: str | None = None) -> Path:
     """
     chosen = workload(name)
     toolchain = site_build.probe(site_build.find_mpicc(launcher))
-    room = site_build.source_room("workloads")
-    sources = sorted(
-        path.relative_to(room).as_posix() for path in room.rglob("*.c") if path.parent.name != "startup"
-    )
     flags = [f"-DWORKLOAD=workload_{chosen.name}"]
-    return site_build.build_program(name, "workloads", sources, toolchain=toolchain, flags=flags)
+    return site_build.build_program(
+        name, "workloads", sources_of(chosen.name), toolchain=toolchain, flags=flags
+    )
+
+
+def sources_of(name: str) -> list[str]:
+    """What a workload's program is made of: what all have in common, and the folder that it is in."""
+    room = site_build.source_room("workloads")
+    files = sorted(room.rglob("*.c"))
+    own = next(path.parent for path in files if f"workload workload_{name} = " in path.read_text())
+    return [
+        path.relative_to(room).as_posix()
+        for path in files
+        if path.parent in (room, room / "mpi", own) and path.name != "list.c"
+    ]
 
 
 def build_startup(launcher: str | None = None) -> Path:
