@@ -28,6 +28,7 @@ INTERFACE_KINDS = ("nic_tx", "nic_rx")
 _KINDS_OF_KEY = {
     "waiting": ("core",),
     "operations_per_s": ("core",),
+    "combine_bytes_per_s": ("core",),
     "passes": ("memory", "cache"),
     "per_core_bytes_per_s": ("memory",),
     "slowdown": ("memory",),
@@ -115,6 +116,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         per_message_s: Time each message occupies it besides its bytes.
         waiting: Cores: whether a rank waiting inside MPI leaves the core to others (`yield`) or not (`spin`).
         operations_per_s: Cores: floating-point operations a second at most; what workloads' computation is taken from.
+        combine_bytes_per_s: Cores: bytes a second that reductions combine with a rank's own.
         links: Switch ports: which cables of the network; without it, those that no other resource names.
         passes: Memories and caches: how often each byte that a rank copies goes through it; 1 if left out.
         per_core_bytes_per_s: Memories: what one core moves alone that does nothing else.
@@ -132,6 +134,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     per_message_s: Estimate | None = None
     waiting: Waiting | None = None
     operations_per_s: Estimate | None = None
+    combine_bytes_per_s: Estimate | None = None
     links: list[str] | None = None
     passes: Estimate | None = None
     per_core_bytes_per_s: Estimate | None = None
@@ -140,7 +143,12 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     far_factor: Estimate | None = None
 
     def __post_init__(self) -> None:
-        for key in ("capacity_bytes_per_s", "per_core_bytes_per_s", "operations_per_s"):
+        for key in (
+            "capacity_bytes_per_s",
+            "per_core_bytes_per_s",
+            "operations_per_s",
+            "combine_bytes_per_s",
+        ):
             rate = getattr(self, key)
             if rate is not None and rate.value == 0:
                 raise ValueError(f"a `{key}` of 0; leave it out if it is unlimited or not known")
