@@ -91,6 +91,7 @@ template <Order order> void Engine<order>::stripes_leave(Flow &flow, const Messa
     const MatchedOperation &matched = steps_[send];
     const std::uint32_t first = placement_.node[matched.rank] * interfaces_.of_node;
     std::vector<std::pair<Picoseconds, std::uint32_t>> starts;
+    starts.reserve(interfaces_.of_node);
     for (std::uint32_t k = 0; k < interfaces_.of_node; ++k)
         starts.emplace_back(interfaces_.tx[first + k].pass(machine_.tx, flow.stripe_bytes(k), cost.tx, now_),
                             k);

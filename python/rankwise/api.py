@@ -68,7 +68,8 @@ def predict(
         plain: Times as replayed, also where the recorded run was on this machine and its time is known.
 
     Returns:
-        Times in seconds, sizes in bytes; arrays over ranks have shape (ranks,), those of interfaces (nodes,).
+        Times in seconds, sizes in bytes; arrays over ranks have shape (ranks,), those of interfaces
+        (nodes,), and of each of several (`by_interface`) (nodes, interfaces).
 
     Raises:
         RankwiseError: Something cannot be read, the placement does not fit the program or the machine, it is not known

@@ -57,7 +57,19 @@ machine::Machine with_more_resources(machine::Machine machine) {
     return machine;
 }
 
-machine::Placement placement_of(std::uint32_t ranks) {
+/// The same with three interfaces a node, over which large messages are cut, some of them far from their
+/// ranks.
+machine::Machine with_several_interfaces(machine::Machine machine) {
+    machine.interfaces = 3;
+    machine.striped_from = 100;
+    for (int detours = 1; detours <= 2; ++detours) {
+        machine.link_classes.push_back(machine.link_classes[1]);
+        machine.link_classes.back().detour = detours * 70;
+    }
+    return machine;
+}
+
+machine::Placement placement_of(std::uint32_t ranks, bool several) {
     machine::Placement placement;
     for (std::uint32_t r = 0; r < ranks; ++r) {
         placement.node.push_back(r % 2);
@@ -72,6 +84,13 @@ machine::Placement placement_of(std::uint32_t ranks) {
     placement.interrupt_core = {0, 1};
     placement.interrupt_processor = {0, machine::Placement::none};
     placement.far.assign(ranks, 1);
+    if (!several)
+        return placement;
+    placement.detour_link = 2;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        placement.interface.push_back(placement.node[r] * 3 + r / 2 % 3);
+        placement.is_detour.push_back(r % 4 == 0);
+    }
     return placement;
 }
 
@@ -94,12 +113,15 @@ bool replay_all(const replay::Schedule &schedule) {
             [&] { replay::replay_loggops(schedule, matching, {2500, 1500, 1000, 6, 1, eager_limit}); });
         for (const auto sharing :
              {machine::CoreSharing::none, machine::CoreSharing::yield, machine::CoreSharing::spin})
-            for (int more = 0; more <= (sharing == machine::CoreSharing::yield); ++more)
+            for (int more = 0; more <= (sharing == machine::CoreSharing::yield ? 2 : 0); ++more)
                 ends_well([&] {
                     auto machine = two_nodes_of(sharing, eager_limit, eager_limit == 0);
                     if (more == 1)
                         machine = with_more_resources(std::move(machine));
-                    const auto placement = placement_of(schedule.ranks());
+                    if (more == 2)
+                        machine = with_several_interfaces(std::move(machine));
+                    const auto placement = placement_of(schedule.ranks(), more == 2);
+                    placement.check(machine, schedule.ranks());
                     replay::Timeline timeline;
                     replay::TimelineObserver observer(timeline);
                     const auto prediction = replay::replay_on_machine(schedule, matching, machine, placement,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -18,7 +18,6 @@ from rankwise.machine.topology import NodeTopology, Topology
 Near = Literal["package", "numa"]
 Use = Literal["nearest", "round-robin", "block"]
 MOST_INTERFACES = 16
-_What = TypeVar("_What", int, tuple[int, ...])
 _NOUNS = {"package": "package", "numa": "NUMA node"}
 
 
@@ -87,32 +86,49 @@ def own_interfaces(interfaces: Interfaces, topology: Topology, placement: Placem
     A rank that may run on several cores is taken to be where most of them are. Ranks of a node whose nearest interfaces
     are the same ones take turns at them, in the order of their numbers.
     """
-    kinds = set(topology.nodes)
-    nearest_of = {node: interfaces.nearest(node) for node in kinds}
-    packages_of = {node: [_package_of(interfaces, node, at) for at in interfaces.at] for node in kinds}
-    nearest = [nearest_of[node] for node in topology.nodes]
-    packages_at = [packages_of[node] for node in topology.nodes]
-    numbers = np.zeros(placement.ranks, dtype=np.uint32)
-    is_far = np.zeros(placement.ranks, dtype=bool)
+    first = {id(node): node for node in topology.nodes}  # to compare all cores of all nodes would take long
+    at = {each: number for number, each in enumerate(first)}
+    kind = np.array([at[id(node)] for node in topology.nodes])[placement.node]
+    kinds = list(first.values())
+    nearest = [interfaces.nearest(node) for node in kinds]
+    sets = {near: each for each, near in enumerate(dict.fromkeys(near for of in nearest for near in of))}
+    size = np.array([len(near) for near in sets])
+    members = np.zeros((len(sets), len(interfaces.at)), dtype=np.int64)
+    for near, each in sets.items():
+        members[each, : len(near)] = near
+    packages_at = np.array([[_package_of(interfaces, node, one) for one in interfaces.at] for node in kinds])
+    near_of = _of_ranks(placement, kind, [[sets[near] for near in of] for of in nearest])
+    package = _of_ranks(placement, kind, [node.packages for node in kinds])
     count = len(interfaces.at)
-    here_of = np.bincount(placement.node, minlength=len(topology.nodes)).tolist()
-    before: Counter[int] = Counter()
-    turns: Counter[tuple[int, tuple[int, ...]]] = Counter()
-    for rank, at in enumerate(placement.node.tolist()):
-        node, cores = topology.nodes[at], placement.cores_of(rank)
-        if interfaces.use == "nearest":
-            near = _usual([nearest[at][core] for core in cores])
-            number = near[turns[at, near] % len(near)]
-            turns[at, near] += 1
-        elif interfaces.use == "round-robin":
-            number = before[at] % count
-        else:
-            number = before[at] * count // here_of[at]
-        before[at] += 1
-        numbers[rank] = number
-        package = _usual([node.packages[core] for core in cores])
-        is_far[rank] = package != packages_at[at][number]
-    return OwnInterfaces(numbers, is_far)
+    if interfaces.use == "nearest":
+        turn = _turns(placement.node * len(sets) + near_of)
+        number = members[near_of, turn % size[near_of]]
+    elif interfaces.use == "round-robin":
+        number = _turns(placement.node) % count
+    else:
+        number = _turns(placement.node) * count // np.bincount(placement.node)[placement.node]
+    return OwnInterfaces(number.astype(np.uint32), packages_at[kind, number] != package)
+
+
+def _of_ranks(placement: Placement, kind: np.ndarray, of_cores: Sequence[Sequence[int]]) -> np.ndarray:
+    """Of each rank what most of its cores have, by kind of node and core."""
+    widths = np.diff(placement.core_start)
+    most = max(map(len, of_cores))
+    table = np.array([[*each, *[0] * (most - len(each))] for each in of_cores])
+    found: np.ndarray = table[kind, placement.cores[placement.core_start[:-1]]]
+    for rank in np.flatnonzero(widths > 1):
+        found[rank] = _usual(table[kind[rank], list(placement.cores_of(int(rank)))].tolist())
+    return found
+
+
+def _turns(keys: np.ndarray) -> np.ndarray:
+    """Of each element, how many before it are equal."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    turns = np.empty(len(keys), dtype=np.int64)
+    turns[order] = np.arange(len(keys)) - np.repeat(begins, np.diff([*begins, len(keys)]))
+    return turns
 
 
 def groups_of_cores(interfaces: Interfaces, node: NodeTopology) -> list[tuple[int, ...]]:
@@ -132,5 +148,5 @@ def _package_of(interfaces: Interfaces, node: NodeTopology, at: int) -> int:
     return _usual([node.packages[core] for core in range(node.cores) if objects[core] == at])
 
 
-def _usual(of_cores: Sequence[_What]) -> _What:
-    return of_cores[0] if len(of_cores) == 1 else Counter(of_cores).most_common(1)[0][0]
+def _usual(of_cores: Sequence[int]) -> int:
+    return Counter(of_cores).most_common(1)[0][0]

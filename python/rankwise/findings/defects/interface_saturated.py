@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
-from rankwise.machine.machine import INTERFACE_KINDS
+from rankwise.machine.machine import INTERFACE_KINDS, Machine
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate_unlike
 from rankwise.quantities import counted, seconds_text
+from rankwise.replay.prediction import Prediction
 
 NAME = "interface-saturated"
 PAGE = """\
@@ -28,7 +31,8 @@ machine has not so many, it is not known.
 What refutes it: half as many ranks a node, and the run takes as long.
 
 What to do: use more nodes with fewer ranks each; put ranks that talk to each
-other on one node (see far-placement); use all interfaces that a node has.
+other on one node (see far-placement); where nodes have several interfaces,
+spread the ranks over them, as `rankwise place` does.
 """
 
 
@@ -55,7 +59,8 @@ def find(evidence: Evidence) -> list[Finding]:
             sentence=f"up to {counted(most, 'rank')} of a node wait for its network interface ({top.name})",
             evidence=[
                 f"{seconds_text(top.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it "
-                "were free"
+                "were free",
+                *_busiest(there.prediction, there.machine),
             ],
             ranks=[],
             cost_s=cost_s,
@@ -67,6 +72,21 @@ def find(evidence: Evidence) -> list[Finding]:
             confidence="medium",
             refuted_by="a run with half as many ranks a node that takes as long",
         )
+    ]
+
+
+def _busiest(prediction: Prediction, machine: Machine) -> list[str]:
+    """Which of several interfaces most was waited for."""
+    if machine.interfaces is None or not prediction.has_several_interfaces:
+        return []
+    way = max(("tx", "rx"), key=lambda each: prediction.by_interface[each]["queued_s"].max())
+    queued = prediction.by_interface[way]["queued_s"]
+    node, number = np.unravel_index(int(queued.argmax()), queued.shape)
+    name = prediction.placement.node_names[int(node)]
+    return [
+        f"most at {machine.interfaces.describe(int(number))} of {name} ({way}): messages queued there for "
+        f"{seconds_text(float(queued.max()))} in all, at all interfaces of the node for "
+        f"{seconds_text(float(queued[node].sum()))}"
     ]
 
 
