@@ -22,13 +22,13 @@ def ratios(result, program, what):
 
 @pytest.mark.parametrize("program", ["CG", "FT", "MG"])
 def test_a_second_rank_a_node_costs_time(shared, program):
-    assert 1 < ratios(shared, program, "time")["8x2 co-processor / 16x1"] < 1.27
-    assert ratios(shared, program, "network time")["8x2 co-processor / 16x1"] > 1
+    assert 1 < ratios(shared, program, "time")["2 a node, co-processor / 1 a node"] < 1.27
+    assert ratios(shared, program, "network time")["2 a node, co-processor / 1 a node"] > 1
 
 
 def test_four_ranks_a_node_cost_cg_and_ft_and_spare_mg(shared):
     # THEN N-4x4 and N-time: MG keeps half its bytes in the node, CG none
-    four = "4x4 / 8x2 virtual processor"
+    four = "4 a node / 2 a node, virtual processor"
     assert ratios(shared, "CG", "time")[four] > 1.02
     assert ratios(shared, "FT", "time")[four] > 1.02
     assert ratios(shared, "MG", "time")[four] < 1.02
@@ -38,6 +38,6 @@ def test_four_ranks_a_node_cost_cg_and_ft_and_spare_mg(shared):
 
 def test_its_bytes_are_those_of_the_whole_program(shared):
     # THEN FT loses the one of 15 partners that is in the node
-    assert ratios(shared, "FT", "network bytes")["8x2 co-processor / 16x1"] == pytest.approx(
+    assert ratios(shared, "FT", "network bytes")["2 a node, co-processor / 1 a node"] == pytest.approx(
         14 / 15, abs=1e-4
     )

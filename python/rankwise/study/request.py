@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from rankwise.errors import RankwiseError
-from rankwise.study.program import StudyProgram, parse_program
+from rankwise.study.program import StudyProgram, workload_program
+from rankwise.workloads import workload
+
+LAB_CLASS = "W"
+"""Of the studies' own programs in labs, whose interfaces are slow and whose ranks share this machine's cores."""
 
 Mode = Literal["machine", "lab", "cluster"]
 
@@ -42,7 +46,13 @@ class Request:
 
     def programs_or(self, names: Sequence[str]) -> tuple[StudyProgram, ...]:
         """The programs asked for, or else the study's own, as `parse_program` takes them."""
-        return self.programs or tuple(parse_program(name) for name in names)
+        return self.programs or tuple(self.own(name) for name in names)
+
+    def own(self, name: str) -> StudyProgram:
+        """A program of the study itself: in a lab of a class that this machine can run."""
+        if self.mode == "lab" and workload(name).classes:
+            return workload_program(name, LAB_CLASS)
+        return workload_program(name)
 
     def only_on_machines(self, study: str, why: str) -> None:
         """Refuse to measure.

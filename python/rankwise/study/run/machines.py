@@ -26,3 +26,20 @@ def machines(request: Request, study: str, *of_paper: str) -> list[Platform]:
     from rankwise.study.run import measured
 
     return [measured.machine(request, study)]
+
+
+def nodes(request: Request, *of_paper: str) -> list[Platform]:
+    """The machines of a study that places programs on them; of a lab or cluster its nodes.
+
+    Args:
+        request: What was asked for.
+        of_paper: The paper's machines, where no others are named.
+
+    Raises:
+        RankwiseError: A file cannot be read, or the lab or cluster cannot be reached.
+    """
+    if request.mode == "machine":
+        return platforms(request, *of_paper)
+    from rankwise.study.run import measured
+
+    return [measured.nodes(request)]

@@ -8,9 +8,10 @@ from rankwise.study.compared import EQUAL, holds, joined, listed, number, percen
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
 from rankwise.study.grids import branches_over_switches, far_levels_between_nodes, neighbours_in_node
 from rankwise.study.patterns import of_paper
-from rankwise.study.platforms import MYRI_10G, Platform, platforms
+from rankwise.study.platforms import MYRI_10G, Platform
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "ranks dealt to nodes in blocks, in turn or in planes: time, network time, bytes"
@@ -27,10 +28,10 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
-    platform = platforms(request, MYRI_10G)[0]
+    platform = nodes(request, MYRI_10G)[0]
     ranks = request.ranks or 64
     programs = request.programs_or(PROGRAMS)
-    each = min(4, platform.topology.nodes[0].cores)
+    each = min(4, platform.topology.nodes[0].cores, max(1, ranks // 2))
     cases = {
         (program.label, how): Case(program, ranks, Seats(-(-ranks // each), each, how), how, ITERATIONS)
         for program in programs

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import EQUAL, holds, joined, listed, percent_more
-from rankwise.study.platforms import BENSLEY, Platform, platforms
-from rankwise.study.program import StudyProgram, workload_program
+from rankwise.study.platforms import BENSLEY, Platform
+from rankwise.study.program import StudyProgram
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "four ranks on 1, 2 and 4 nodes; two ranks on a chip, across chips, across nodes"
@@ -33,8 +34,8 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
-    platform = platforms(request, BENSLEY)[0]
-    programs = request.programs or tuple(_own(name) for name in PROGRAMS)
+    platform = nodes(request, BENSLEY)[0]
+    programs = request.programs_or(PROGRAMS)
     four = {
         FULL: Seats(1, 4, "blocked"),
         # One rank on each chip of both nodes.
@@ -63,10 +64,6 @@ def run(request: Request) -> StudyResult:
         ],
         claims=_claims(by_four, by_two, how) if platform.of_paper and not request.programs else [],
     )
-
-
-def _own(name: str) -> StudyProgram:
-    return workload_program(name)
 
 
 def _times(

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import number, percent
-from rankwise.study.platforms import BENSLEY, Platform, platforms
+from rankwise.study.platforms import BENSLEY, Platform
 from rankwise.study.program import StudyProgram, workload_program
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "a ring that processes its data whole or in tiles, by placement and size of the tiles"
@@ -37,7 +38,7 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
-    platform = platforms(request, BENSLEY)[0]
+    platform = nodes(request, BENSLEY)[0]
     places = _places(platform, request.ranks)
     tiles = (0, *TILES)
     cases = {

@@ -10,10 +10,11 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import holds, listed, number, percent
-from rankwise.study.platforms import ETHERNET_A, IWARP_A, Platform, platforms
-from rankwise.study.program import StudyProgram, workload_program
+from rankwise.study.platforms import ETHERNET_A, IWARP_A, Platform
+from rankwise.study.program import StudyProgram
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 from rankwise.study.studies.core_scan import interrupt_core
 
@@ -67,8 +68,8 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has less than two nodes or four cores a node, or a case cannot be made.
     """
-    on = platforms(request, ETHERNET_A, IWARP_A)
-    programs = request.programs or tuple(workload_program(name) for name in MAPPINGS)
+    on = nodes(request, ETHERNET_A, IWARP_A)
+    programs = request.programs_or(tuple(MAPPINGS))
     found = [_mapped(request, platform, program) for platform in on for program in programs]
     how: How = "predicted" if request.mode == "machine" else "measured"
     tested = not request.machines and not request.programs

@@ -12,12 +12,12 @@ from rankwise.report.words import range_text
 from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import exact, holds, joined, number, percent
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages
-from rankwise.study.platforms import BENSLEY, Platform, platforms
+from rankwise.study.platforms import BENSLEY, Platform
 from rankwise.study.program import StudyProgram, workload_program
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import recorded_messages
-from rankwise.workloads import names
 
 SUMMARY = "which channels messages travel, by size, in messages and bytes"
 CLAIMS = ("C-dist", "C-even", "C-tab1", "C-cores", "C-namd", "C-hpl", "C-half")
@@ -44,11 +44,9 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few cores a node, or a program cannot be counted.
     """
-    platform = platforms(request, BENSLEY)[0]
+    platform = nodes(request, BENSLEY)[0]
     ranks = request.ranks or 16
-    own = [workload_program(name.lower()) for name in TABLE_1 if name.lower() in names()]
-    own += [workload_program(name) for name in ("namd", "hpl") if name in names()]
-    programs = request.programs or tuple(own)
+    programs = request.programs_or([*(name.lower() for name in TABLE_1), "namd", "hpl"])
     cores = min(4, platform.topology.nodes[0].cores)
     seats = Seats(-(-ranks // cores), cores, "blocked", "os")
     found = {each.label: _distribution(request, platform, each, ranks, seats) for each in programs}

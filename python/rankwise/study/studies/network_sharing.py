@@ -18,9 +18,10 @@ from rankwise.study.compared import (
     percent_more,
 )
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
-from rankwise.study.platforms import MYRI_10G, Platform, platforms
+from rankwise.study.platforms import MYRI_10G, Platform
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "what one, two and four ranks a node cost the network, and what stays in the node"
@@ -30,7 +31,8 @@ PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
 ITERATIONS = 4
 """Of each program's timed section: times are compared with each other, and iterations are alike."""
 
-ALONE, TWO, PROCESSOR, FOUR = "16x1", "8x2 co-processor", "8x2 virtual processor", "4x4"
+ALONE, FOUR = "1 a node", "4 a node"
+TWO, PROCESSOR = "2 a node, co-processor", "2 a node, virtual processor"
 
 
 def arrangements(platform: Platform, ranks: int) -> dict[str, Seats]:
@@ -41,9 +43,9 @@ def arrangements(platform: Platform, ranks: int) -> dict[str, Seats]:
     order = ",".join(map(str, [*cores, *others]))
     return {
         ALONE: Seats(ranks, 1, "cyclic"),
-        TWO: Seats(ranks // 2, 2, "cyclic", COPROCESSOR),
-        PROCESSOR: Seats(ranks // 2, 2, "cyclic", order),
-        FOUR: Seats(ranks // 4, 4, "cyclic"),
+        TWO: Seats(-(-ranks // 2), 2, "cyclic", COPROCESSOR),
+        PROCESSOR: Seats(-(-ranks // 2), 2, "cyclic", order),
+        FOUR: Seats(-(-ranks // 4), 4, "cyclic"),
     }
 
 
@@ -53,7 +55,7 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
-    platform = platforms(request, MYRI_10G)[0]
+    platform = nodes(request, MYRI_10G)[0]
     ranks = request.ranks or 16
     programs = request.programs_or(PROGRAMS)
     seats = arrangements(platform, ranks)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from rankwise.study.cases import Case
 from rankwise.study.compared import holds, joined, number, percent, percent_more
-from rankwise.study.platforms import MYRI_10G, platforms
+from rankwise.study.platforms import MYRI_10G
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 from rankwise.study.studies.network_sharing import ITERATIONS, PROCESSOR, PROGRAMS, TWO, arrangements
 
@@ -31,7 +32,7 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
-    platform = platforms(request, MYRI_10G)[0]
+    platform = nodes(request, MYRI_10G)[0]
     ranks = request.ranks or 16
     programs = request.programs_or(PROGRAMS)
     seats = arrangements(platform, ranks)

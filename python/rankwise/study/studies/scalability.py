@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import about_equal, holds, listed
-from rankwise.study.platforms import BENSLEY, SINGLE_CORE, Platform, platforms
-from rankwise.study.program import workload_program
+from rankwise.study.platforms import BENSLEY, SINGLE_CORE, Platform
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
+from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "speed-up from 2 to N ranks, of a fixed and of a growing problem, on two machines"
@@ -26,10 +26,10 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: A machine has too few nodes, or a case cannot be made.
     """
-    on = platforms(request, BENSLEY, SINGLE_CORE)
+    on = nodes(request, BENSLEY, SINGLE_CORE)
     most = request.ranks or 16
     counts = [ranks for ranks in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if ranks <= most]
-    programs = request.programs or tuple(workload_program(name) for name in PROGRAMS)
+    programs = request.programs_or(PROGRAMS)
     how: How = "predicted" if request.mode == "machine" else "measured"
     speed: dict[str, dict[str, dict[int, float]]] = {}
     for platform in on:
