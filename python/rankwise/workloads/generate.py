@@ -114,13 +114,9 @@ def generate(
     groups, blocks = Groups(), Blocks()
     calls: dict[tuple[int, ...], int] = defaultdict(int)
     for rank, events in program(name, problem_class, ranks, iterations, options).each_rank():
-        sends = np.isin(events["kind"], SENDS)
-        peer_and_bytes = np.stack(
-            [events["peer"][sends], events["count"][sends] * events["type_bytes"][sends]], axis=1
-        )
-        distinct, counts = np.unique(peer_and_bytes, axis=0, return_counts=True)
-        source.append(np.full(len(counts), rank))
-        rows.append(np.column_stack([distinct, counts]))
+        sent = _sent(events)
+        source.append(np.full(len(sent), rank))
+        rows.append(sent)
         colors = groups.add(rank, events)
         for key, count in _collectives(events).items():
             calls[(key[0], colors.get(key[0], 0), *key[1:])] += count
@@ -128,6 +124,16 @@ def generate(
     table = np.concatenate(rows)
     collectives = (*_joined(calls, groups, ranks), *blocks.joined(groups, ranks))
     return Communication(ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], collectives)
+
+
+def _sent(events: dict[str, np.ndarray]) -> np.ndarray:
+    """One rank's messages: destination, bytes and how many, sorted."""
+    sends = np.isin(events["kind"], SENDS)
+    peer = events["peer"][sends].astype(np.int64)
+    size = events["count"][sends] * events["type_bytes"][sends]
+    span = size.max(initial=0) + 1  # one number for both: much faster to sort
+    distinct, counts = np.unique(peer * span + size, return_counts=True)
+    return np.column_stack([distinct // span, distinct % span, counts])
 
 
 def _collectives(events: dict[str, np.ndarray]) -> dict[tuple[int, ...], int]:
