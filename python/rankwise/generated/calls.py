@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankwise.recording.layouts import COLL_RECEIVE_SIDE
 from rankwise.recording.raw import CALL_NAMES
 from rankwise.workloads.program import CALLS as COLLECTIVES
 from rankwise.workloads.program import ROOTED, Kind
@@ -101,6 +102,15 @@ class Calls:
         group = self.columns["group"]
         return np.where(group > 0, group + 1, 0)
 
+    @property
+    def flags(self) -> np.ndarray:
+        """rw_collective_flag of each call: who is not the root of a broadcast contributes nothing."""
+        own = np.zeros(max(self.members) + 1, dtype=np.int64)
+        for group, members in self.members.items():
+            own[group] = np.flatnonzero(members == self.rank)[0]
+        receives = (self.kind == Kind.BCAST) & (self.columns["peer"] != own[self.columns["group"]])
+        return np.where(receives, COLL_RECEIVE_SIDE, 0)
+
     def blocks(self, at: int) -> np.ndarray:
         """Bytes that an alltoallv sends to each rank of its group."""
         first, members, each = (int(self.columns[name][at]) for name in ("n", "m", "type_bytes"))
@@ -114,16 +124,17 @@ class Calls:
         is_wait = self.kind == Kind.WAIT
         comm = self.communicator
         rows = np.stack(
-            [
+            (
                 self.kind,
                 self.call,
                 columns["peer"],
                 columns["tag"],
                 comm,
+                self.flags,
                 columns["type_bytes"],
                 self.size_bytes,
-            ],
-            1,
+            ),
+            axis=1,
         )
         simple = np.flatnonzero(~is_wait & (self.kind != Kind.ALLTOALLV))
         distinct, of = np.unique(rows[simple], axis=0, return_inverse=True)
@@ -170,7 +181,9 @@ class _Shapes:
         self.shapes += shapes
 
 
-def _payload(kind: int, call: int, peer: int, tag: int, comm: int, type_bytes: int, size: int) -> bytes:
+def _payload(
+    kind: int, call: int, peer: int, tag: int, comm: int, flags: int, type_bytes: int, size: int
+) -> bytes:
     """Of a call that is no wait and no alltoallv."""
     match kind:
         case Kind.SEND | Kind.ISEND:
@@ -184,7 +197,7 @@ def _payload(kind: int, call: int, peer: int, tag: int, comm: int, type_bytes: i
         case Kind.TIMER:
             return _join(call)
     root = peer if kind in ROOTED else -1
-    return _join(call, comm, _z(root), 0, type_bytes, size, 0, 0)
+    return _join(call, comm, _z(root), flags, type_bytes, size, 0, 0)
 
 
 def _completions(rows: list[list[int]]) -> Iterator[int]:

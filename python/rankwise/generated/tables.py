@@ -28,7 +28,7 @@ def totals(calls: Calls, ticks: np.ndarray) -> np.ndarray:
 
 def _own_bytes(calls: Calls) -> np.ndarray:
     """Of each call: messages of which the peer is known, and what goes into collectives."""
-    counted = np.isin(calls.kind, [*SENDS, *RECEIVES, *COLLECTIVES])
+    counted = np.isin(calls.kind, [*SENDS, *RECEIVES, *COLLECTIVES]) & (calls.flags == 0)
     return np.where(counted, calls.size_bytes, 0)
 
 
@@ -76,6 +76,7 @@ def collectives(calls: Calls, ticks: np.ndarray) -> np.ndarray:
     root = np.where(np.isin(calls.kind[at], ROOTED), calls.columns["peer"][at], -1)
     columns = (
         calls.call[at],
+        calls.flags[at],
         calls.communicator[at],
         root,
         calls.columns["type_bytes"][at],
@@ -83,7 +84,9 @@ def collectives(calls: Calls, ticks: np.ndarray) -> np.ndarray:
     )
     distinct, of, count = np.unique(np.stack(columns, 1), axis=0, return_inverse=True, return_counts=True)
     found = np.zeros(len(distinct), layouts.COLLECTIVE_ENTRY)
-    for name, column in zip(("call", "comm", "root", "datatype_bytes", "bytes"), distinct.T, strict=True):
+    for name, column in zip(
+        ("call", "flags", "comm", "root", "datatype_bytes", "bytes"), distinct.T, strict=True
+    ):
         found[name] = column
     found["count"] = count
     np.add.at(found["ticks"], of.reshape(-1), ticks[at].astype(np.uint64))

@@ -127,6 +127,15 @@ def generated_from(run: dict[str, Any] | None) -> str | None:
     return str(msgspec.convert(found, Generated)) if found else None
 
 
+def is_generated(directory: Path) -> bool:
+    """Whether recording.json says that no program ran."""
+    try:
+        found = read(directory)
+    except RankwiseError:
+        return False
+    return found is not None and found.generated is not None
+
+
 def json_schema() -> dict[str, Any]:
     """JSON schema of recording.json, as kept in formats/recording.schema.json."""
     return msgspec.json.schema(Manifest)

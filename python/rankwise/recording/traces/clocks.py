@@ -79,6 +79,12 @@ def relate(
     return [HostClock(name, *placed[at], _spread(job, name)) for at, name in enumerate(names)]
 
 
+def same(job: Job) -> list[HostClock]:
+    """Of hosts that have one clock, as those of a generated recording."""
+    names = dict.fromkeys(thread.rank["host"] for thread in job.first_threads)
+    return [HostClock(name, 0.0, 0.0, 0.0) for name in names]
+
+
 def _of_messages(ranks: list[RankEvents], messages: Messages, number: np.ndarray) -> np.ndarray:
     """By pair of hosts, the shortest time of a message from the first to the second, by their own clocks."""
     starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankwise.record.manifest import is_generated
 from rankwise.recording.communicators import unify
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, read
-from rankwise.recording.traces.clocks import HostClock, relate
+from rankwise.recording.traces.clocks import HostClock, relate, same
 from rankwise.recording.traces.timeline import (
     CollectiveCalls,
     Messages,
@@ -91,7 +92,8 @@ class Timeline:
         ]
         ranks = rank_events(job)
         messages = match(ranks, numbers)
-        clocks = relate(job, ranks, messages, match_collectives(ranks, numbers))
+        collectives = match_collectives(ranks, numbers)
+        clocks = same(job) if is_generated(path) else relate(job, ranks, messages, collectives)
         names = [clock.host for clock in clocks]
         hosts = [names.index(thread.rank["host"]) for thread in job.first_threads]
         return cls(ranks, messages, clocks, hosts, numbers, communicators.members)
