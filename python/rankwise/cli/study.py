@@ -64,6 +64,11 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError(
             f"the study `{chosen.name}` is made with {on}", f"`rankwise study {chosen.name}`", status=2
         )
+    for option, given in (("--app", args.app), ("--ranks", args.ranks)):
+        if given and option not in chosen.takes:
+            raise RankwiseError(
+                f"the study `{chosen.name}` takes no `{option}`", f"`rankwise study {chosen.name}`", status=2
+            )
     result = chosen.run(request)
     _show(terminal, result, args)
     return 0

@@ -23,6 +23,7 @@ class Study:
         summary: What it shows, in one line.
         claims: Identifiers of the statements that it tests, as `C-tab1`.
         modes: On what it can be made.
+        takes: Which of `--app` and `--ranks` change it.
         run: Makes it.
     """
 
@@ -30,9 +31,11 @@ class Study:
     summary: str
     claims: tuple[str, ...]
     modes: tuple[Mode, ...]
+    takes: tuple[str, ...]
     run: Callable[[Request], StudyResult]
 
 
+ALL_OPTIONS = ("--app", "--ranks")
 ALL_MODES: tuple[Mode, ...] = ("machine", "lab", "cluster")
 
 
@@ -51,4 +54,5 @@ def study(name: str) -> Study:
     if name not in known:
         raise RankwiseError(f"there is no study `{name}`", f"the studies are {', '.join(known)}")
     module = importlib.import_module(f"rankwise.study.studies.{name.replace('-', '_')}")
-    return Study(name, module.SUMMARY, module.CLAIMS, getattr(module, "MODES", ALL_MODES), module.run)
+    modes, takes = getattr(module, "MODES", ALL_MODES), getattr(module, "TAKES", ALL_OPTIONS)
+    return Study(name, module.SUMMARY, module.CLAIMS, modes, takes, module.run)

@@ -16,6 +16,7 @@ from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
 
 SUMMARY = "three orders of ranks in ARCHER2's nodes, from five ping-pongs, beside what was measured"
 CLAIMS = ()
+TAKES: tuple[str, ...] = ("--ranks",)
 MODES = ("machine",)
 
 ORDERS = ("cores", "cyclic", "rank")

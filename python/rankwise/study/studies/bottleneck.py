@@ -14,6 +14,7 @@ from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "four ranks on 1, 2 and 4 nodes; two ranks on a chip, across chips, across nodes"
 CLAIMS = ("C-cont", "C-two")
+TAKES: tuple[str, ...] = ("--app",)
 
 PROGRAMS = ("is", "ft", "cg", "mg", "lu", "bt", "sp", "hpl")
 _NOT_ON_TWO = ("bt", "sp")  # square numbers of ranks only

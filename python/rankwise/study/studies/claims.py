@@ -13,6 +13,7 @@ from rankwise.study.result import Cell, StudyResult, Table
 
 SUMMARY = "every statement of the four papers beside what the studies find on the papers' machines"
 CLAIMS = ()
+TAKES: tuple[str, ...] = ()
 MODES: tuple[Mode, ...] = ("machine",)
 
 
@@ -22,9 +23,9 @@ def run(request: Request) -> StudyResult:
     Raises:
         RankwiseError: It was asked for other machines or programs, or a study cannot be made.
     """
-    if request.machines or request.programs or request.ranks:
+    if request.machines:
         raise RankwiseError(
-            "the table of claims is of the papers' own machines and programs",
+            "the table of claims is of the papers' own machines",
             "other machines are for one study: `rankwise study levels --on machine FILE`",
             status=2,
         )

@@ -19,6 +19,7 @@ from rankwise.study.run.machines import machines
 
 SUMMARY = "bandwidth, latency, interrupts and misses by core of the node, for one protocol stack or several"
 CLAIMS = ("S-bw", "S-irq", "S-cache", "S-lat")
+TAKES: tuple[str, ...] = ()
 
 SIZES = tuple(4**k for k in range(12))
 LARGE_BYTES = SIZES[-1]

@@ -14,6 +14,7 @@ from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "a ring that processes its data whole or in tiles, by placement and size of the tiles"
 CLAIMS = ("C-tile",)
+TAKES: tuple[str, ...] = ("--ranks",)
 
 ITERATIONS = 3
 DATA_BYTES = 64 << 20

@@ -32,6 +32,7 @@ from rankwise.study.run.outcomes import all_outcomes
 
 SUMMARY = "interfaces beside each other: latency, bandwidth, rate, collectives, availability, memory, scaling"
 CLAIMS = ("I-caps", "I-pp", "I-bidi", "I-coll", "I-rate", "I-cpu", "I-scale", "I-mem")
+TAKES: tuple[str, ...] = ()
 
 SIZES = tuple(4**k for k in range(12))
 SMALL_BYTES = 4

@@ -16,6 +16,7 @@ from rankwise.study.run.machines import machines
 
 SUMMARY = "latency and bandwidth by channel, from one rank to another"
 CLAIMS = ("C-lat", "C-bw")
+TAKES: tuple[str, ...] = ()
 
 SIZES = tuple(2**k for k in range(23))
 SMALL_BYTES, LARGE_BYTES = 1, 4 << 20

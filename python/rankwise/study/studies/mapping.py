@@ -20,6 +20,7 @@ from rankwise.study.studies.core_scan import interrupt_core
 
 SUMMARY = "computation, waiting and sending by rank; what the interrupt core costs whom; which swap helps"
 CLAIMS = ("S-gromacs", "S-lammps", "S-maps")
+TAKES: tuple[str, ...] = ("--app",)
 
 ITERATIONS = 20
 RANKS = 8
