@@ -95,6 +95,7 @@ Events decode_bytes(const nb::bytes &stream, std::uint32_t coding, std::uint32_t
 nb::bytes pack(const std::vector<nb::bytes> &shapes, Array<std::uint32_t> shape_of, Array<std::uint64_t> gaps,
                Array<std::uint64_t> durations) {
     std::vector<std::span<const std::byte>> views;
+    views.reserve(shapes.size());
     for (const nb::bytes &shape : shapes) {
         views.emplace_back(static_cast<const std::byte *>(shape.data()), shape.size());
     }

@@ -64,9 +64,13 @@ int work_over(size_t count, double operations) {
         data = grown;
         allocated = count;
     }
-    for (double left = operations / 2; left >= 1; left -= (double)count)
-        for (size_t i = 0; i < count && (double)i < left; i++)
+    size_t left = (size_t)(operations / 2);
+    while (left > 0) {
+        size_t run = left < count ? left : count;
+        for (size_t i = 0; i < run; i++)
             data[i] = data[i] * multiplier + addend;
+        left -= run;
+    }
     return 1;
 }
 

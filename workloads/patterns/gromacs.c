@@ -125,7 +125,8 @@ static int find_pulses(const struct gromacs *g, struct pulse **pulses) {
     int64_t box = g->problem->option[BOX], cutoff = g->problem->option[CUTOFF];
     double known = (double)g->problem->option[ATOMS] / g->domains;
     int count = 0;
-    *pulses = room((size_t)(g->grid.extent[X] + g->grid.extent[Y] + g->grid.extent[Z]), sizeof **pulses);
+    *pulses = room((size_t)g->grid.extent[X] + (size_t)g->grid.extent[Y] + (size_t)g->grid.extent[Z],
+                   sizeof **pulses);
     for (int d = Z; d >= X; d--) {
         int extent = g->grid.extent[d];
         double sent = 0;

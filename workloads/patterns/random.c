@@ -50,7 +50,7 @@ static void random_run(struct comm *comm, const struct problem *problem) {
                 source[sources++] = rank;
     }
     draw_peers(problem, comm->rank, comm->size, peers);
-    int *requests = room((size_t)(count + sources), sizeof *requests);
+    int *requests = room((size_t)count + (size_t)sources, sizeof *requests);
     comm_barrier(comm, COMM_WORLD);
     comm_start_timer(comm);
     for (int i = 0; i < problem->iterations; i++) {

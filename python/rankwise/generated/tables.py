@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from rankwise._core import trace
 
@@ -135,6 +137,7 @@ def _definition(index: int, members: np.ndarray, own: int, instance: int) -> byt
     return head.tobytes() + np.array(runs, layouts.RANK_RUN).tobytes()
 
 
+@lru_cache(maxsize=64)
 def _fnv1a(content: bytes) -> int:
     value = 0xCBF29CE484222325
     for byte in content:
