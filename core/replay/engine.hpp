@@ -31,9 +31,10 @@ enum : std::uint32_t {
     is_requested = 1u << Progress::own_shift,
     is_arrived = 2u << Progress::own_shift,
     has_left = 1u << Progress::own_shift,
-    core_is_done = 2u << Progress::own_shift
+    core_is_done = 2u << Progress::own_shift,
+    is_taken_up = 4u << Progress::own_shift ///< of both: in a look of a computation
 };
-inline constexpr unsigned job_shift = Progress::own_shift + 2;
+inline constexpr unsigned job_shift = Progress::own_shift + 3;
 
 /// A processor of a rank, one job after the other in the order in which they became ready, and the link of
 /// the same number. All that is looked at for most events, in one cache line.
@@ -53,6 +54,14 @@ static_assert(sizeof(Processor) == 64);
 struct RankNext {
     Picoseconds job_end = machine::never;   ///< of the job under way
     Picoseconds link_free = machine::never; ///< for the first message that waits for the link
+};
+
+/// A computation in several parts that a processor is at: it goes on, or stands still after a look.
+struct Looks {
+    std::uint32_t op = any;
+    std::uint32_t open = 0; ///< messages that were taken up meanwhile and have not ended
+    Picoseconds started = 0, left = 0, part = 0;
+    bool stops = false; ///< at the next look
 };
 
 /// What holds up the last byte of a receive's message: its way, and the job that copies it.
@@ -215,6 +224,15 @@ template <Order order> class Engine {
     void end_job(std::uint32_t processor);
     void account(std::uint32_t processor);
     void next_job(std::uint32_t processor);
+
+    // Computations in several parts: engine_looks.hpp
+
+    void know_looks(std::uint32_t processor, std::uint32_t op, Job job);
+    void stop_at_look(std::uint32_t processor);
+    bool has_stopped(std::uint32_t processor);
+    void close(std::uint32_t op);
+    void resume();
+    bool is_outdated(std::uint32_t processor) const;
     void end_eager(std::uint32_t send);
     void finish_send(std::uint32_t send, std::uint32_t part);
     bool has_left_entirely(std::uint32_t send) const;
@@ -287,8 +305,10 @@ template <Order order> class Engine {
     Contacts contacts_;
     std::vector<ChannelLoad> channels_;
 
-    std::vector<RankNext> nexts_;        ///< of each slot
-    std::vector<std::uint32_t> rank_at_; ///< of each slot
+    std::vector<Looks> looks_;            ///< of each processor; empty if no computation has several parts
+    std::vector<std::uint32_t> resuming_; ///< processors whose computation may go on
+    std::vector<RankNext> nexts_;         ///< of each slot
+    std::vector<std::uint32_t> rank_at_;  ///< of each slot
     std::vector<std::uint32_t> queue_of_rank_;
     std::vector<std::uint32_t> queue_first_; ///< queue q has the slots queue_first_[q] .. queue_first_[q + 1]
 

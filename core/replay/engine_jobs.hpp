@@ -24,6 +24,8 @@ template <Order order> void Engine<order>::end(std::uint32_t op) {
     first_processor(rank).finish = now_;
     const std::size_t freed = progress_.freed.size();
     progress_.end(op);
+    if (!looks_.empty()) [[unlikely]]
+        close(op);
     tell([&](Observer &o) {
         o.end(op, now_);
         o.release(op, std::span(progress_.freed).subspan(freed), now_);
@@ -57,6 +59,8 @@ template <Order order> void Engine<order>::release() {
         }
         releasing_.clear();
     }
+    if (!resuming_.empty()) [[unlikely]]
+        resume();
 }
 
 template <Order order> void Engine<order>::go_on(std::uint32_t op, Kind kind) {
@@ -79,8 +83,11 @@ template <Order order> void Engine<order>::queue_job(std::uint32_t op, Job job) 
     Processor &p = processors_[processor];
     if (p.running == any)
         start_job(processor, op, job);
-    else
+    else {
         p.ready.append(progress_, op);
+        if (!looks_.empty()) [[unlikely]]
+            stop_at_look(processor);
+    }
 }
 
 template <Order order> void Engine<order>::start_job(std::uint32_t processor, std::uint32_t op, Job job) {
@@ -91,6 +98,8 @@ template <Order order> void Engine<order>::start_job(std::uint32_t processor, st
     tell([&](Observer &o) {
         o.start_job(processor, op, job != Job::clear && job != Job::data, p.idle_since, now_);
     });
+    if (!looks_.empty()) [[unlikely]]
+        know_looks(processor, op, job);
     run_for(processor, time_of_job(op, job, p));
 }
 
@@ -221,6 +230,8 @@ template <Order order> void Engine<order>::end_job(std::uint32_t processor) {
     if constexpr (by_time)
         account(processor);
     p.idle_since = now_;
+    if (!looks_.empty() && has_stopped(processor)) [[unlikely]]
+        return;
     if constexpr (by_time)
         if (has_read(processor))
             return next_job(processor);
@@ -292,8 +303,11 @@ template <Order order> void Engine<order>::next_job(std::uint32_t processor) {
         if (resources_.paths.has_buffers() && read_part(processor))
             return;
     Processor &p = processors_[processor];
-    if (p.ready.empty())
+    if (p.ready.empty()) {
+        if (!looks_.empty()) [[unlikely]]
+            resuming_.push_back(processor);
         return;
+    }
     const std::uint32_t next = p.ready.take(progress_);
     start_job(processor, next, job(next));
 }

@@ -25,8 +25,9 @@ Engine<order>::Engine(const Case &of_case, OperationStates &states, unsigned num
       progress_(schedule_, steps_, states.progress), standstills_(schedule_, progress_),
       costs_(machine_, of_case.sizes), processors_(std::size_t{schedule_.ranks()} * lanes()),
       resources_(schedule_, machine_, placement_, ahead_, lanes_), interfaces_(machine_, placement_),
-      channels_(machine_.link_classes.size()), nexts_(by_time ? 0 : schedule_.ranks()),
-      rank_at_(schedule_.ranks()), queue_of_rank_(schedule_.ranks()), queue_first_(ahead_.queues + 1),
+      channels_(machine_.link_classes.size()), looks_(schedule_.divided ? processors_.size() : 0),
+      nexts_(by_time ? 0 : schedule_.ranks()), rank_at_(schedule_.ranks()), queue_of_rank_(schedule_.ranks()),
+      queue_first_(ahead_.queues + 1),
       windows_(in_one_queue_ ? 0 : ahead_.queues, ahead_.between, ahead_.passing, interfaces_.of_node > 1),
       sent_{std::vector<std::vector<Sent>>(of), std::vector<std::vector<Sent>>(of)} {
     check_size();
@@ -218,7 +219,7 @@ template <Order order> std::uint32_t Engine<order>::operation_of(const Event &ev
     case core_rests:
         return 0;
     case job_ends:
-        return processors_[event.what].running;
+        return is_outdated(event.what) ? 0 : processors_[event.what].running;
     case enters_rx: // or a port: not a receive
         if constexpr (by_time)
             if (resources_.paths.exist())
@@ -289,7 +290,8 @@ template <Order order> void Engine<order>::serve(const Event &event) {
         break;
     case job_ends:
         if constexpr (by_time)
-            end_job(what);
+            if (!is_outdated(what))
+                end_job(what);
         break;
     case core_rests:
         if constexpr (by_time)

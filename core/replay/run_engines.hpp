@@ -11,6 +11,7 @@
 
 #include "replay/engine.hpp"
 #include "replay/engine_jobs.hpp"
+#include "replay/engine_looks.hpp"
 #include "replay/engine_messages.hpp"
 #include "replay/engine_parts.hpp"
 #include "replay/engine_windows.hpp"

@@ -39,7 +39,8 @@ struct alignas(32) MatchedOperation {
     std::uint32_t stream; ///< number of (sender, receiver, tag), `any` for calc and wildcard receives
     Release release;
     Lane lane;
-    std::uint16_t size_class = no_class; ///< of a message: number of its size, see `Matching::sizes`
+    std::uint16_t size_class = no_class; ///< of a message: number of its size, see `Matching::sizes`;
+                                         ///< of a computation with several parts: how many
 
     static constexpr std::uint16_t no_class = 0xffff;
     static constexpr int kind_shift = 62;
@@ -54,6 +55,8 @@ struct alignas(32) MatchedOperation {
         return (packed & Operation::synchronous_bit) == 0 && bytes() <= limit;
     }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed & Operation::mask); }
+    /// Of a computation.
+    std::uint32_t parts() const noexcept { return size_class == no_class ? 1 : size_class; }
 
     static std::uint64_t pack(Kind kind, std::uint64_t value) noexcept {
         return static_cast<std::uint64_t>(kind) << kind_shift | value;

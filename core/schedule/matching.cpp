@@ -37,6 +37,9 @@ LargeArray<MatchedOperation> steps_of(const Schedule &schedule) {
             const Operation &op = schedule.operations[i];
             steps.push_back({MatchedOperation::pack(op.kind(), op.value()), any, op.peer, r, any,
                              Release::of(schedule, i), schedule.lane(i)});
+            if (op.kind() == Kind::calc && op.parts() > 1)
+                steps.back().size_class = static_cast<std::uint16_t>(
+                    std::min<std::uint32_t>(op.parts(), MatchedOperation::no_class - 1));
         }
     return steps;
 }

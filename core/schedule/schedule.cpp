@@ -117,6 +117,9 @@ Schedule ScheduleBuilder::finish() {
         std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation &op) {
             return op.kind() == Kind::receive && (op.peer == any || op.tag == any);
         });
+    schedule.divided =
+        std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                    [](const Operation &op) { return op.kind() == Kind::calc && op.parts() > 1; });
     ranks_.clear();
     topological_order(schedule);
     return schedule;

@@ -31,17 +31,21 @@ class Operation {
     static Operation receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
         return {Kind::receive, bytes, peer, tag};
     }
-    static Operation calc(Picoseconds time) { return {Kind::calc, static_cast<std::uint64_t>(time), 0, 0}; }
+    /// @param[in] parts equal ones, after each of which its rank looks for messages
+    static Operation calc(Picoseconds time, std::uint32_t parts = 1) {
+        return {Kind::calc, static_cast<std::uint64_t>(time), 0, parts - 1};
+    }
 
     Kind kind() const noexcept { return static_cast<Kind>(packed_ >> 62); }
     std::uint64_t bytes() const noexcept { return packed_ & size_mask; }
     /// Picoseconds of a computation; of a message its bytes, and whether it is synchronous.
     std::uint64_t value() const noexcept { return packed_ & mask; }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed_ & mask); }
+    std::uint32_t parts() const noexcept { return tag + 1; } ///< of a computation
     bool synchronous() const noexcept { return kind() == Kind::send && (packed_ & synchronous_bit) != 0; }
 
     std::uint32_t peer; ///< rank, or `any` for a receive
-    std::uint32_t tag;  ///< or `any` for a receive
+    std::uint32_t tag;  ///< or `any` for a receive; of a computation how many parts it has beyond the first
 
     static constexpr std::uint64_t mask = (std::uint64_t{1} << 62) - 1;
     static constexpr std::uint64_t synchronous_bit = std::uint64_t{1} << 61; ///< of a send's value
@@ -87,6 +91,7 @@ struct Schedule {
     std::uint32_t cpus = 1;                ///< processors of each rank
     std::uint32_t nics = 1;                ///< interfaces of each rank
     bool wildcards = false;                ///< some receive takes any source or any tag
+    bool divided = false;                  ///< some computation has several parts
     bool recorded =
         false; ///< of a program that ran: where its order blocks for ever, sends end without receives
 
