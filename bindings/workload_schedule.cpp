@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "collectives/registry.hpp"
@@ -81,8 +82,9 @@ coll::Collective collective_of(comm_event_kind kind) {
 double seconds_of(const KernelTerms &terms, const comm_event &event) {
     const auto m = static_cast<double>(event.m), n = static_cast<double>(event.n),
                k = static_cast<double>(event.k);
-    const KernelTerms sizes{1, m, n, k, m * n, m * k, n * k, m * n * k};
-    return std::max(0.0, std::inner_product(terms.begin(), terms.end(), sizes.begin(), 0.0));
+    const KernelTerms sizes{1, m, n, k, m * n, m * k, n * k, m * n * k, m * m * n};
+    return static_cast<double>(event.count) *
+           std::max(0.0, std::inner_product(terms.begin(), terms.end(), sizes.begin(), 0.0));
 }
 
 /// Puts one rank's events into the schedule.
@@ -98,16 +100,32 @@ class RankWriter {
             static_cast<std::uint64_t>(event.count) * static_cast<std::uint64_t>(event.type_bytes);
         switch (event.kind) {
         case COMM_EVENT_SEND:
-            return chain_.send(peer, bytes, tags_.number(COMM_WORLD, event.tag));
+        case COMM_EVENT_SSEND:
+            return chain_.send(peer, bytes, tags_.number(COMM_WORLD, event.tag),
+                               event.kind == COMM_EVENT_SSEND);
         case COMM_EVENT_RECV:
             return chain_.receive(peer, bytes, tags_.number(COMM_WORLD, event.tag));
         case COMM_EVENT_ISEND:
-            return requests_.push_back(chain_.isend(peer, bytes, tags_.number(COMM_WORLD, event.tag)));
+        case COMM_EVENT_ISSEND:
+            return requests_.push_back(chain_.isend(peer, bytes, tags_.number(COMM_WORLD, event.tag),
+                                                    event.kind == COMM_EVENT_ISSEND));
         case COMM_EVENT_IRECV:
         case COMM_EVENT_IRECV_ANY:
             return requests_.push_back(chain_.ireceive(peer, bytes, tags_.number(COMM_WORLD, event.tag)));
         case COMM_EVENT_WAIT:
             return chain_.wait(requests_[static_cast<std::size_t>(event.request)]);
+        case COMM_EVENT_RELAY_RECV:
+            relayed_ = chain_.ireceive(peer, bytes, tags_.number(COMM_WORLD, event.tag));
+            return;
+        case COMM_EVENT_RELAY_SEND:
+            relayed_ = chain_.send_after(*relayed_, peer, bytes, tags_.number(COMM_WORLD, event.tag));
+            return;
+        case COMM_EVENT_RELAY_END:
+            if (relayed_)
+                chain_.wait(*std::exchange(relayed_, std::nullopt));
+            return;
+        case COMM_EVENT_DIVIDE:
+            return chain_.divide(std::max(1u, static_cast<std::uint32_t>(event.count)));
         case COMM_EVENT_COMPUTE:
             return chain_.compute(event.operations * cost_.seconds_per_operation);
         case COMM_EVENT_KERNEL:
@@ -162,7 +180,8 @@ class RankWriter {
     coll::Library library_;
     const ComputationCost &cost_;
     std::uint32_t rank_;
-    std::vector<std::uint32_t> requests_; ///< operations by number of the request
+    std::vector<std::uint32_t> requests_;  ///< operations by number of the request
+    std::optional<std::uint32_t> relayed_; ///< last operation of what is relayed
     std::vector<coll::CollectiveStep> steps_;
 };
 

@@ -14,8 +14,8 @@ extern "C" {
 #include "comm_dry.h"
 }
 
-/// Seconds of one call: the sum of these times 1, m, n, k, mn, mk, nk, mnk.
-using KernelTerms = std::array<double, 8>;
+/// Seconds of one call: the sum of these times 1, m, n, k, mn, mk, nk, mnk, mmn.
+using KernelTerms = std::array<double, 9>;
 
 /// @brief What computation takes.
 struct ComputationCost {

@@ -28,11 +28,16 @@ struct comm;
 struct comm_calls {
     void (*send)(struct comm *, int destination, int tag, enum comm_type, int64_t count);
     int (*isend)(struct comm *, int destination, int tag, enum comm_type, int64_t count);
+    void (*ssend)(struct comm *, int destination, int tag, enum comm_type, int64_t count);
+    int (*issend)(struct comm *, int destination, int tag, enum comm_type, int64_t count);
     void (*recv)(struct comm *, int source, int tag, enum comm_type, int64_t capacity, int64_t count);
     int (*irecv)(struct comm *, int source, int from_any, int tag, enum comm_type, int64_t capacity,
                  int64_t count);
     void (*wait)(struct comm *, int request);
     void (*waitall)(struct comm *, const int *requests, int count);
+    void (*relay)(struct comm *, int source, int destination, int tag, enum comm_type, int64_t count);
+    void (*poll)(struct comm *);
+    void (*finish_relay)(struct comm *);
     void (*barrier)(struct comm *, int group);
     void (*bcast)(struct comm *, int group, enum comm_type, int64_t count, int root);
     void (*reduce)(struct comm *, int group, enum comm_type, int64_t count, enum comm_operation, int root);
@@ -44,7 +49,8 @@ struct comm_calls {
                       const int64_t *from);
     int (*split)(struct comm *, int color, int key);
     void (*compute)(struct comm *, double operations);
-    void (*kernel)(struct comm *, enum comm_kernel, int64_t m, int64_t n, int64_t k);
+    void (*kernel)(struct comm *, enum comm_kernel, int64_t m, int64_t n, int64_t k, int64_t times);
+    void (*divide)(struct comm *, int parts);
     void (*timer)(struct comm *, int running);
 };
 
@@ -67,6 +73,16 @@ static inline void comm_send(struct comm *c, int destination, int tag, enum comm
 /* @brief Begin a send (MPI_Isend). @return the request for comm_wait */
 static inline int comm_isend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
     return c->calls->isend(c, destination, tag, type, count);
+}
+
+/* @brief Blocking synchronous send (MPI_Ssend). */
+static inline void comm_ssend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    c->calls->ssend(c, destination, tag, type, count);
+}
+
+/* @brief Begin a synchronous send (MPI_Issend). @return the request for comm_wait */
+static inline int comm_issend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    return c->calls->issend(c, destination, tag, type, count);
 }
 
 /*
@@ -99,6 +115,28 @@ static inline void comm_wait(struct comm *c, int request) {
 /* @brief Wait for several (MPI_Waitall). */
 static inline void comm_waitall(struct comm *c, const int *requests, int count) {
     c->calls->waitall(c, requests, count);
+}
+
+/*
+ * @brief Have a message that is looked for now and then (MPI_Iprobe): when it is there, it is received and
+ * sent on.
+ *
+ * One at a time. It is looked for at each poll, and by `comm_finish_relay`.
+ * @param destination where it is sent on to, -1: nowhere
+ */
+static inline void comm_relay(struct comm *c, int source, int destination, int tag, enum comm_type type,
+                              int64_t count) {
+    c->calls->relay(c, source, destination, tag, type, count);
+}
+
+/* @brief Receive and send on the message of a relay, if it is there. */
+static inline void comm_poll(struct comm *c) {
+    c->calls->poll(c);
+}
+
+/* @brief Wait until there is nothing to relay. */
+static inline void comm_finish_relay(struct comm *c) {
+    c->calls->finish_relay(c);
 }
 
 static inline void comm_barrier(struct comm *c, int group) {
@@ -160,7 +198,21 @@ static inline void comm_compute(struct comm *c, double operations) {
 
 /* @brief The place of one call of a computing kernel of the original, on matrices of these sizes. */
 static inline void comm_kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
-    c->calls->kernel(c, kernel, m, n, k);
+    c->calls->kernel(c, kernel, m, n, k, 1);
+}
+
+/* @brief The same, several times. */
+static inline void comm_kernels(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k,
+                                int64_t times) {
+    c->calls->kernel(c, kernel, m, n, k, times);
+}
+
+/*
+ * @brief Kernels from here on until `comm_divide(c, 0)` are done in this many equal parts, with a `comm_poll`
+ * after each of them; as soon as there is nothing to relay, the rest is done at once.
+ */
+static inline void comm_divide(struct comm *c, int parts) {
+    c->calls->divide(c, parts);
 }
 
 /* @brief Begin and end of the section the original times. */

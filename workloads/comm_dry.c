@@ -34,6 +34,33 @@ static int dry_isend(struct comm *c, int destination, int tag, enum comm_type ty
     return begin(c, message(COMM_EVENT_ISEND, destination, tag, type, count));
 }
 
+static void dry_ssend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    emit(c, message(COMM_EVENT_SSEND, destination, tag, type, count));
+}
+
+static int dry_issend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    return begin(c, message(COMM_EVENT_ISSEND, destination, tag, type, count));
+}
+
+static void dry_relay(struct comm *c, int source, int destination, int tag, enum comm_type type,
+                      int64_t count) {
+    emit(c, message(COMM_EVENT_RELAY_RECV, source, tag, type, count));
+    if (destination >= 0)
+        emit(c, message(COMM_EVENT_RELAY_SEND, destination, tag, type, count));
+}
+
+static void dry_poll(struct comm *c) {
+    (void)c;
+}
+
+static void dry_finish_relay(struct comm *c) {
+    emit(c, (struct comm_event){.kind = COMM_EVENT_RELAY_END});
+}
+
+static void dry_divide(struct comm *c, int parts) {
+    emit(c, (struct comm_event){.kind = COMM_EVENT_DIVIDE, .count = parts});
+}
+
 static void dry_recv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
                      int64_t count) {
     (void)capacity;
@@ -120,13 +147,15 @@ static void dry_compute(struct comm *c, double operations) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_COMPUTE, .operations = operations});
 }
 
-static void dry_kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
+static void dry_kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k,
+                       int64_t times) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_KERNEL,
                                 .peer = (int)kernel,
                                 .m = m,
                                 .n = n,
                                 .k = k,
-                                .operations = comm_kernel_operations(kernel, m, n, k)});
+                                .count = times,
+                                .operations = (double)times * comm_kernel_operations(kernel, m, n, k)});
 }
 
 static void dry_timer(struct comm *c, int running) {
@@ -136,6 +165,12 @@ static void dry_timer(struct comm *c, int running) {
 static const struct comm_calls dry_calls = {
     .send = dry_send,
     .isend = dry_isend,
+    .ssend = dry_ssend,
+    .issend = dry_issend,
+    .relay = dry_relay,
+    .poll = dry_poll,
+    .finish_relay = dry_finish_relay,
+    .divide = dry_divide,
     .recv = dry_recv,
     .irecv = dry_irecv,
     .wait = dry_wait,

@@ -22,7 +22,13 @@ enum comm_event_kind {
     COMM_EVENT_SPLIT,
     COMM_EVENT_COMPUTE,
     COMM_EVENT_KERNEL,
-    COMM_EVENT_TIMER
+    COMM_EVENT_TIMER,
+    COMM_EVENT_SSEND,
+    COMM_EVENT_ISSEND,
+    COMM_EVENT_RELAY_RECV, /* begins here, beside what follows up to the end of the relay */
+    COMM_EVENT_RELAY_SEND, /* after that */
+    COMM_EVENT_RELAY_END,
+    COMM_EVENT_DIVIDE
 };
 
 /* One call of one rank. Fields without a meaning for its kind are 0. */
@@ -36,8 +42,8 @@ struct comm_event {
                   */
     int type_bytes;    /* of one element */
     int64_t count;     /* elements; alltoall: for each rank; alltoallv: sent to all of them; timer: 1 when it
-                          starts, 0 when it stops; wait: of an MPI_Waitall, how many of its waits are left with
-                          this one, 0 of an MPI_Wait */
+                          starts, 0 when it stops; kernel: how many times; divide: parts, 0 at its end; wait: of
+                          an MPI_Waitall, how many of its waits are left with this one, 0 of an MPI_Wait */
     int64_t m, n, k;   /* kernel: its sizes; alltoallv: m is the number of ranks of the group */
     double operations; /* compute, kernel: floating-point operations of the original */
     const int64_t *to,

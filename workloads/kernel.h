@@ -16,6 +16,19 @@ enum comm_kernel {
     COMM_IDAMAX,
     COMM_COPY,  /* m x n elements moved: counted as one operation each */
     COMM_SWEEP, /* n passes over m elements of the program's data, a multiplication and an addition each */
+    COMM_DAXPY,
+    COMM_DCOPY,     /* n times m elements moved: here and below counted as one operation each */
+    COMM_DLATCPY,   /* m x n, transposed */
+    COMM_DLASWP00N, /* m rows of n elements exchanged, or moved between matrices: HPL has several kinds */
+    COMM_DLASWP01T,
+    COMM_DLASWP02N,
+    COMM_DLASWP03T,
+    COMM_DLASWP04T,
+    COMM_DLASWP05T,
+    COMM_DLASWP06T,
+    COMM_DLASWP10N,
+    COMM_PIVOT, /* the exchange of one pivot among n processes, m doubles of a row, where it is taken as
+                   computation */
     COMM_KERNELS
 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const struct workload *const workloads[] = {
-    &workload_bt,   &workload_cg,     &workload_ep,       &workload_ft,      &workload_is,   &workload_lu,
-    &workload_mg,   &workload_sp,     &workload_alltoall, &workload_gromacs, &workload_halo, &workload_lammps,
-    &workload_namd, &workload_random, &workload_ring,     &workload_tree,
+    &workload_bt,     &workload_cg,   &workload_ep,       &workload_ft,      &workload_is,   &workload_lu,
+    &workload_mg,     &workload_sp,   &workload_alltoall, &workload_gromacs, &workload_halo, &workload_hpl,
+    &workload_lammps, &workload_namd, &workload_random,   &workload_ring,    &workload_tree,
 };
 
 const struct workload *workload_at(size_t index) {

@@ -9,8 +9,8 @@
 
 extern const struct workload workload_bt, workload_cg, workload_ep, workload_ft, workload_is, workload_lu,
     workload_mg, workload_sp;
-extern const struct workload workload_alltoall, workload_gromacs, workload_halo, workload_lammps,
-    workload_namd, workload_random, workload_ring, workload_tree;
+extern const struct workload workload_alltoall, workload_gromacs, workload_halo, workload_hpl,
+    workload_lammps, workload_namd, workload_random, workload_ring, workload_tree;
 
 /* @return the workload of that name, or NULL */
 const struct workload *workload_find(const char *name);

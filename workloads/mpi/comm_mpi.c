@@ -16,9 +16,13 @@ static void compute(struct comm *c, double operations) {
     mpi->compute_s += MPI_Wtime() - start;
 }
 
-static void kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k) {
-    double operations = comm_kernel_operations(kernel, m, n, k);
+static void kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n, int64_t k, int64_t times) {
+    double operations = (double)times * comm_kernel_operations(kernel, m, n, k);
     struct comm_mpi *mpi = (struct comm_mpi *)c;
+    if (mpi->parts > 0) {
+        mpi->operations += operations;
+        return;
+    }
     if (kernel != COMM_SWEEP || mpi->factor <= 0) {
         compute(c, operations);
         return;
@@ -27,6 +31,19 @@ static void kernel(struct comm *c, enum comm_kernel kernel, int64_t m, int64_t n
     if (!work_over((size_t)m, operations * mpi->factor))
         comm_mpi_end_job(mpi, "there is no memory for data of", (double)m, "numbers");
     mpi->compute_s += MPI_Wtime() - start;
+}
+
+static void divide(struct comm *c, int parts) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    double each = mpi->parts > 0 ? mpi->operations / mpi->parts : 0;
+    int left = mpi->parts;
+    for (; left > 0 && mpi->relay.is_open; left--) {
+        compute(c, each);
+        comm_mpi_poll(c);
+    }
+    compute(c, left * each);
+    mpi->parts = parts;
+    mpi->operations = 0;
 }
 
 static void timer(struct comm *c, int running) {
@@ -43,10 +60,15 @@ void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double fac
     static const struct comm_calls calls = {
         .send = comm_mpi_send,
         .isend = comm_mpi_isend,
+        .ssend = comm_mpi_ssend,
+        .issend = comm_mpi_issend,
         .recv = comm_mpi_recv,
         .irecv = comm_mpi_irecv,
         .wait = comm_mpi_wait,
         .waitall = comm_mpi_waitall,
+        .relay = comm_mpi_relay,
+        .poll = comm_mpi_poll,
+        .finish_relay = comm_mpi_finish_relay,
         .barrier = comm_mpi_barrier,
         .bcast = comm_mpi_bcast,
         .reduce = comm_mpi_reduce,
@@ -58,6 +80,7 @@ void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double fac
         .split = comm_mpi_split,
         .compute = compute,
         .kernel = kernel,
+        .divide = divide,
         .timer = timer,
     };
     *mpi = (struct comm_mpi){.comm = {.calls = &calls}, .check = check, .factor = factor, .group_count = 1};

@@ -79,16 +79,40 @@ void comm_mpi_send(struct comm *c, int destination, int tag, enum comm_type type
     MPI_Send(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, MPI_COMM_WORLD);
 }
 
-int comm_mpi_isend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+void comm_mpi_ssend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
     struct comm_mpi *mpi = (struct comm_mpi *)c;
+    size_t bytes = (size_t)count * (size_t)comm_bytes(type);
+    void *buffer = comm_mpi_room(mpi, &mpi->out, bytes);
+    pattern_fill(buffer, bytes, sent_key(mpi, destination, tag), mpi->check);
+    MPI_Ssend(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, MPI_COMM_WORLD);
+}
+
+/* @return the number of a send that is to begin, with its message */
+static int fill_send(struct comm_mpi *mpi, int destination, int tag, enum comm_type type, int64_t count) {
     size_t bytes = (size_t)count * (size_t)comm_bytes(type);
     int number = free_request(mpi);
     struct begun *send = &mpi->requests[number];
     send->is_receive = 0;
     void *buffer = comm_mpi_room(mpi, &send->buffer, bytes);
     pattern_fill(buffer, bytes, sent_key(mpi, destination, tag), mpi->check);
-    MPI_Isend(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, MPI_COMM_WORLD,
-              &send->request);
+    return number;
+}
+
+int comm_mpi_isend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    int number = fill_send(mpi, destination, tag, type, count);
+    struct begun *send = &mpi->requests[number];
+    MPI_Isend(send->buffer.bytes, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag,
+              MPI_COMM_WORLD, &send->request);
+    return number;
+}
+
+int comm_mpi_issend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    int number = fill_send(mpi, destination, tag, type, count);
+    struct begun *send = &mpi->requests[number];
+    MPI_Issend(send->buffer.bytes, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag,
+               MPI_COMM_WORLD, &send->request);
     return number;
 }
 
@@ -138,4 +162,30 @@ void comm_mpi_waitall(struct comm *c, const int *requests, int count) {
         if (begun->is_receive)
             check(mpi, begun, &statuses[i]);
     }
+}
+
+void comm_mpi_relay(struct comm *c, int source, int destination, int tag, enum comm_type type,
+                    int64_t count) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    mpi->relay = (struct relay){1, source, destination, tag, type, count};
+}
+
+void comm_mpi_poll(struct comm *c) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    int is_there;
+    if (!mpi->relay.is_open)
+        return;
+    MPI_Iprobe(mpi->relay.source, mpi->relay.tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+    if (!is_there)
+        return;
+    struct relay relay = mpi->relay;
+    mpi->relay.is_open = 0;
+    comm_mpi_recv(c, relay.source, relay.tag, relay.type, relay.count, relay.count);
+    if (relay.destination >= 0)
+        comm_mpi_send(c, relay.destination, relay.tag, relay.type, relay.count);
+}
+
+void comm_mpi_finish_relay(struct comm *c) {
+    while (((struct comm_mpi *)c)->relay.is_open)
+        comm_mpi_poll(c);
 }

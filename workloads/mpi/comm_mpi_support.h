@@ -25,6 +25,14 @@ struct begun {
     uint64_t key;
 };
 
+/* A message that is looked for now and then. */
+struct relay {
+    int is_open;
+    int source, destination, tag;
+    enum comm_type type;
+    int64_t count;
+};
+
 /* How many messages went to, or came from, one rank with one tag. */
 struct channel {
     int peer, tag;
@@ -51,6 +59,9 @@ struct comm_mpi {
     struct begun *requests;
     int request_count;
     struct buffer out, in, working;
+    struct relay relay;
+    int parts;         /* of a divided computation, 0 where none is being written down */
+    double operations; /* of it up to now */
     struct channels sent, received;
     uint64_t errors; /* receives and results that were not as they should be */
     char first_error[160];

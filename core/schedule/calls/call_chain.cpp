@@ -31,12 +31,12 @@ void CallChain::write_computation() {
     if (!(picoseconds >= 0) || picoseconds > most_picoseconds)
         throw Error("a computation of `" + std::to_string(picoseconds * 1e-12) + "` s");
     if (picoseconds > 0)
-        then(Operation::calc(static_cast<Picoseconds>(picoseconds)));
+        then(Operation::calc(static_cast<Picoseconds>(picoseconds), parts_));
 }
 
-void CallChain::send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+void CallChain::send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag, bool synchronous) {
     write_computation();
-    then(Operation::send(peer, bytes, tag));
+    then(Operation::send(peer, bytes, tag, synchronous));
 }
 
 void CallChain::receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
@@ -44,9 +44,9 @@ void CallChain::receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t t
     then(Operation::receive(peer, bytes, tag));
 }
 
-std::uint32_t CallChain::isend(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+std::uint32_t CallChain::isend(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag, bool synchronous) {
     write_computation();
-    const std::uint32_t number = add(Operation::send(peer, bytes, tag));
+    const std::uint32_t number = add(Operation::send(peer, bytes, tag, synchronous));
     before_.assign(1, {number, true});
     return number;
 }
@@ -56,6 +56,13 @@ std::uint32_t CallChain::ireceive(std::uint32_t peer, std::uint64_t bytes, std::
     if (before_.size() > most_before)
         then(Operation::calc(0));
     return add(Operation::receive(peer, bytes, tag));
+}
+
+std::uint32_t CallChain::send_after(std::uint32_t operation, std::uint32_t peer, std::uint64_t bytes,
+                                    std::uint32_t tag) {
+    const std::uint32_t number = builder_.add(rank_, Operation::send(peer, bytes, tag));
+    builder_.order(rank_, number, operation);
+    return number;
 }
 
 void CallChain::wait(std::uint32_t operation) {

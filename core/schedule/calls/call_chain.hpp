@@ -20,14 +20,25 @@ class CallChain {
 
     /// @brief Computation; all of it up to the next call is one operation.
     void compute(double seconds) { computed_s_ += seconds; }
-    void send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
+    /// @param[in] synchronous ends only when its receive has begun (MPI_Ssend)
+    void send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag, bool synchronous = false);
     void receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
     /// @return what `wait` takes
-    std::uint32_t isend(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
+    std::uint32_t isend(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag, bool synchronous = false);
     /// @return what `wait` takes
     std::uint32_t ireceive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
     /// @brief What is written next begins when this has ended, too.
     void wait(std::uint32_t operation);
+    /// @brief What is computed from here on is one operation in so many parts, until it is said to be one
+    /// part.
+    void divide(std::uint32_t parts) {
+        write_computation();
+        parts_ = parts;
+    }
+    /// @brief A send that begins when an operation has ended, beside the program.
+    /// @return what `wait` takes
+    std::uint32_t send_after(std::uint32_t operation, std::uint32_t peer, std::uint64_t bytes,
+                             std::uint32_t tag);
     /// @brief This rank's part of a collective.
     /// @param[in] members world ranks of the communicator, by rank in it
     /// @param[in] tag     of all its messages
@@ -49,6 +60,7 @@ class CallChain {
     std::uint32_t rank_;
     std::vector<Before> before_; ///< what the next operation waits for
     double computed_s_ = 0;
+    std::uint32_t parts_ = 1; ///< of what is computed
 };
 
 } // namespace rankwise::replay

@@ -33,10 +33,16 @@ class Kind(IntEnum):
     COMPUTE = 14
     KERNEL = 15
     TIMER = 16
+    SSEND = 17
+    ISSEND = 18
+    RELAY_RECV = 19
+    RELAY_SEND = 20
+    RELAY_END = 21
+    DIVIDE = 22
 
 
-SENDS = (Kind.SEND, Kind.ISEND)
-RECEIVES = (Kind.RECV, Kind.IRECV, Kind.IRECV_ANY)
+SENDS = (Kind.SEND, Kind.ISEND, Kind.SSEND, Kind.ISSEND, Kind.RELAY_SEND)
+RECEIVES = (Kind.RECV, Kind.IRECV, Kind.IRECV_ANY, Kind.RELAY_RECV)
 CALLS = {
     Kind.BARRIER: "MPI_Barrier",
     Kind.BCAST: "MPI_Bcast",
@@ -100,8 +106,9 @@ class Program:
             real one; rooted collectives: root in the group; kernel: index into `KERNELS`), `tag`, `group` (0 the world,
             else the number of the split that made it), `request` (isend, irecv: its number; wait: the one waited for),
             `type_bytes`, `count` (elements; for alltoall, for each rank; for alltoallv, to all ranks; timer: 1 when the
-            timed section starts; wait: 0 of an MPI_Wait, of an MPI_Waitall how many of its waits are left with this
-            one), `operations` (compute, kernel: floating-point operations of the original), `m`, `n`, `k` (kernel: its
+            timed section starts; kernel: how many times; divide: parts, 0 at its end; wait: 0 of an MPI_Wait, of an
+            MPI_Waitall how many of its waits are left with this one), `operations` (compute, kernel: floating-point
+            operations of the original), `m`, `n`, `k` (kernel: its
             sizes). A split has its color in `peer` and its key in `tag`.
 
             `counts` is of its own length: an alltoallv finds there, from its `n` on, its `m` counts of elements sent,

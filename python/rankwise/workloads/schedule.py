@@ -11,7 +11,7 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.workloads.program import KERNELS, Program
 
-TERMS = 8  # 1, m, n, k, mn, mk, nk, mnk
+TERMS = 9  # 1, m, n, k, mn, mk, nk, mnk, mmn
 
 
 def schedule(
@@ -34,7 +34,7 @@ def schedule(
         computation: Share of the original's operations that are done (`--compute` of the program); of kernels with a
             cost of their own, this share of the cost.
         kernels: Cost of a call of each kernel named, in seconds: the terms that are multiplied by 1, m, n, k, mn, mk,
-            nk and mnk and summed; shape (8,), or (ranks, 8) where ranks differ. Below 0 is 0. Kernels that are not
+            nk, mnk and mmn and summed; shape (9,), or (ranks, 9) where ranks differ. Below 0 is 0. Kernels that are not
             named take their operations.
 
     Returns:
