@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a panel comes to all columns of the process grid. */
-#include "hpl.h"
+#include "parts.h"
 
 /* Doubles of a panel: what is below the diagonal block, that block, its pivots and a status. */
 static int64_t length_of(const struct hpl_panel *panel) {

@@ -7,7 +7,7 @@
  * Linpack Benchmark for Distributed-Memory Computers"; peers, sizes and order of messages are those of
  * HPL 2.x.
  */
-#include "hpl.h"
+#include "parts.h"
 
 #include <stdio.h>
 
@@ -36,29 +36,6 @@ static const struct workload_option options[] = {
                     HPL_EACH},
     [HPL_FIRST] = {"first", "the panel that it goes on with", NULL, 0, 1 << 30, 0},
 };
-
-int64_t hpl_local(const struct hpl *hpl, int64_t count, int64_t first, int process, int processes) {
-    /* Of rows 0 .. k - 1 the process has whole blocks, and maybe the last one. */
-    int64_t had[2];
-    for (int i = 0; i < 2; i++) {
-        int64_t k = i == 0 ? first : first + count, blocks = k / hpl->nb, rest = k % hpl->nb;
-        had[i] = (blocks / processes + (process < blocks % processes)) * hpl->nb +
-                 (process == blocks % processes ? rest : 0);
-    }
-    return had[1] - had[0];
-}
-
-static int at(const struct hpl *hpl, int row, int column) {
-    return hpl->option[HPL_MAPPING] == HPL_ROW_MAJOR ? row * hpl->columns + column : column * hpl->rows + row;
-}
-
-int hpl_in_column(const struct hpl *hpl, int row) {
-    return at(hpl, row, hpl->column);
-}
-
-int hpl_in_row(const struct hpl *hpl, int column) {
-    return at(hpl, hpl->row, column);
-}
 
 static int in_world(const struct hpl *hpl, int rank) {
     (void)hpl;

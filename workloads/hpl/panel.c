@@ -6,7 +6,7 @@
  * processes exchange the largest element, its row and the current row: binary exchange among the first 2^k
  * processes from the current row on, with which the others swap before and from which they hear after.
  */
-#include "hpl.h"
+#include "parts.h"
 
 static const int with_row =
     4; /* doubles of a candidate beside its row: value, local and global index, process */

@@ -4,7 +4,7 @@
  * column, with which the next Q - 1 blocks of the right-hand side are updated at once and passed on to the
  * next column, the rest later.
  */
-#include "hpl.h"
+#include "parts.h"
 
 /* Rows first .. first + count - 1 on this process; the first ones left out are not there. */
 static int64_t of_next(const struct hpl *hpl, int64_t n, int64_t ahead) {

@@ -5,7 +5,7 @@
  *
  * How many rows come from where depends on the matrix. Taken is that each row below is chosen as often.
  */
-#include "hpl.h"
+#include "parts.h"
 
 #include <string.h>
 

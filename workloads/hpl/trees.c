@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that several parts of HPL have. */
-#include "hpl.h"
+#include "parts.h"
 
 void hpl_exchange(const struct hpl *hpl, int partner, int tag, int64_t sent, int64_t received) {
     struct comm *c = hpl->comm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of the workload hpl share. */
-#ifndef RANKWISE_WORKLOADS_HPL_H
-#define RANKWISE_WORKLOADS_HPL_H
+#ifndef RANKWISE_WORKLOADS_HPL_PARTS_H
+#define RANKWISE_WORKLOADS_HPL_PARTS_H
 
 #include "workload.h"
 
