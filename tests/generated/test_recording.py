@@ -223,7 +223,11 @@ def test_it_says_everywhere_that_nothing_ran(tmp_path, capsys):
     report = capsys.readouterr().out
     assert rankwise.cli.main(["predict", str(path), "--machine", str(BENSLEY), "--no-losses"]) == 0
     predicted = capsys.readouterr().err
+    assert rankwise.cli.main(["report", str(path), str(path)]) == 0
+    compared = capsys.readouterr().err
     # THEN each says what it is
+    assert compared.count(f"no program ran of `{path}`: it is cg class S on an ideal network") == 2
+    assert "exit status" not in report
     assert "generated, not measured" in report
     assert "No program ran: this is cg class S on an ideal network, 1 Gf a core." in " ".join(report.split())
     assert "no program ran: this is cg class S on an ideal network, 1 Gf a core  [generated]" in predicted

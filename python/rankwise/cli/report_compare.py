@@ -74,6 +74,9 @@ def run(args: argparse.Namespace) -> int:
     for path in paths:
         check_kind("recording", path, "`rankwise report before.rw after.rw`", 1)
     opened = [Recording.open(path) for path in paths]
+    for path, recording in zip(paths, opened, strict=True):
+        if recording.generated:
+            terminal.warning(f"no program ran of `{path}`: it is {recording.generated}", "generated")
     sizes = {recording.world_size for recording in opened}
     if args.scaling and args.against:
         raise RankwiseError("`--scaling` goes without `--against`", "name all recordings before it", status=2)

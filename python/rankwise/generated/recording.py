@@ -218,7 +218,6 @@ class _Writer:
             job=None,
             start_s=now,
             end_s=now + time_s,
-            exit_status=0,
             run=self.run,
             generated=generated,
         )
