@@ -34,6 +34,7 @@ void allgather_recursive_doubling(const Operation &operation, Writer &writer);
 void allgather_linear(const Operation &operation, Writer &writer);
 void allgather_bruck(const Operation &operation, Writer &writer);
 void allgather_neighbor_exchange(const Operation &operation, Writer &writer); // even sizes
+void allgather_sparbit(const Operation &operation, Writer &writer);
 
 // Open MPI's compositions of other operations, each with the algorithm it would choose for that one.
 void allreduce_nonoverlapping(const Operation &operation, Writer &writer);
@@ -64,6 +65,7 @@ void allreduce_rabenseifner(const Operation &operation, Writer &writer);
 void allreduce_rabenseifner_halves(const Operation &operation, Writer &writer);
 void allreduce_ring(const Operation &operation, Writer &writer);
 void allreduce_linear(const Operation &operation, Writer &writer);
+void allreduce_bine_doubling(const Operation &operation, Writer &writer);
 
 // ... for one rank.
 void reduce_rabenseifner(const Operation &operation, Writer &writer);

@@ -99,6 +99,8 @@ constexpr Algorithm table[] = {
     {"recursive_doubling", barrier, &barrier_recursive_doubling},
     {"linear", barrier, &barrier_linear},
     {"tree", barrier, &barrier_tree},
+    {"sparbit", allgather, &allgather_sparbit},
+    {"bine_doubling", allreduce, &allreduce_bine_doubling},
     {"composition_alpha", bcast, &bcast_composition_alpha},
     {"composition_beta", bcast, &bcast_composition_beta},
     {"composition_alpha", reduce, &reduce_composition_alpha},

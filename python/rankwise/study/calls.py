@@ -37,6 +37,7 @@ def collective(
     algorithm: str = "",
     combine_s_per_byte: float = 0.0,
     nodes: Sequence[int] | None = None,
+    after_s: float = 0.0,
 ) -> _core.schedule.Schedule:
     """One call of a collective by all ranks at once.
 
@@ -48,6 +49,7 @@ def collective(
         algorithm: Instead of that choice.
         combine_s_per_byte: Of a reduction.
         nodes: Node of each rank, where the choice goes by it.
+        after_s: What each rank has to do when its messages are there, such as to put blocks in order.
 
     Raises:
         RankwiseError: There is no such algorithm.
@@ -67,4 +69,5 @@ def collective(
             combine_s_per_byte=combine_s_per_byte,
         )
         builder.wait(rank, requests)
+        builder.compute(rank, round(after_s * 1e12))
     return builder.finish()
