@@ -2,11 +2,12 @@
 """Replay speed: messages a second of one core, on generated schedules of about a million 8 KiB messages.
 
 Usage: bench/replay.py [--patterns ring halo ...] [--ranks N ...] [--messages 1e6] [--repeat 3] [--scatter F]
-                       [--sharing memory cores all] [--threads N] [--loggopsim PATH] [--placements N] [--json]
+                       [--sharing memory cores ...] [--threads N] [--loggopsim PATH] [--placements N] [--json]
 
 Times are CPU times of this process, the best of the repeats, for two models: plain LogGOPS, and the machine model with
 16 ranks a node, whose interfaces messages queue at. Messages were matched before, once for any number of replays.
-With `--sharing`, machines whose ranks share memories and caches, cores, or all of these, too; with `--threads` how many
+With `--sharing`, machines whose ranks share memories and caches, cores, or all of these, too, and whose nodes have four
+interfaces that their ranks use in blocks, or that all messages are striped over; with `--threads` how many
 times faster so many threads are than one. Memory is what a replay on the machine takes at its peak beyond the schedule,
 beside 40 bytes a message and 200 a rank.
 With a path to LogGOPSim it runs on the same schedule with the same parameters, and finish times are compared; its time
@@ -157,7 +158,8 @@ DEFAULT_RANKS = {
     "pairwise": [1024],
     "linear": [256, 1024],
 }
-SHARING = ("memory", "cores", "all")
+SHARING = ("memory", "cores", "all", "interfaces", "striped")
+INTERFACES = 4
 LOGGOPS = {
     "L_s": 2.5e-6,
     "o_s": 1.5e-6,
@@ -171,9 +173,13 @@ LOGGOPS = {
 def bench_machine(what: str = "") -> _core.machine.Machine:
     """The same parameters for all channels, an interface for each node that is as fast as one rank's link.
 
-    With `what` of `SHARING`, cores move the bytes, and where memories are among it, nodes have one and a cache.
+    With `what` of `SHARING`, cores move the bytes, and where memories are among it, nodes have one and a cache; or
+    nodes have several interfaces.
     """
     has_memory = what in ("memory", "all")
+    several = what in ("interfaces", "striped")
+    stripes = {"striped_from_bytes": 0} if what == "striped" else {}
+    what = "" if several else what
 
     def link(network: bool, per_byte_s: float) -> _core.machine.LinkClass:
         segment = _core.machine.Segment(
@@ -213,19 +219,25 @@ def bench_machine(what: str = "") -> _core.machine.Machine:
         rx=interface,
         core_sharing="yield",
         bandwidths=[memory, cache] if has_memory else [],
+        interfaces=INTERFACES if several else 1,
+        **stripes,
     )
 
 
 def placed(core: np.ndarray, what: str = "") -> _core.machine.Placement:
     """Each rank on a core of its own, by number over all nodes.
 
-    With `what` of `SHARING`: two on one core, a memory of eight and a cache of four, or all of it.
+    With `what` of `SHARING`: two on one core, a memory of eight and a cache of four, or all of it; or an interface of
+    four.
     """
     rank = np.arange(len(core), dtype=np.uint32)
     ranks_of_core = 2 if what in ("cores", "all") else 1
     where = {}
     if what in ("memory", "all"):
         where = {"memory_bound": np.full(len(core), 0.5), "domain": [rank // 8, rank // 4]}
+    if what in ("interfaces", "striped"):
+        number = core % RANKS_PER_NODE * INTERFACES // RANKS_PER_NODE
+        where = {"interface": (core // RANKS_PER_NODE * INTERFACES + number).astype(np.uint32)}
     return _core.machine.Placement(
         node=core // RANKS_PER_NODE,
         place=core % RANKS_PER_NODE,

@@ -70,7 +70,7 @@ struct LinkTables {
         for (const std::uint64_t message : program.sizes)
             for (std::size_t t = 0; t < of_size; ++t)
                 all.push_back(link_table(machine, costs, message, t * lanes));
-        if (machine.interfaces == 1)
+        if (machine.interfaces == 1 || machine.striped_from == machine::LinkClass::unlimited)
             return;
         for (const std::uint64_t message : program.sizes)
             striped.push_back(std::ranges::any_of(machine.link_classes, [&](const machine::LinkClass &link) {
@@ -82,8 +82,11 @@ struct LinkTables {
     std::vector<bool> striped; ///< of each size: over the network it passes all interfaces; empty: none does
 };
 
-/// What a message costs in each lane. `Many`: there are more link classes than lanes.
+/// What a message costs in each lane. `Many`: there are more link classes than lanes, or messages pass all
+/// interfaces of their nodes, or both.
 template <bool Many> struct LaneCosts {
+    static constexpr bool many = Many;
+
     const LinkTable *tables; ///< as many as it takes for all link classes
     std::size_t count;
     LaneNumbers link;
@@ -161,7 +164,7 @@ class Pass {
 
     /// The lanes are as wide as the instructions of whoever calls this.
     RANKWISE_INLINE void run() {
-        if (tables_.of_size > 1) {
+        if (tables_.of_size > 1 || !tables_.striped.empty()) {
             if (slowdown_.empty())
                 slowdown_.assign(processor_.size(), all(1));
             run<true, true>();
@@ -317,8 +320,9 @@ class Pass {
             return leaves + cost(&LinkTable::latency) + cost(&LinkTable::span);
         const auto &from = interface_[pair.from], &to = interface_[pair.to];
         const Lanes applies = cost(&LinkTable::on_interface);
-        if (!tables_.striped.empty() && tables_.striped[i.cost]) [[unlikely]]
-            return travel_striped(i, cost, applies, leaves);
+        if constexpr (Costs::many)
+            if (!tables_.striped.empty() && tables_.striped[i.cost])
+                return travel_striped(i, cost, applies, leaves);
         leaves = pass_interface(tx_, from, leaves, cost(&LinkTable::tx), applies);
         Lanes first = leaves + cost(&LinkTable::latency);
         if (!hops_.empty())
