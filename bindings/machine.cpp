@@ -212,10 +212,11 @@ Machine machine_of(const std::vector<LinkClass> &link_classes, const Interface &
                    const std::string &core_sharing, bool progress, bool handshake,
                    const std::vector<Bandwidth> &bandwidths, const std::optional<InterruptCore> &interrupts,
                    const Network *network, std::uint32_t interfaces, const Bytes &striped_from,
-                   double detour_s) {
+                   const std::optional<std::uint32_t> &striped_over, double detour_s) {
     Machine machine;
     machine.interfaces = std::max(interfaces, 1u);
     machine.striped_from = striped_from.value_or(machine.striped_from);
+    machine.striped_over = striped_from ? std::min(striped_over.value_or(interfaces), machine.interfaces) : 1;
     machine.link_classes = link_classes;
     machine.tx = tx;
     machine.rx = rx;
@@ -300,7 +301,8 @@ void bind_machine(nb::module_ &module) {
         .def(nb::new_(&machine_of), nb::kw_only(), "link_classes"_a, "tx"_a, "rx"_a,
              "core_sharing"_a = "none", "progress"_a = true, "handshake"_a = true,
              "bandwidths"_a = std::vector<Bandwidth>{}, "interrupts"_a = nb::none(), "network"_a = nb::none(),
-             "interfaces"_a = 1, "striped_from_bytes"_a = nb::none(), "detour_s"_a = 0.0,
+             "interfaces"_a = 1, "striped_from_bytes"_a = nb::none(), "striped_over"_a = nb::none(),
+             "detour_s"_a = 0.0,
              "With `detour_s` there are two more link classes, behind those given: the network's with one "
              "detour, and "
              "with two.")

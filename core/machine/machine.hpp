@@ -69,9 +69,11 @@ enum class CoreSharing : std::uint8_t { none, yield, spin };
 /// The numbers of a machine file that the replay uses.
 struct Machine {
     std::vector<LinkClass> link_classes;
-    Interface tx, rx;                                  ///< of each interface
-    std::uint32_t interfaces = 1;                      ///< of each node
-    std::uint64_t striped_from = LinkClass::unlimited; ///< messages of at least this size pass all interfaces
+    Interface tx, rx;             ///< of each interface
+    std::uint32_t interfaces = 1; ///< of each node
+    std::uint64_t striped_from =
+        LinkClass::unlimited;       ///< messages of at least this size pass several interfaces
+    std::uint32_t striped_over = 1; ///< so many: their ranks' own ones, and those that follow
     CoreSharing core_sharing = CoreSharing::none;
     bool progress = true;  ///< false: every LinkClass as if its progress were independent
     bool handshake = true; ///< false: a rendezvous costs no message before its data
@@ -93,9 +95,13 @@ struct Machine {
                    return link.in_call && link.socket_buffer != LinkClass::unlimited;
                });
     }
-    /// Whether a message is cut over all interfaces of its nodes.
+    /// Whether a message is cut over several interfaces.
     bool stripes(const LinkClass &link, std::uint64_t bytes) const {
-        return interfaces > 1 && link.network && bytes >= striped_from;
+        return striped_over > 1 && link.network && bytes >= striped_from;
+    }
+    /// @return which interface a part of a striped message passes, where its rank has this one; of all nodes'
+    std::uint32_t interface_of_part(std::uint32_t own, std::uint32_t part) const {
+        return own - own % interfaces + (own % interfaces + part) % interfaces;
     }
     bool operator==(const Machine &) const = default;
 };

@@ -89,15 +89,16 @@ template <Order order> void Engine<order>::part_leaves(std::uint32_t send) {
 template <Order order> void Engine<order>::stripes_leave(Flow &flow, const MessageCost &cost) {
     const std::uint32_t send = flow.send;
     const MatchedOperation &matched = steps_[send];
-    const std::uint32_t first = placement_.node[matched.rank] * interfaces_.of_node;
+    const std::uint32_t own = interfaces_.of_rank[matched.rank];
     std::vector<std::pair<Picoseconds, std::uint32_t>> starts;
-    starts.reserve(interfaces_.of_node);
-    for (std::uint32_t k = 0; k < interfaces_.of_node; ++k)
-        starts.emplace_back(interfaces_.tx[first + k].pass(machine_.tx, flow.stripe_bytes(k), cost.tx, now_),
-                            k);
+    starts.reserve(flow.parts);
+    for (std::uint32_t part = 0; part < flow.parts; ++part) {
+        Passage &tx = interfaces_.tx[machine_.interface_of_part(own, part)];
+        starts.emplace_back(tx.pass(machine_.tx, flow.stripe_bytes(part), cost.tx, now_), part);
+    }
     std::sort(starts.begin(), starts.end());
     for (std::uint32_t k = 0; k < flow.parts; ++k) {
-        flow.interface[k] = starts[k].second;
+        flow.stripe[k] = starts[k].second;
         flow.first_byte[k] = starts[k].first + cost.latency;
         flow.last_byte[k] = flow.first_byte[k] + cost.span;
         at(flow.first_byte[k], enters_rx, send, 1);
@@ -111,10 +112,10 @@ template <Order order> void Engine<order>::stripes_leave(Flow &flow, const Messa
 /// The first byte of a part of a striped message is at the receiver's node.
 template <Order order>
 void Engine<order>::stripe_enters_rx(Flow &flow, const MessageCost &cost, std::uint32_t k) {
-    const std::uint32_t send = flow.send, receive = steps_[send].partner, interface = flow.interface[k];
-    const std::uint32_t first = placement_.node[steps_[receive].rank] * interfaces_.of_node;
-    const Picoseconds start =
-        interfaces_.rx[first + interface].pass(machine_.rx, flow.stripe_bytes(interface), cost.rx, now_);
+    const std::uint32_t send = flow.send, receive = steps_[send].partner, part = flow.stripe[k];
+    const std::uint32_t own = interfaces_.of_rank[steps_[receive].rank];
+    Passage &rx = interfaces_.rx[machine_.interface_of_part(own, part)];
+    const Picoseconds start = rx.pass(machine_.rx, flow.stripe_bytes(part), cost.rx, now_);
     const Picoseconds last_byte = std::max(flow.last_byte[k], start + cost.rx);
     if (k == 0)
         know_first_byte(receive, start);

@@ -24,7 +24,7 @@ struct MessageCost {
     bool buffered = false; ///< goes in parts through buffers that can be full
     bool network = false;
     bool interrupts = false;
-    bool striped = false; ///< passes all interfaces of its nodes at once, a part of its bytes each
+    bool striped = false; ///< passes several interfaces of its nodes at once, a part of its bytes each
     machine::Picoseconds o_send = 0;
     machine::Picoseconds o_receive = 0;
     machine::Picoseconds connect = 0; ///< more than o at a rank's first message with another one
@@ -102,7 +102,7 @@ class MessageCosts {
         cost.latency = (cost.eager ? s.L : s.L - 2 * c) + l.detour;
         if (l.network) {
             cost.striped = machine_.stripes(l, bytes) && !cost.buffered;
-            const std::uint64_t each = cost.striped ? stripe_of(bytes, machine_.interfaces) : bytes;
+            const std::uint64_t each = cost.striped ? stripe_of(bytes, machine_.striped_over) : bytes;
             cost.tx = machine_.tx.time(each);
             cost.rx = machine_.rx.time(each);
             cost.span = std::max(cost.span, cost.tx);

@@ -122,6 +122,14 @@ STRIPED = (
             {"interfaces": STRIPED % 1e6, "protocol": "host-processed"},
             "link class `network` that is `offloaded`",
         ),
+        (
+            {"interfaces": STRIPED % 1e6 + "\nstriped_over = 3"},
+            "`striped_over` is 3, `at` lists 2 interfaces",
+        ),
+        (
+            {"interfaces": 'per = "package"\nat = [0, 1]\nuse = "block"\nstriped_over = 2'},
+            "needs `striped_from_bytes`",
+        ),
         ({"interfaces": STRIPED % 0.5}, "0.5 bytes: a size is a whole number"),
         (
             {"interfaces": 'per = "package"\nat = [0, 1]\nuse = "nearest"\nports = 2'},
@@ -163,10 +171,15 @@ def test_settings_change_use_and_what_is_striped():
     assert changed.interfaces.striped_from_bytes.value == 2**20
     assert changed.interfaces.far_s.value == pytest.approx(2e-7)
     assert apply(changed, ["interfaces.striped_from=none"]).interfaces.striped_from_bytes is None
+    two = apply(changed, ["interfaces.striped_over=2"])
+    assert (changed.interfaces.stripes, two.interfaces.striped_over) == (2, 2)
+    assert apply(two, ["interfaces.striped_from=none"]).interfaces.stripes == 1
     for setting, said in (
         ("interfaces.at=0", "`interfaces` has no key `at`"),
         ("interfaces.use=best", "`best` in `interfaces.use=best` is not a value"),
         ("interfaces.far=2", "is not a value with its unit"),
+        ("interfaces.striped_over=2", "needs `striped_from_bytes`"),
+        ("interfaces.striped_over=two", "`two` in `interfaces.striped_over=two` is no number of interfaces"),
     ):
         with pytest.raises(RankwiseError, match=said):
             apply(machine, [setting])

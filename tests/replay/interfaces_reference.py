@@ -21,6 +21,11 @@ class Several:
     is_far: list[bool]
     far: int = 0
     striped_from: int | None = None
+    striped_over: int | None = None  # all, if it is not said
+
+    @property
+    def stripes(self) -> int:
+        return self.number if self.striped_over is None else self.striped_over
 
 
 class InterfacesReference(PathsReference):
@@ -42,7 +47,7 @@ class InterfacesReference(PathsReference):
         enough = (
             self.several.striped_from is not None and self.ops[send][1].value >= self.several.striped_from
         )
-        return self.link(send).network and self.several.number > 1 and enough
+        return self.link(send).network and self.several.stripes > 1 and enough
 
     def detour(self, send) -> int:
         if not self.link(send).network:
@@ -78,11 +83,11 @@ class InterfacesReference(PathsReference):
 
     def parts_leave(self, send):
         node, size, each = self.place.node[self.ops[send][0]], self.part(send), []
-        for k in range(self.several.number):
-            start, end = self.pass_interface(
-                self.tx, (node, k), self.place.tx_message, self.place.tx_byte, size
-            )
-            each.append((start, k, max(start + self.span(send), end)))
+        own = self.several.of_rank[self.ops[send][0]]
+        for part in range(self.several.stripes):
+            where = (node, (own + part) % self.several.number)
+            start, end = self.pass_interface(self.tx, where, self.place.tx_message, self.place.tx_byte, size)
+            each.append((start, part, max(start + self.span(send), end)))
         self.parts[send] = {k: [0, left + self.latency(send)] for _, k, left in each}
         for start, k, _ in sorted(each):
             self.at(start + self.latency(send), Phase.ENTERS_RX, send, k)
@@ -90,7 +95,7 @@ class InterfacesReference(PathsReference):
             self.at(max(left for *_, left in each), Phase.LEFT, send)
 
     def part(self, send) -> int:
-        return -(-self.ops[send][1].value // self.several.number)
+        return -(-self.ops[send][1].value // self.several.stripes)
 
     def pass_interface(self, free, where, per_message, per_byte, size) -> tuple[int, int]:
         cost = per_message + size * per_byte
@@ -113,11 +118,12 @@ class InterfacesReference(PathsReference):
         elif self.parts[send][part][0] < len(ports):
             self.part_at_port(send, part, ports)
         else:
-            start, end = self.pass_interface(self.rx, (node, part), message, byte, self.part(send))
+            where = (node, (of_rank + part) % self.several.number)
+            start, end = self.pass_interface(self.rx, where, message, byte, self.part(send))
             self.parts[send][part][1] = max(self.parts[send][part][1], end)
             self.first_byte.setdefault(send, start)
             self.parts_in[send] = self.parts_in.get(send, 0) + 1
-            if self.parts_in[send] == self.several.number:
+            if self.parts_in[send] == self.several.stripes:
                 self.at(max(last for _, last in self.parts[send].values()), Phase.LAST_BYTE, send)
 
     def part_at_port(self, send, part, ports):

@@ -62,6 +62,7 @@ machine::Machine with_more_resources(machine::Machine machine) {
 machine::Machine with_several_interfaces(machine::Machine machine) {
     machine.interfaces = 3;
     machine.striped_from = 100;
+    machine.striped_over = 2;
     for (int detours = 1; detours <= 2; ++detours) {
         machine.link_classes.push_back(machine.link_classes[1]);
         machine.link_classes.back().detour = detours * 70;

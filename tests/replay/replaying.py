@@ -178,6 +178,7 @@ def with_several(place: Place, several: Several, network: _core.machine.Network 
         network=network,
         interfaces=several.number,
         striped_from_bytes=several.striped_from,
+        striped_over=several.striped_over,
         detour_s=several.far * 1e-9,
     )
     where = {"interface": np.array(of_rank, dtype=np.uint32)}

@@ -89,6 +89,15 @@ def test_a_large_message_passes_all_interfaces_at_once():
     assert finish(below)[2] == L + 2 * (SIZE - 1)
 
 
+def test_messages_are_cut_over_the_rank_s_own_interface_and_those_that_follow():
+    # GIVEN two of four interfaces for each message, whose sender has the last and whose receiver the second
+    several = near(3, 0, 1, 0, number=4, striped_from=SIZE, striped_over=2)
+    result = replay([(0, 2)], several, TWO_NODES)
+    assert finish(result)[2] == L + 2 * SIZE // 2
+    assert result.tx["bytes"].tolist() == [SIZE // 2, 0, 0, SIZE // 2] + [0] * 4
+    assert result.rx["bytes"].tolist() == [0] * 4 + [0, SIZE // 2, SIZE // 2, 0]
+
+
 def test_a_part_waits_for_what_its_own_interface_still_has_to_do():
     # GIVEN a message over interface 1 and then a striped one, from another rank of the node
     several = near(1, 0, 0, 0, number=2, striped_from=SIZE)
@@ -122,7 +131,8 @@ def several_interfaces(draw, ranks):
     of_rank = [draw(st.integers(0, number - 1)) for _ in ranks]
     is_far = [draw(st.booleans()) for _ in ranks]
     striped_from = draw(st.sampled_from([None, None, 0, 2, 20]))
-    return Several(number, of_rank, is_far, draw(st.sampled_from([0, 5, 300])), striped_from)
+    over = draw(st.sampled_from([None, *range(1, number + 1)]))
+    return Several(number, of_rank, is_far, draw(st.sampled_from([0, 5, 300])), striped_from, over)
 
 
 @settings(max_examples=250, deadline=None)
@@ -203,8 +213,8 @@ def test_threads_and_one_order_give_the_same_bits():
 
 def test_an_estimate_of_the_first_placement_equals_its_replay():
     # GIVEN messages that are served in the order in which they come, striped or not
-    for striped_from in (None, SIZE):
-        arguments = with_several(TWO_NODES, near(0, 1, 1, 1, striped_from=striped_from))
+    for how in ({}, {"striped_from": SIZE}, {"striped_from": SIZE, "number": 3, "striped_over": 2}):
+        arguments = with_several(TWO_NODES, near(0, 1, 1, 1, **how))
         schedule = schedule_of(messages((0, 2), (1, 3), (0, 3)))
         found = schedule.estimates_s(arguments["machine"], [arguments["placement"]])
         assert found[0] == schedule.replay(**arguments).makespan_s

@@ -70,7 +70,7 @@ struct LinkTables {
         for (const std::uint64_t message : program.sizes)
             for (std::size_t t = 0; t < of_size; ++t)
                 all.push_back(link_table(machine, costs, message, t * lanes));
-        if (machine.interfaces == 1 || machine.striped_from == machine::LinkClass::unlimited)
+        if (machine.striped_over == 1)
             return;
         for (const std::uint64_t message : program.sizes)
             striped.push_back(std::ranges::any_of(machine.link_classes, [&](const machine::LinkClass &link) {
@@ -79,11 +79,12 @@ struct LinkTables {
     }
     std::size_t of_size;
     LargeArray<LinkTable> all;
-    std::vector<bool> striped; ///< of each size: over the network it passes all interfaces; empty: none does
+    std::vector<bool>
+        striped; ///< of each size: over the network it passes several interfaces; empty: none does
 };
 
-/// What a message costs in each lane. `Many`: there are more link classes than lanes, or messages pass all
-/// interfaces of their nodes, or both.
+/// What a message costs in each lane. `Many`: there are more link classes than lanes, or messages pass
+/// several interfaces of their nodes, or both.
 template <bool Many> struct LaneCosts {
     static constexpr bool many = Many;
 
@@ -144,12 +145,12 @@ class Pass {
          std::span<const Placement> placements)
         : program_(program), tables_(tables), cells_(program.cells),
           processor_(std::size_t{program.ranks} * program.cpus),
-          link_(std::size_t{program.ranks} * program.nics), interface_(program.ranks),
-          interfaces_(machine.interfaces), handshake_(machine.handshake) {
+          link_(std::size_t{program.ranks} * program.nics), interface_(program.ranks), machine_(machine),
+          handshake_(machine.handshake) {
         std::uint32_t nodes = 0;
         for (const Placement &placement : placements)
             nodes = std::max(nodes, placement.nodes());
-        tx_.resize(std::size_t{nodes} * interfaces_ * lanes);
+        tx_.resize(std::size_t{nodes} * machine.interfaces * lanes);
         rx_.resize(tx_.size());
         find_pairs(machine, placements);
         for (std::size_t l = 0; l < lanes; ++l) {
@@ -331,18 +332,18 @@ class Pass {
         return larger(first + cost(&LinkTable::span), pass_interface(rx_, to, first, rx, applies) + rx);
     }
 
-    /// As `travel`, over all interfaces at once.
+    /// As `travel`, over several interfaces at once.
     template <class Costs>
     RANKWISE_INLINE Lanes travel_striped(const Instruction &i, const Costs &cost, const Lanes &applies,
                                          Lanes &leaves) {
         const Pair &pair = pairs_[i.message.pair];
         const Lanes comes = leaves, rx = cost(&LinkTable::rx);
         Lanes there = all(minus_infinity);
-        for (std::uint32_t k = 0; k < interfaces_; ++k) {
+        for (std::uint32_t k = 0; k < machine_.striped_over; ++k) {
             LaneIndex from, to;
             for (std::size_t l = 0; l < lanes; ++l) {
-                from[l] = of_node(interface_[pair.from][l], k);
-                to[l] = of_node(interface_[pair.to][l], k);
+                from[l] = of_part(interface_[pair.from][l], k);
+                to[l] = of_part(interface_[pair.to][l], k);
             }
             const Lanes begins = pass_interface(tx_, from, comes, cost(&LinkTable::tx), applies);
             Lanes first = begins + cost(&LinkTable::latency);
@@ -354,10 +355,10 @@ class Pass {
         }
         return there;
     }
-    /// @return another interface of the same node, in the same lane
-    std::uint32_t of_node(std::uint32_t place, std::uint32_t number) const {
+    /// @return of the interface that a part passes, in the same lane
+    std::uint32_t of_part(std::uint32_t place, std::uint32_t part) const {
         const auto width = static_cast<std::uint32_t>(lanes);
-        return (place / width / interfaces_ * interfaces_ + number) * width + place % width;
+        return machine_.interface_of_part(place / width, part) * width + place % width;
     }
 
     template <bool Shared, class Costs> RANKWISE_INLINE void eager(const Instruction &i, const Costs &cost) {
@@ -419,7 +420,7 @@ class Pass {
     LargeArray<Pair> pairs_;
     LargeArray<Lanes>
         hops_; ///< of each pair: latency of the switches after the first; empty if there is none
-    const std::uint32_t interfaces_; ///< of each node
+    const Machine &machine_;
     const bool handshake_;
     Lanes last_{};
 };

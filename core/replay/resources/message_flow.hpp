@@ -14,8 +14,8 @@ namespace rankwise::replay {
 
 /// @brief A message whose way has more to it than two interfaces: where it is, part by part.
 ///
-/// It is cut into parts of some bytes, one behind the other, or *striped*: over all interfaces of its nodes,
-/// whose parts are numbered as they leave.
+/// It is cut into parts of some bytes, one behind the other, or *striped*: over several interfaces of its
+/// nodes, whose parts are numbered as they leave.
 ///
 /// Each stage is passed by the parts in their order: stage 0 is the node's own interface (tx), then come the
 /// ports of the way, the other node's interface (rx), its interrupt core, and the receiver.
@@ -29,9 +29,9 @@ struct Flow {
     Picoseconds link = 0; ///< when the next part can leave, where the processor moves the bytes
     std::vector<Picoseconds> first_byte, last_byte; ///< of each part: when they can be at the next stage
     std::uint32_t connection = any;                 ///< where it goes through buffers
-    std::uint64_t kept = 0; ///< bytes that the receiver's library holds without a posted receive
-    std::vector<std::uint32_t> interface; ///< of each part of a striped message, number in the node
-    Picoseconds last_stripe = 0;          ///< when the last of its parts that have come is there
+    std::uint64_t kept = 0;            ///< bytes that the receiver's library holds without a posted receive
+    std::vector<std::uint32_t> stripe; ///< of a striped message: its parts in the order in which they leave
+    Picoseconds last_stripe = 0;       ///< when the last of its parts that have come is there
 
     std::uint64_t begin(std::uint32_t k) const { return k * part; }
     std::uint64_t end(std::uint32_t k) const { return k + 1 == parts ? bytes : (k + 1) * part; }
@@ -40,17 +40,17 @@ struct Flow {
     std::size_t interrupt_core() const noexcept { return way.size() + 2; }
     std::size_t receiver() const noexcept { return way.size() + 3; }
     std::uint32_t enter(std::size_t stage) { return passed[stage]++; }
-    /// Bytes of a striped message over an interface.
-    std::uint64_t stripe_bytes(std::uint32_t of_interface) const {
-        return std::min(bytes, (of_interface + 1) * part) - std::min(bytes, of_interface * part);
+    /// Bytes of a part of a striped message.
+    std::uint64_t stripe_bytes(std::uint32_t of_part) const {
+        return std::min(bytes, (of_part + 1) * part) - std::min(bytes, of_part * part);
     }
 
     /// @param[in] over so many interfaces
-    void stripe(std::uint32_t over) {
+    void cut_over(std::uint32_t over) {
         part = (bytes + over - 1) / over;
         parts = over;
         last_stripe = 0;
-        interface.assign(parts, 0);
+        stripe.assign(parts, 0);
         first_byte.assign(parts, 0);
         last_byte.assign(parts, 0);
     }

@@ -57,8 +57,7 @@ class MessagePaths {
     /// @param[in] processors of all ranks
     MessagePaths(const Schedule &schedule, const machine::Machine &machine,
                  const machine::Placement &placement, std::size_t processors)
-        : machine_(machine), placement_(placement),
-          stripes_(machine.interfaces > 1 && machine.striped_from != machine::LinkClass::unlimited),
+        : machine_(machine), placement_(placement), stripes_(machine.striped_over > 1),
           flows_(machine.has_buffers() || !machine.network.empty() || stripes_ ? schedule.operations.size()
                                                                                : 0),
           ports_(machine.network.ports()), at_processors_(machine.has_buffers() ? processors : 0) {}
@@ -78,7 +77,7 @@ class MessagePaths {
             machine_.network.way(placement_.node[from], placement_.node[to], flow.way);
         flow.start(send, cost.bytes, part_bytes(cost));
         if (cost.striped)
-            flow.stripe(machine_.interfaces);
+            flow.cut_over(machine_.striped_over);
         if (cost.buffered) {
             const std::uint64_t pair = std::uint64_t{from} << 32 | to;
             const auto [found, is_new] =
@@ -137,7 +136,7 @@ class MessagePaths {
         const Picoseconds time = striped  ? interface.time(flow.part)
                                  : k == 0 ? interface.time(end)
                                           : interface.time(end) - interface.time(begin);
-        const std::uint64_t bytes = striped ? flow.stripe_bytes(flow.interface[k]) : end - begin;
+        const std::uint64_t bytes = striped ? flow.stripe_bytes(flow.stripe[k]) : end - begin;
         const Picoseconds start = ports_[port].pass(interface, bytes, time, now, k == 0 || striped);
         flow.last_byte[k] = std::max(flow.last_byte[k], start + time) + network.hop;
         return start + network.hop;

@@ -143,6 +143,7 @@ def _interfaces(machines: Sequence[Machine]) -> Iterator[Quantity]:
         yield each("number", "", lambda one: str(len(one.at)))
         yield each("use", "", lambda one: one.use)
         yield each("striped from", "bytes", lambda one: _number(one.striped_from_bytes))
+        yield each("striped over", "", lambda one: str(one.stripes) if one.stripes > 1 else None)
         yield each("far", "s", lambda one: _number(one.far_s))
 
 

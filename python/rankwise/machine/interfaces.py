@@ -29,7 +29,8 @@ class Interfaces(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
         at: Of each interface, which of these.
         use: Which one a rank sends and receives through: `nearest`; `round-robin` by the rank's number on its node;
             `block`, the first ranks of the node the first one and so on.
-        striped_from_bytes: Messages of at least this size are cut over all interfaces; without it, none is.
+        striped_from_bytes: Messages of at least this size are cut over several interfaces; without it, none is.
+        striped_over: Over how many: the rank's own one and those that follow; all without it.
         far_s: Latency that an interface of another package adds at the end of its rank; 0 without it.
     """
 
@@ -39,7 +40,21 @@ class Interfaces(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     ]
     use: Use
     striped_from_bytes: Estimate | None = None
+    striped_over: Annotated[int, msgspec.Meta(ge=2)] | None = None
     far_s: Estimate | None = None
+
+    def __post_init__(self) -> None:
+        if self.striped_over is None:
+            return
+        if self.striped_from_bytes is None:
+            raise ValueError("`striped_over` needs `striped_from_bytes`, from what size on messages are cut")
+        if self.striped_over > len(self.at):
+            raise ValueError(f"`striped_over` is {self.striped_over}, `at` lists {len(self.at)} interfaces")
+
+    @property
+    def stripes(self) -> int:
+        """Over how many interfaces large messages are cut; 1: none is."""
+        return 1 if self.striped_from_bytes is None else self.striped_over or len(self.at)
 
     def describe(self, number: int) -> str:
         """For people: `interface 1 at package 1`."""

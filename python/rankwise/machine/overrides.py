@@ -129,7 +129,7 @@ def _interfaces_of(machine: Machine, size: int) -> int:
     several = machine.interfaces
     if several is None or several.striped_from_bytes is None or size < several.striped_from_bytes.value:
         return 1
-    return len(several.at)
+    return several.stripes
 
 
 def _interface_s_per_byte(machine: Machine) -> float:
@@ -168,25 +168,35 @@ def _interfaces(machine: Machine, several: Interfaces, key: str, value: str, set
     elif key == "striped_from":
         limit = None if value == "none" else _estimate(size, value, "1MiB", setting)
         change = {"striped_from_bytes": limit}
+        if limit is None:
+            change["striped_over"] = None
+    elif key == "striped_over":
+        if not re.fullmatch("[0-9]+", value):
+            raise RankwiseError(
+                f"`{value}` in `{setting}` is no number of interfaces",
+                "for example `--set interfaces.striped_over=2`",
+            )
+        change = {"striped_over": int(value)}
     elif key == "far":
         change = {"far_s": _estimate(time, value, "0.2us", setting)}
     else:
         raise RankwiseError(
             f"`interfaces` has no key `{key}`",
-            "it has `use` (nearest, round-robin, block), `striped_from`, `far`",
+            "it has `use` (nearest, round-robin, block), `striped_from`, `striped_over`, `far`",
         )
-    changed = msgspec.structs.replace(several, **change)
-    return _checked(lambda: msgspec.structs.replace(machine, interfaces=changed), setting)
-
-
-def _checked(change: Callable[[], Machine], setting: str) -> Machine:
     try:
-        changed = change()
+        changed = msgspec.structs.replace(several, **change)
         changed.__post_init__()
+        return _with_interfaces(machine, changed)
     except ValueError as error:
         raise RankwiseError(
             f"`{setting}`: {error}", "formats/machine.md says what belongs together"
         ) from None
+
+
+def _with_interfaces(machine: Machine, interfaces: Interfaces) -> Machine:
+    changed = msgspec.structs.replace(machine, interfaces=interfaces)
+    changed.__post_init__()
     return changed
 
 

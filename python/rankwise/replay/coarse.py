@@ -123,16 +123,17 @@ def _interfaces(
     count, total = counts.count[crossing].astype(float), counts.total[crossing].astype(float)
     place = (placement.node * each + number)[ends[crossing]]
     from_bytes = model.striped_from_bytes
-    striped = np.zeros(len(count), bool) if from_bytes is None or each == 1 else total >= from_bytes * count
-    # What is cut over all interfaces of a node is a message of each of them.
-    node = placement.node[ends[crossing]][striped]
-    parts = (node[:, None] * each + np.arange(each)).ravel()
+    striped = np.zeros(len(count), bool) if from_bytes is None else total >= from_bytes * count
+    over = several.stripes if several is not None else 1
+    # What is cut over several interfaces of a node is a message of each of them.
+    own = place[striped][:, None]
+    parts = (own - own % each + (own % each + np.arange(over)) % each).ravel()
     places = np.concatenate([place[~striped], parts])
     messages, volume = (
         np.bincount(
-            places, np.concatenate([one[~striped], np.repeat(one[striped] * share, each)]), shape[0] * each
+            places, np.concatenate([one[~striped], np.repeat(one[striped] * share, over)]), shape[0] * each
         )
-        for one, share in ((count, 1.0), (total, 1 / each))
+        for one, share in ((count, 1.0), (total, 1 / over))
     )
     each_s, per_byte_s = model.interface_costs_s[direction]
     return {

@@ -70,6 +70,7 @@ class Model:
             network=self.network,
             interfaces=self.interfaces_of_node,
             striped_from_bytes=self.striped_from_bytes,
+            striped_over=self.several_interfaces.stripes if self.several_interfaces else None,
             detour_s=detour_s(self.several_interfaces),
         )
 
@@ -85,7 +86,7 @@ class Model:
 
     @property
     def striped_from_bytes(self) -> int | None:
-        """Messages of at least this size pass all interfaces of a node; `None`: no message does."""
+        """Messages of at least this size pass several interfaces of a node; `None`: no message does."""
         several = self.several_interfaces
         return int(several.striped_from_bytes.value) if several and several.striped_from_bytes else None
 
