@@ -3,6 +3,7 @@
 
 import pytest
 
+from rankwise.errors import RankwiseError
 from rankwise.study.full_nodes import Call, FullNodes, core_of
 from rankwise.study.measured import measured
 from rankwise.study.ordering import Orders, Pair
@@ -64,6 +65,11 @@ def test_fresh_bytes_come_at_the_rate_of_eager_messages():
     # THEN large messages cost as much a byte as the former, and the network is as it was
     assert {each.G_s_per_byte for each in after.segments if (each.up_to_bytes or 2**40) > 8191} == {eager}
     assert with_bytes(machine, "another cache").link_class("network") == machine.link_class("network")
+
+
+def test_a_machine_without_its_caches_is_refused():
+    with pytest.raises(RankwiseError, match="has no nodes of 128 cores whose caches are known"):
+        FullNodes(shipped("lumi-c"))
 
 
 def test_both_orders_use_every_core_once():

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collectives with named algorithms: names, calibration by one call, and how orders and errors are counted."""
 
+from pathlib import Path
+
 import pytest
 
 from rankwise import _core
+from rankwise.errors import RankwiseError
 from rankwise.study.measured import measured
 from rankwise.study.named_algorithms import (
     RULES,
@@ -15,7 +18,8 @@ from rankwise.study.named_algorithms import (
     slowness_of,
 )
 from rankwise.study.platforms import shipped
-from rankwise.study.studies.collectives import Time, calibrating, errors, orders
+from rankwise.study.request import Request
+from rankwise.study.studies.collectives import Time, calibrating, errors, orders, run
 
 RING = NamedCall("allgather", "ring", nodes=16, each=1, count=262144)
 
@@ -119,3 +123,8 @@ def test_small_allgathers_are_faster_in_few_rounds(lumi):
         for name in ("ring", "bruck", "recursive_doubling")
     }
     assert times["ring"] > 2 * max(times["bruck"], times["recursive_doubling"])
+
+
+def test_other_machines_are_refused():
+    with pytest.raises(RankwiseError, match="two systems that were measured"):
+        run(Request(machines=(Path("site.machine.toml"),)))

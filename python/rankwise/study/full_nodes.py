@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rankwise import _core
+from rankwise.errors import RankwiseError
 from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
@@ -16,6 +17,7 @@ from rankwise.study.calls import collective, ring
 from rankwise.study.platforms import Platform
 from rankwise.study.where_bytes_are import Caches, Where, with_bytes
 
+CORES = 128
 ITERATIONS = (20, 60)
 """Of a ring: its time is that of an iteration between these, when all ranks have come into step."""
 FRESH = ("allgather", "allgatherv", "allreduce")
@@ -66,12 +68,20 @@ class FullNodes:
 
     Args:
         platform: The machine.
+
+    Raises:
+        RankwiseError: Its nodes have not 128 cores, or it does not say how large a core's caches are.
     """
 
     def __init__(self, platform: Platform):
         self._machine = platform.machine
         self._node = platform.topology.nodes[0]
         context = platform.machine.context
+        if self._node.cores != CORES or not {"l2_bytes_a_core", "l3_bytes_a_core"} <= set(context):
+            raise RankwiseError(
+                f"`{platform.name}` has no nodes of {CORES} cores whose caches are known",
+                "the file says them under `[context]`, as `l2_bytes_a_core` and `l3_bytes_a_core`",
+            )
         self._caches = Caches(int(context["l2_bytes_a_core"]), int(context["l3_bytes_a_core"]))
         limit = next(
             each.eager_limit_bytes for each in platform.machine.link_classes if each.channel == "package"

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
+from rankwise.errors import RankwiseError
 from rankwise.study.measured import measured
 from rankwise.study.named_algorithms import (
     IN_BLOCKS,
@@ -26,6 +27,7 @@ SUMMARY = (
 )
 CLAIMS = ()
 MODES = ("machine",)
+TAKES: tuple[str, ...] = ("--ranks",)
 
 USUAL_RANKS = 1024
 """As many at most, unless a number of ranks is asked for."""
@@ -36,6 +38,7 @@ is combined, and a block of it is neither so small that only latency counts nor 
 CUT_IN_BLOCKS = ("ring", "rabenseifner", "scatter_ring_allgather", "scatter_recursive_doubling_allgather")
 MANY_MESSAGES = ("linear", "linear_sync", "neighbor_exchange", "pairwise", "ring", "rules", "sparbit")
 """Algorithms that send a message for each pair, or as many rounds as ranks: left out for many ranks on shared nodes."""
+FEW, MANY = 4096, 262144
 MISSING = [
     "the machine has one state: on Leonardo small messages took three times as long in some jobs as in others, for"
     " which nothing in the file stands",
@@ -71,8 +74,14 @@ def run(request: Request) -> StudyResult:
     """The study.
 
     Raises:
-        RankwiseError: A machine cannot be calibrated.
+        RankwiseError: A machine file is given, or a machine cannot be calibrated.
     """
+    if request.machines:
+        raise RankwiseError(
+            "the study `collectives` is made on the two systems that were measured",
+            "leave out the machine file",
+            status=2,
+        )
     times: list[Time] = []
     machines: list[list[Cell]] = []
     for system, platform in _platforms().items():
@@ -116,6 +125,7 @@ def run(request: Request) -> StudyResult:
                 machines,
             ),
             _summary(times),
+            _by_job(times),
             _rows(times),
         ],
         figures=[_figure(system, [each for each in times if each.system == system]) for system in systems],
@@ -260,6 +270,22 @@ def _summary(times: list[Time]) -> Table:
         "ratios are predicted over measured; the error of a time that several jobs measured is that to the nearest",
     ]
     return Table("By collective", [*columns, "largest ratio"], rows, notes)
+
+
+def _by_job(times: list[Time]) -> Table:
+    """Jobs beside each other: whether one was slower than the machine, and in what."""
+    jobs: dict[tuple[str, str, int, int], list[Time]] = {}
+    for each in times:
+        jobs.setdefault((each.system, each.job, each.call.nodes, each.call.each), []).append(each)
+    rows: list[list[Cell]] = []
+    for (system, job, nodes, ranks), part in jobs.items():
+        ratios = [
+            [each.ratio for each in part if low < each.call.count <= high]
+            for low, high in ((0, FEW), (FEW, MANY), (MANY, math.inf))
+        ]
+        rows.append([system, job, nodes, ranks, *(round(_median(of), 3) if of else None for of in ratios)])
+    columns = ["system", "job", "nodes", "ranks a node", f"up to {FEW} integers", f"up to {MANY}", "more"]
+    return Table("Predicted over measured in each job, median", columns, rows)
 
 
 def _rows(times: list[Time]) -> Table:
