@@ -273,6 +273,20 @@ def test_more_ranks_than_cores_are_refused_before_anything_is_written(tmp_path, 
     assert not (tmp_path / "t.rw").exists()
 
 
+def test_a_placement_of_other_ranks_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(RankwiseError, match="the placement has 3 ranks, the program has 4"):
+        generate(program("tree", "", 4), on_ideal(3), tmp_path / "t.rw", [])
+    assert not (tmp_path / "t.rw").exists()
+
+
+def test_what_depends_on_time_is_refused_before_anything_is_written(tmp_path, capsys):
+    # GIVEN HPL, whose ranks look for panels to pass on
+    line = ["workloads", "hpl", "--trace", "--ranks", "4", "--q", "4", "-o", str(tmp_path / "t.rw")]
+    assert rankwise.cli.main(line) == 1
+    assert "`hpl` passes messages on when it finds them" in capsys.readouterr().err
+    assert not (tmp_path / "t.rw").exists()
+
+
 def test_an_ideal_machine_has_no_more_cores_than_a_node_can_have():
     with pytest.raises(RankwiseError, match="at most 8192 ranks"):
         ideal.machine(8193)

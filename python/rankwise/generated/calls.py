@@ -18,6 +18,8 @@ _NUMBER = {name: number for number, name in enumerate(CALL_NAMES.tolist())}
 _CALL = {
     Kind.SEND: "MPI_Send",
     Kind.ISEND: "MPI_Isend",
+    Kind.SSEND: "MPI_Ssend",
+    Kind.ISSEND: "MPI_Issend",
     Kind.RECV: "MPI_Recv",
     Kind.IRECV: "MPI_Irecv",
     Kind.IRECV_ANY: "MPI_Irecv",
@@ -26,6 +28,7 @@ _CALL = {
 } | COLLECTIVES
 WAITALL, FINALIZE = _NUMBER["MPI_Waitall"], _NUMBER["MPI_Finalize"]
 _ANY_SOURCE = -2
+NONBLOCKING = (Kind.ISEND, Kind.ISSEND, Kind.IRECV, Kind.IRECV_ANY)
 _NO_CALL = -1
 
 
@@ -82,7 +85,7 @@ class Calls:
         )
         names = ("peer", "tag", "group", "request", "type_bytes", "count", "m", "n")
         columns = {name: np.append(events[name][at].astype(np.int64), 0) for name in names}
-        posts = np.isin(kind, (Kind.ISEND, Kind.IRECV, Kind.IRECV_ANY))
+        posts = np.isin(kind, NONBLOCKING)
         made_by = call_of[posts][events["request"][is_wait]]
         return cls(
             rank=rank,
@@ -148,7 +151,7 @@ class Calls:
 
     def _add_waits(self, table: _Shapes) -> None:
         ended_by, made_by = self.waits
-        made = np.cumsum(np.isin(self.kind, (Kind.ISEND, Kind.IRECV, Kind.IRECV_ANY)))
+        made = np.cumsum(np.isin(self.kind, NONBLOCKING))
         receives = np.isin(self.kind[made_by], (Kind.IRECV, Kind.IRECV_ANY)).astype(np.int64)
         back = made[ended_by] - (made[made_by] - 1)
         peer, tag = self.columns["peer"][made_by], self.columns["tag"][made_by]
@@ -186,7 +189,7 @@ def _payload(
 ) -> bytes:
     """Of a call that is no wait and no alltoallv."""
     match kind:
-        case Kind.SEND | Kind.ISEND:
+        case Kind.SEND | Kind.ISEND | Kind.SSEND | Kind.ISSEND:
             return _join(call, 0, _z(peer), _z(tag), size)
         case Kind.RECV:
             return _join(call, 0, _z(peer), _z(tag), _z(peer), _z(tag), size)

@@ -16,6 +16,7 @@ import numpy as np
 
 import rankwise
 from rankwise import _core
+from rankwise.errors import RankwiseError
 from rankwise.explain.explanation import explain
 from rankwise.generated import node_file, tables
 from rankwise.generated.calls import Calls
@@ -23,6 +24,7 @@ from rankwise.generated.times import Replayed, by_rank, times_of
 from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
+from rankwise.quantities import counted
 from rankwise.record import directory
 from rankwise.record.manifest import Generated, LauncherUsed, Manifest, MpiFound, write
 from rankwise.recording import layouts
@@ -30,7 +32,7 @@ from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load
 from rankwise.workloads.catalogue import workload
 from rankwise.workloads.generate import Groups
-from rankwise.workloads.program import Program
+from rankwise.workloads.program import Kind, Program
 
 TICK_S = 1e-12
 # So much before MPI_Init clocks and ticks are read the first time: their relation is exact.
@@ -75,12 +77,15 @@ def generate(program: Program, ran: Ran, path: Path, command: list[str], replace
         replace: Take the place of a recording that is there.
 
     Raises:
-        RankwiseError: The placement does not fit the program or the machine, or the directory cannot be made.
+        RankwiseError: The placement does not fit the program or the machine, the program's calls depend on time, or the
+            directory cannot be made.
     """
     run = directory.new_run()
+    writer = _Writer(program, ran, path, run)
+    writer.survey()
     claim = directory.create(path, replace, run)
     try:
-        _Writer(program, ran, path, run).write(command)
+        writer.write(command)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -98,8 +103,24 @@ class _Writer:
     groups: Groups = field(default_factory=Groups)
     colors: list[dict[int, int]] = field(default_factory=list)
 
+    def survey(self) -> None:
+        """Check what can be checked before anything is written, and find the communicators."""
+        ranks, placement = self.program.ranks, self.ran.placement
+        if placement.ranks != ranks:
+            raise RankwiseError(
+                f"the placement has {counted(placement.ranks, 'rank')}, the program has {ranks}",
+                "make a placement for as many ranks, or leave it out",
+            )
+        placement.check(Topology(self.ran.topology.nodes[: len(placement.node_names)]))
+        for rank, events in self.program.each_rank():
+            if np.any(events["kind"] == Kind.RELAY_RECV):
+                raise RankwiseError(
+                    f"`{self.program.name}` passes messages on when it finds them, so its calls depend on time",
+                    "record it as it runs: `rankwise record --trace`",
+                )
+            self.colors.append(self.groups.add(rank, events))
+
     def write(self, command: list[str]) -> None:
-        self.colors = [self.groups.add(rank, events) for rank, events in self.program.each_rank()]
         # First with calls of no time: what is replayed is what a reader makes of the recording.
         self._write_files(lambda calls: (calls.gap_ps, np.zeros(len(calls.call), dtype=np.int64)))
         self._write_manifest(command, 0.0)

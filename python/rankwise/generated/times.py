@@ -9,10 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.explain.timeline import CALC
-from rankwise.generated.calls import Calls
-from rankwise.workloads.program import Kind
-
-_NONBLOCKING = (Kind.ISEND, Kind.IRECV, Kind.IRECV_ANY)
+from rankwise.generated.calls import NONBLOCKING, Calls
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def times_of(calls: Calls, replayed: Replayed) -> tuple[np.ndarray, np.ndarray]:
     others[first] = False
     done = np.zeros(count, dtype=np.int64)
     np.maximum.at(done, replayed.call[others], replayed.end[others])
-    ended = np.where(np.isin(calls.kind, _NONBLOCKING), 0, done)
+    ended = np.where(np.isin(calls.kind, NONBLOCKING), 0, done)
     ended_by, made_by = calls.waits
     np.maximum.at(ended, ended_by, done[made_by])
     begun = np.zeros(count, dtype=np.int64)
