@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankwise.errors import RankwiseError
 from rankwise.machine.machine import Machine, Resource
 
 SUSTAINED = 0.2
 """Share of a core's rate that compiled loops reach in its caches: assumed, the same for all programs and machines."""
+
+MULTIPLYING = 0.8
+"""Share of a core's rate that products of matrices reach: assumed, likewise."""
 
 USUAL_OPERATIONS_PER_S = 1e9
 """Of a core of a machine file that does not say its rate: assumed."""
@@ -78,19 +80,13 @@ def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None =
     return Cost(in_caches + in_memory, in_memory / (in_caches + in_memory), of_rate + of_memory)
 
 
-def check_memory_of(machine: Machine) -> Resource:
-    """The memory of a machine, for studies of what ranks lose at it.
-
-    Raises:
-        RankwiseError: The file has none with the rate of one core.
-    """
-    memory = _of_kind(machine, "memory")
-    if memory is None or memory.per_core_bytes_per_s is None:
-        raise RankwiseError(
-            f"machine `{machine.name}` has no memory that ranks could share",
-            'describe one: a resource of kind "memory" with `per_core_bytes_per_s` (formats/machine.md)',
-        )
-    return memory
+def multiplication_s(machine: Machine) -> float:
+    """Seconds of a multiplication and an addition in a product of matrices, which libraries do near a core's rate."""
+    rate = _of_kind(machine, "core")
+    known = (
+        rate.operations_per_s.value if rate and rate.operations_per_s else USUAL_OPERATIONS_PER_S / SUSTAINED
+    )
+    return 2.0 / (MULTIPLYING * known)
 
 
 def _of_kind(machine: Machine, kind: str) -> Resource | None:

@@ -28,6 +28,7 @@ def messages(program: StudyProgram, ranks: int, library: str) -> CommMatrix:
     Raises:
         RankwiseError: The program is neither, or cannot run on so many ranks.
     """
+    program = program.on(ranks)
     program.check_known()
     if program.recording is not None:
         from rankwise.recording.recording import Recording

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
@@ -44,6 +45,18 @@ class StudyProgram:
                 f"what `{self.label}` does is not known without running it",
                 "record it with its trace, and give the recording: `--app NAME.rw`",
             )
+
+    def on(self, ranks: int) -> StudyProgram:
+        """The program on a number of ranks: HPL gets its process grid, as square as can be, and its matrix.
+
+        Ranks go down the columns of the grid, so that a column is in a node: with that order the statement of Chai, Gao
+        & Panda (2007), section 5.2, is true that nearly all of its messages stay in their nodes.
+        """
+        if self.workload != "hpl":
+            return self
+        rows = max(row for row in range(1, math.isqrt(ranks) + 1) if ranks % row == 0)
+        usual = {"n": "10000", "nb": "80", "p": str(rows), "q": str(ranks // rows), "pmap": "column"}
+        return replace(self, options=tuple((usual | dict(self.options)).items()))
 
     def words(self) -> list[str]:
         """Options of the workload's program."""

@@ -10,12 +10,14 @@ import numpy as np
 from rankwise.explain.explanation import explain
 from rankwise.explain.timeline import NONE, RECEIVE, SEND, Timeline
 from rankwise.machine.channels import NETWORK
+from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.replay.predictor import Predictor
 from rankwise.schedule.schedules import Schedule
 from rankwise.schedule.source import Source, load
 from rankwise.study.cases import Case, Outcome
-from rankwise.study.cost import cost_of
+from rankwise.study.cost import cost_of, multiplication_s
+from rankwise.study.counts import LIBRARY_OF_PAPERS
 from rankwise.study.platforms import Platform
 from rankwise.workloads import program, schedule
 
@@ -72,13 +74,17 @@ def _network_s(predictor: Predictor, placement: Placement) -> float:
     return float(np.sum(waiting, dtype=float) + np.sum(working, dtype=float)) * PICOSECOND
 
 
+def _library(platform: Platform) -> str:
+    return LIBRARY_OF_PAPERS if platform.of_paper else "mpich"
+
+
 def _predictor(case: Case, platform: Platform) -> Predictor:
-    chosen = case.program
+    chosen = case.program.on(case.ranks)
     chosen.check_known()
     if chosen.recording is not None:
         return Predictor.of(load(chosen.recording), platform.machine, platform.topology)
     cost = cost_of(chosen.workload, platform.machine, case.bytes_per_operation)
-    source = Source(_schedule(case, cost.operations_per_s, "mpich2" if platform.of_paper else "mpich"))
+    source = Source(_schedule(case, cost.operations_per_s, _library(platform), platform.machine))
     bound = np.full(case.ranks, cost.memory_bound) if cost.memory_bound else None
     return Predictor.of(source, platform.machine, platform.topology, memory_bound=bound)
 
@@ -93,13 +99,19 @@ def _made(
     operations_per_s: float,
     library: str,
     computation: float,
+    multiplication_s: float,
 ) -> Schedule:
     made = program(workload, problem_class, ranks, iterations or None, dict(options))
-    return schedule(made, operations_per_s, library, computation)
+    # Terms of 1, m, n, k, mn, mk, nk, mnk, mmn.
+    blas = {
+        "dgemm": np.array([0.0] * 7 + [multiplication_s, 0.0]),
+        "dtrsm": np.array([0.0] * 8 + [0.5 * multiplication_s]),
+    }
+    return schedule(made, operations_per_s, library, computation, blas)
 
 
-def _schedule(case: Case, operations_per_s: float, library: str) -> Schedule:
-    chosen = case.program
+def _schedule(case: Case, operations_per_s: float, library: str, machine: Machine) -> Schedule:
+    chosen = case.program.on(case.ranks)
     return _made(
         chosen.workload,
         chosen.problem_class,
@@ -109,4 +121,5 @@ def _schedule(case: Case, operations_per_s: float, library: str) -> Schedule:
         operations_per_s,
         library,
         case.computation,
+        multiplication_s(machine),
     )

@@ -19,7 +19,7 @@ def words_of(case: Case, launcher: str | None = None, share: float = 1.0) -> lis
     Raises:
         RankwiseError: It is a recording, which cannot be run, or a workload that does not compile.
     """
-    program = case.program
+    program = case.program.on(case.ranks)
     if program.command:
         return list(program.command)
     if not program.workload:
