@@ -65,9 +65,10 @@ STUDIES = tuple(dict.fromkeys(name for name in STUDY_OF.values() if name))
 
 @dataclass(frozen=True)
 class Tally:
-    """How many outcomes of one kind there are, and how many of them are as the paper says."""
+    """How many outcomes of one kind there are, and how many are as the paper says; calibrations are among neither."""
 
     kind: str
+    calibrations: int
     reproduced: int
     tested: int
     all: int
@@ -96,12 +97,11 @@ def in_order(outcomes: list[ClaimOutcome]) -> list[ClaimOutcome]:
 def tallies(outcomes: list[ClaimOutcome]) -> list[Tally]:
     """By kind of statement, in alphabetical order."""
     kinds = sorted({outcome.kind for outcome in outcomes})
-    return [
-        Tally(
-            kind,
-            sum(bool(outcome.reproduced) for outcome in outcomes if outcome.kind == kind),
-            sum(outcome.reproduced is not None for outcome in outcomes if outcome.kind == kind),
-            sum(outcome.kind == kind for outcome in outcomes),
-        )
-        for kind in kinds
-    ]
+    found = []
+    for kind in kinds:
+        of_kind = [outcome for outcome in outcomes if outcome.kind == kind]
+        tested = [outcome for outcome in of_kind if not outcome.calibration]
+        reproduced = sum(bool(outcome.reproduced) for outcome in tested)
+        testable = sum(outcome.reproduced is not None for outcome in tested)
+        found.append(Tally(kind, len(of_kind) - len(tested), reproduced, testable, len(tested)))
+    return found

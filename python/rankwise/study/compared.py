@@ -22,6 +22,7 @@ def number(
     show: Callable[[float], str],
     how: How,
     why: str = "",
+    calibration: bool = False,
 ) -> ClaimOutcome:
     """A number of the paper beside ours.
 
@@ -33,9 +34,10 @@ def number(
         show: Both as text.
         how: How ours was got.
         why: What has to be known of it; said whether or not it is reproduced.
+        calibration: Whether the machine file was made from the paper's figure.
     """
     close = abs(ours - paper) <= CLOSE * abs(paper)
-    return ClaimOutcome(claim, statement, "number", show(paper), show(ours), how, close, why)
+    return ClaimOutcome(claim, statement, "number", show(paper), show(ours), how, close, why, calibration)
 
 
 def exact(

@@ -83,6 +83,7 @@ class ClaimOutcome(msgspec.Struct, frozen=True):
         how: How it was got.
         reproduced: Whether it is what the paper says; `None` if it cannot be tested here.
         why: Why not, or what has to be known of it.
+        calibration: Whether the machine file was made from this figure, so that it must come out.
     """
 
     claim: str
@@ -93,6 +94,7 @@ class ClaimOutcome(msgspec.Struct, frozen=True):
     how: How
     reproduced: bool | None
     why: str = ""
+    calibration: bool = False
 
 
 class StudyResult(msgspec.Struct, frozen=True):

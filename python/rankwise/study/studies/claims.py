@@ -35,7 +35,9 @@ def run(request: Request) -> StudyResult:
         results.append(study(name).run(replace(request, directory=None)))
     outcomes = in_order([outcome for result in results for outcome in result.claims])
     counted = tallies(outcomes)
-    rows: list[list[Cell]] = [[each.kind, each.reproduced, each.tested, each.all] for each in counted]
+    rows: list[list[Cell]] = [
+        [each.kind, each.reproduced, each.tested, each.all, each.calibrations] for each in counted
+    ]
     reproduced, tested = sum(each.reproduced for each in counted), sum(each.tested for each in counted)
     papers: list[list[Cell]] = [[letter, paper] for letter, paper in PAPERS.items()]
     verdicts: list[list[Cell]] = [[result.study, result.verdict] for result in results]
@@ -44,9 +46,12 @@ def run(request: Request) -> StudyResult:
         title="What the papers state, and what Rankwise finds",
         on=sorted({name for result in results for name in result.on}),
         how="predicted",
-        verdict=f"Of {tested} statements that can be tested {reproduced} come out.",
+        verdict=f"Of {tested} statements that can be tested {reproduced} come out, besides "
+        f"{sum(each.calibrations for each in counted)} figures that the machine files were made from.",
         tables=[
-            Table("Statements by kind", ["kind", "reproduced", "tested", "all"], rows),
+            Table(
+                "Statements by kind", ["kind", "reproduced", "tested", "all", "calibrations besides"], rows
+            ),
             Table("The papers", ["claims", "paper"], papers),
             Table("The studies", ["study", "what it finds"], verdicts),
         ],

@@ -172,6 +172,7 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
                 lambda v: f"{v:.1f} Gb/s",
                 how,
                 note,
+                calibration=True,
             )
             for core, paper in {0: 2.0, 1: 2.2, 2: 3.0, 3: 2.2}.items()
         ),

@@ -361,8 +361,9 @@ def _claims(
             lambda v: f"{v:.1f} x",
             how,
             assumed,
+            calibration=True,
         ),
-        number("I-pp", "XD1's ping-pong peak", 1.3, peak["XD1"], gigabytes, how),
+        number("I-pp", "XD1's ping-pong peak", 1.3, peak["XD1"], gigabytes, how, calibration=True),
         holds(
             "I-pp",
             "which is more than 35 % above the rest",
@@ -425,6 +426,7 @@ def _claims(
             lambda v: f"{v:.1f} x",
             how,
             assumed,
+            calibration=True,
         ),
         holds(
             "I-cpu",

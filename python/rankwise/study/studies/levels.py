@@ -134,6 +134,7 @@ def _claims(
             lambda v: f"{v:.2f} us",
             how,
             note,
+            calibration=True,
         )
         for channel, paper in _LATENCY_US.items()
     ]
@@ -146,6 +147,7 @@ def _claims(
             lambda v: f"{v:.0f} MB/s",
             how,
             note,
+            calibration=True,
         )
         for channel, paper in _BANDWIDTH_MB_S.items()
     ]
