@@ -72,7 +72,12 @@ def test_two_interfaces_carry_a_large_message():
     assert new.segments[-1].G_s_per_byte.value == old.segments[-1].G_s_per_byte.value / 2
     assert new.segments[-2].G_s_per_byte == old.segments[-1].G_s_per_byte
     assert new.segments[-2].up_to_bytes == old.eager_limit_bytes.value
-    assert len(after.machine.interfaces.at) == len(before.machine.interfaces.at) // 2
+    assert after.machine.interfaces.striped_over == 2
+    assert after.machine.interfaces.striped_from_bytes.value == old.eager_limit_bytes.value + 1
+    # THEN a message of 64 MiB takes half as long
+    large = NamedCall("bcast", "binomial", nodes=2, each=1, count=1 << 24)
+    ratio = NamedAlgorithms(after).time_s(large) / NamedAlgorithms(before).time_s(large)
+    assert ratio == pytest.approx(0.5, rel=0.01)
 
 
 def timed(job, name, ours, count, least, median, most, predicted, nodes=4):

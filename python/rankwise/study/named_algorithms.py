@@ -204,41 +204,37 @@ def slower(machine: Machine, slowness: float) -> Machine:
 
 
 def on_two_rails(platform: Platform) -> Platform:
-    """The machine whose interfaces carry large messages in pairs, as UCX does (UCX_MAX_RNDV_RAILS, 2 by default).
+    """The machine that cuts messages beyond the eager limit over two interfaces (UCX_MAX_RNDV_RAILS, 2 by default).
 
-    Beyond the eager limit a message has twice the rate; each pair of interfaces is one of twice the rate.
+    Such a message has twice the rate.
     """
     machine = platform.machine
-    interfaces = machine.interfaces
-    assert interfaces is not None
-    why = "; two interfaces, UCX_MAX_RNDV_RAILS"
-
-    def times(estimate: Estimate, factor: float) -> Estimate:
-        return Estimate(
-            value=estimate.value * factor, obtained="assumed", source=(estimate.source or "measured") + why
-        )
-
-    def link(each: LinkClass) -> LinkClass:
-        if each.channel != NETWORK or each.eager_limit_bytes is None:
-            return each
-        last = each.segments[-1]
-        eager = msgspec.structs.replace(last, up_to_bytes=int(each.eager_limit_bytes.value))
-        large = msgspec.structs.replace(last, G_s_per_byte=times(last.G_s_per_byte, 0.5))
-        return msgspec.structs.replace(each, segments=[*each.segments[:-1], eager, large])
-
-    resources = [
-        msgspec.structs.replace(each, capacity_bytes_per_s=times(each.capacity_bytes_per_s, 2))
-        if each.kind in ("nic_tx", "nic_rx") and each.capacity_bytes_per_s
-        else each
-        for each in machine.resources
-    ]
-    paired = msgspec.structs.replace(
-        machine,
-        link_classes=[link(each) for each in machine.link_classes],
-        resources=resources,
-        interfaces=msgspec.structs.replace(interfaces, at=interfaces.at[::2]),
+    interfaces, network = machine.interfaces, machine.link_class(NETWORK)
+    assert interfaces is not None and network is not None and network.eager_limit_bytes is not None
+    limit = int(network.eager_limit_bytes.value)
+    why = "UCX_MAX_RNDV_RAILS, 2 by default"
+    last = network.segments[-1]
+    rate = Estimate(
+        value=last.G_s_per_byte.value / 2,
+        obtained="assumed",
+        source=f"{last.G_s_per_byte.source}; twice that over two interfaces ({why})",
     )
-    return Platform(platform.name, paired, platform.topology)
+    segments = [
+        *network.segments[:-1],
+        msgspec.structs.replace(last, up_to_bytes=limit),
+        msgspec.structs.replace(last, G_s_per_byte=rate),
+    ]
+    links = [
+        msgspec.structs.replace(each, segments=segments) if each is network else each
+        for each in machine.link_classes
+    ]
+    striped = msgspec.structs.replace(
+        interfaces,
+        striped_from_bytes=Estimate(value=limit + 1, obtained="assumed", source=why),
+        striped_over=2,
+    )
+    machine = msgspec.structs.replace(machine, link_classes=links, interfaces=striped)
+    return Platform(platform.name, machine, platform.topology)
 
 
 def slowness_of(platform: Platform, call: NamedCall, measured_s: float) -> float:
