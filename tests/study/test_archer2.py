@@ -4,10 +4,12 @@
 import pytest
 
 from rankwise.errors import RankwiseError
+from rankwise.study.catalogue import study
 from rankwise.study.full_nodes import Call, FullNodes, core_of
 from rankwise.study.measured import measured
 from rankwise.study.ordering import Orders, Pair
 from rankwise.study.platforms import shipped
+from rankwise.study.request import Request
 from rankwise.study.where_bytes_are import Caches, with_bytes
 
 KIB = 1024
@@ -117,3 +119,15 @@ def test_fresh_blocks_make_an_allgather_and_an_allreduce_slow_round_the_numa_nod
         found = times(nodes, benchmark, bytes)
         assert found["cores"].time_s > 2 * found["rank"].time_s
         assert found["cores"].decides == "between_caches"
+
+
+@pytest.mark.slow
+def test_every_order_of_a_ring_up_to_64_kib_is_right():
+    result = study("archer2").run(Request(ranks=128))
+    rows = {row[0]: row[1:] for row in result.tables[0].rows}
+    right, different = rows["Sendrecv up to 64 KiB"][:2]
+    assert right == different > 10
+    # THEN of large blocks and buffers too, of which other cores have written the bytes
+    rows = {row[0]: row[1:] for row in result.tables[1].rows}
+    for name in ("allgather above", "allreduce above"):
+        assert rows[name][0] >= 0.9 * rows[name][1] > 0

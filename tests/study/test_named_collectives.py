@@ -133,3 +133,14 @@ def test_small_allgathers_are_faster_in_few_rounds(lumi):
 def test_other_machines_are_refused():
     with pytest.raises(RankwiseError, match="two systems that were measured"):
         run(Request(machines=(Path("site.machine.toml"),)))
+
+
+@pytest.mark.slow
+def test_nine_of_ten_orders_of_two_algorithms_are_right():
+    result = run(Request())
+    by = {}
+    for row in result.tables[1].rows:
+        right, apart = by.get(row[0], (0, 0))
+        by[row[0]] = right + row[3], apart + row[4]
+    assert set(by) == {"leonardo", "lumi"}
+    assert all(right >= 0.9 * apart > 100 for right, apart in by.values())
