@@ -137,6 +137,7 @@ class RankWriter {
             return collective(event, bytes);
         }
     }
+    void start(double seconds) { chain_.compute(seconds); }
     void end() { chain_.end(); }
 
   private:
@@ -194,6 +195,8 @@ rankwise::replay::Schedule workload_schedule(const workload &chosen, const probl
     Tags tags;
     for (int rank = 0; rank < ranks; ++rank) {
         RankWriter writer(builder, tags, groups, library, cost, static_cast<std::uint32_t>(rank));
+        if (!cost.start.empty())
+            writer.start(cost.start[static_cast<std::size_t>(rank)]);
         comm_dry_run(
             &chosen, &asked, rank, ranks,
             [](void *to, int, const comm_event *event) { static_cast<RankWriter *>(to)->write(*event); },

@@ -22,6 +22,7 @@ struct ComputationCost {
     double seconds_per_operation = 0;
     /// By `comm_kernel`, of each rank, or one for all. Kernels that are not there take their operations.
     std::map<int, std::vector<KernelTerms>> kernels;
+    std::vector<double> start; ///< seconds before each rank's program begins; empty: 0
 };
 
 /// @brief What each rank of a workload does, as a schedule, from the dry runs of its ranks.

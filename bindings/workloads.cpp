@@ -116,10 +116,14 @@ Columns events(const std::string &name, char problem_class, int iterations, cons
 std::shared_ptr<MatchedSchedule> schedule(const std::string &name, char problem_class, int iterations,
                                           const Options &options, int ranks, const std::string &library,
                                           double seconds_per_operation,
-                                          const std::map<std::string, std::vector<KernelTerms>> &kernels) {
+                                          const std::map<std::string, std::vector<KernelTerms>> &kernels,
+                                          const std::vector<double> &start) {
     const workload &chosen = find(name);
     const problem made = accepted(chosen, problem_class, iterations, options, ranks);
-    ComputationCost cost{seconds_per_operation, {}};
+    if (!start.empty() && start.size() != static_cast<std::size_t>(ranks)) {
+        throw nb::value_error("start");
+    }
+    ComputationCost cost{seconds_per_operation, {}, start};
     for (const auto &[kernel, terms] : kernels) {
         int number = 0;
         while (number < COMM_KERNELS && kernel != comm_kernel_name(number)) {
@@ -201,5 +205,6 @@ void bind_workloads(nb::module_ &module) {
     room.def("events", &events, "name"_a, "problem_class"_a, "iterations"_a, "options"_a, "rank"_a,
              "ranks"_a);
     room.def("schedule", &schedule, "name"_a, "problem_class"_a, "iterations"_a, "options"_a, "ranks"_a,
-             nb::kw_only(), "library"_a, "seconds_per_operation"_a, "kernels"_a);
+             nb::kw_only(), "library"_a, "seconds_per_operation"_a, "kernels"_a,
+             "start"_a = std::vector<double>{});
 }

@@ -15,7 +15,7 @@ def measured(name: str) -> pl.DataFrame:
     """A table of measured times.
 
     Args:
-        name: `archer2_orders` or `named_collectives`.
+        name: `archer2_orders`, `dahu_geometries` or `named_collectives`.
     """
     path = Path(__file__).parent / "data" / f"{name}.csv.gz"
     return pl.read_csv(gzip.decompress(path.read_bytes()), infer_schema_length=None)

@@ -20,6 +20,7 @@ def schedule(
     library: str = "mpich",
     computation: float = 1.0,
     kernels: Mapping[str, np.ndarray] | None = None,
+    start_s: np.ndarray | None = None,
 ) -> _core.schedule.Schedule:
     """What each rank does, as operations and what they wait for.
 
@@ -36,6 +37,7 @@ def schedule(
         kernels: Cost of a call of each kernel named, in seconds: the terms that are multiplied by 1, m, n, k, mn, mk,
             nk, mnk and mmn and summed; shape (9,), or (ranks, 9) where ranks differ. Below 0 is 0. Kernels that are not
             named take their operations.
+        start_s: When each rank's program begins; at 0 if `None`.
 
     Returns:
         `_core.schedule.Schedule`; its `write_goal()` is GOAL text.
@@ -55,6 +57,7 @@ def schedule(
             name: (_terms(name, terms, program.ranks) * computation).tolist()
             for name, terms in (kernels or {}).items()
         },
+        start=[] if start_s is None else start_s.tolist(),
     )
 
 
