@@ -12,6 +12,7 @@
 
 namespace coll = rankwise::collectives;
 using rankwise::replay::CallChain;
+using rankwise::replay::Operation;
 using rankwise::replay::ScheduleBuilder;
 using rankwise::replay::Tags;
 
@@ -79,11 +80,11 @@ coll::Collective collective_of(comm_event_kind kind) {
     }
 }
 
-double seconds_of(const KernelTerms &terms, const comm_event &event) {
-    const auto m = static_cast<double>(event.m), n = static_cast<double>(event.n),
+double seconds_of(const KernelTerms &terms, const comm_event &event, double parts) {
+    const auto m = static_cast<double>(event.m), n = static_cast<double>(event.n) / parts,
                k = static_cast<double>(event.k);
     const KernelTerms sizes{1, m, n, k, m * n, m * k, n * k, m * n * k, m * m * n};
-    return static_cast<double>(event.count) *
+    return static_cast<double>(event.count) * parts *
            std::max(0.0, std::inner_product(terms.begin(), terms.end(), sizes.begin(), 0.0));
 }
 
@@ -125,11 +126,14 @@ class RankWriter {
                 chain_.wait(*std::exchange(relayed_, std::nullopt));
             return;
         case COMM_EVENT_DIVIDE:
-            return chain_.divide(std::max(1u, static_cast<std::uint32_t>(event.count)));
+            // Where nothing is to be relayed, nothing is looked for.
+            parts_ = relayed_ ? std::clamp<std::int64_t>(event.count, 1, Operation::whole) : 1;
+            return chain_.divide(static_cast<std::uint32_t>(parts_), relayed_.value_or(0));
         case COMM_EVENT_COMPUTE:
             return chain_.compute(event.operations * cost_.seconds_per_operation);
         case COMM_EVENT_KERNEL:
-            return chain_.compute(kernel(event));
+            return parts_ == 1 ? chain_.compute(kernel(event, 1))
+                               : chain_.compute_in_parts(kernel(event, parts_), kernel(event, 1));
         case COMM_EVENT_SPLIT:
         case COMM_EVENT_TIMER:
             return;
@@ -141,11 +145,13 @@ class RankWriter {
     void end() { chain_.end(); }
 
   private:
-    double kernel(const comm_event &event) const {
+    /// @param[in] parts that its columns are in
+    double kernel(const comm_event &event, std::int64_t parts) const {
         const auto terms = cost_.kernels.find(event.peer);
         if (terms == cost_.kernels.end())
             return event.operations * cost_.seconds_per_operation;
-        return seconds_of(terms->second.size() == 1 ? terms->second.front() : terms->second[rank_], event);
+        return seconds_of(terms->second.size() == 1 ? terms->second.front() : terms->second[rank_], event,
+                          static_cast<double>(parts));
     }
 
     void collective(const comm_event &event, std::uint64_t bytes) {
@@ -182,6 +188,7 @@ class RankWriter {
     const ComputationCost &cost_;
     std::uint32_t rank_;
     std::vector<std::uint32_t> requests_;  ///< operations by number of the request
+    std::int64_t parts_ = 1;               ///< of the computation that is being written
     std::optional<std::uint32_t> relayed_; ///< last operation of what is relayed
     std::vector<coll::CollectiveStep> steps_;
 };

@@ -232,6 +232,9 @@ template <Order order> class Engine {
     bool has_stopped(std::uint32_t processor);
     void close(std::uint32_t op);
     void resume();
+    bool has_what_it_watched(std::uint32_t op) const;
+    Picoseconds rest_of(std::uint32_t op, Picoseconds left) const;
+    Picoseconds time_of_computation(std::uint32_t op) const;
     bool is_outdated(std::uint32_t processor) const;
     void end_eager(std::uint32_t send);
     void finish_send(std::uint32_t send, std::uint32_t part);

@@ -108,8 +108,8 @@ template <Order order> Picoseconds Engine<order>::time_of_job(std::uint32_t op, 
     switch (job) {
     case Job::calc:
         begin(op);
-        p.computation += steps_[op].time();
-        return steps_[op].time();
+        p.computation += time_of_computation(op);
+        return time_of_computation(op);
     case Job::send: {
         begin(op);
         const MessageCost &cost = cost_of_send(op);

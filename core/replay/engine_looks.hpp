@@ -13,7 +13,7 @@ namespace rankwise::replay {
 /// A job begins: a computation with looks, or something in a look of one.
 template <Order order> void Engine<order>::know_looks(std::uint32_t processor, std::uint32_t op, Job job) {
     Looks &looks = looks_[processor];
-    if (job == Job::calc && steps_[op].parts() > 1) {
+    if (job == Job::calc && steps_[op].parts() > 1 && !has_what_it_watched(op)) {
         const Picoseconds time = steps_[op].time(), parts = steps_[op].parts();
         looks = {.op = op,
                  .started = now_,
@@ -82,8 +82,32 @@ template <Order order> void Engine<order>::resume() {
             continue;
         p.running = looks.op;
         looks.started = now_;
+        if (has_what_it_watched(looks.op)) {
+            const Picoseconds left = rest_of(looks.op, looks.left);
+            p.computation -= looks.left - left;
+            looks.left = left;
+            looks.op = any;
+        }
         run_for(processor, looks.left);
     }
+}
+
+/// Whether the message that a computation looks for has come and was passed on.
+template <Order order> bool Engine<order>::has_what_it_watched(std::uint32_t op) const {
+    const std::uint32_t distance = steps_[op].stream;
+    return distance != any && progress_.has(op - distance, Progress::ended);
+}
+
+/// @return how long what is left of a computation takes at once
+template <Order order> Picoseconds Engine<order>::rest_of(std::uint32_t op, Picoseconds left) const {
+    return static_cast<Picoseconds>(static_cast<double>(left) * steps_[op].peer / Operation::whole);
+}
+
+template <Order order> Picoseconds Engine<order>::time_of_computation(std::uint32_t op) const {
+    const Picoseconds time = steps_[op].time();
+    if (looks_.empty() || steps_[op].parts() == 1 || !has_what_it_watched(op)) [[likely]]
+        return time;
+    return rest_of(op, time);
 }
 
 /// Whether the end of a processor's job that was foreseen is not that of the one under way.

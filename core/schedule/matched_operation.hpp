@@ -34,9 +34,10 @@ struct Release {
 struct alignas(32) MatchedOperation {
     std::uint64_t packed;  ///< kind in the two highest bits; bytes of the message, or picoseconds
     std::uint32_t partner; ///< for a send its receive, for a receive its send, `any` for calc and unmatched
-    std::uint32_t peer;    ///< rank at the other end, or `any`
+    std::uint32_t peer;    ///< rank at the other end, or `any`; of a computation in parts its `rest`
     std::uint32_t rank;
-    std::uint32_t stream; ///< number of (sender, receiver, tag), `any` for calc and wildcard receives
+    std::uint32_t stream; ///< number of (sender, receiver, tag), `any` for calc and wildcard receives;
+                          ///< of a computation in parts how far before it what it watches is, or `any`
     Release release;
     Lane lane;
     std::uint16_t size_class = no_class; ///< of a message: number of its size, see `Matching::sizes`;

@@ -37,9 +37,13 @@ LargeArray<MatchedOperation> steps_of(const Schedule &schedule) {
             const Operation &op = schedule.operations[i];
             steps.push_back({MatchedOperation::pack(op.kind(), op.value()), any, op.peer, r, any,
                              Release::of(schedule, i), schedule.lane(i)});
-            if (op.kind() == Kind::calc && op.parts() > 1)
-                steps.back().size_class = static_cast<std::uint16_t>(
+            if (op.kind() == Kind::calc && op.parts() > 1) {
+                MatchedOperation &divided = steps.back();
+                divided.size_class = static_cast<std::uint16_t>(
                     std::min<std::uint32_t>(op.parts(), MatchedOperation::no_class - 1));
+                divided.stream = op.watched() > 0 ? op.watched() : any;
+                divided.peer = op.rest();
+            }
         }
     return steps;
 }

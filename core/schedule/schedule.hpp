@@ -31,9 +31,12 @@ class Operation {
     static Operation receive(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
         return {Kind::receive, bytes, peer, tag};
     }
-    /// @param[in] parts equal ones, after each of which its rank looks for messages
-    static Operation calc(Picoseconds time, std::uint32_t parts = 1) {
-        return {Kind::calc, static_cast<std::uint64_t>(time), 0, parts - 1};
+    /// @param[in] parts   equal ones, after each of which its rank looks for messages; 65535 at most
+    /// @param[in] watched how many operations of its rank before it is the one that it looks for; 0: none
+    /// @param[in] rest    how long what is left takes once that has ended, in 1 / whole of its time in parts
+    static Operation calc(Picoseconds time, std::uint32_t parts = 1, std::uint32_t watched = 0,
+                          std::uint32_t rest = whole) {
+        return {Kind::calc, static_cast<std::uint64_t>(time), watched, (whole - rest) << 16 | (parts - 1)};
     }
 
     Kind kind() const noexcept { return static_cast<Kind>(packed_ >> 62); }
@@ -41,11 +44,14 @@ class Operation {
     /// Picoseconds of a computation; of a message its bytes, and whether it is synchronous.
     std::uint64_t value() const noexcept { return packed_ & mask; }
     Picoseconds time() const noexcept { return static_cast<Picoseconds>(packed_ & mask); }
-    std::uint32_t parts() const noexcept { return tag + 1; } ///< of a computation
+    static constexpr std::uint32_t whole = 0xffff;
+    std::uint32_t parts() const noexcept { return (tag & whole) + 1; }  ///< of a computation
+    std::uint32_t watched() const noexcept { return peer; }             ///< of a computation
+    std::uint32_t rest() const noexcept { return whole - (tag >> 16); } ///< of a computation
     bool synchronous() const noexcept { return kind() == Kind::send && (packed_ & synchronous_bit) != 0; }
 
-    std::uint32_t peer; ///< rank, or `any` for a receive
-    std::uint32_t tag;  ///< or `any` for a receive; of a computation how many parts it has beyond the first
+    std::uint32_t peer; ///< rank, or `any` for a receive; of a computation see `calc`
+    std::uint32_t tag;  ///< or `any` for a receive; of a computation see `calc`
 
     static constexpr std::uint64_t mask = (std::uint64_t{1} << 62) - 1;
     static constexpr std::uint64_t synchronous_bit = std::uint64_t{1} << 61; ///< of a send's value

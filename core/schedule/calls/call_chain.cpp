@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/calls/call_chain.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "error.hpp"
@@ -27,11 +28,17 @@ void CallChain::then(Operation operation) {
 
 void CallChain::write_computation() {
     const double picoseconds = std::round(computed_s_ * 1e12);
-    computed_s_ = 0;
+    const double at_once = computed_s_ > 0 ? std::clamp(1 - saved_s_ / computed_s_, 0.0, 1.0) : 1;
+    computed_s_ = saved_s_ = 0;
     if (!(picoseconds >= 0) || picoseconds > most_picoseconds)
         throw Error("a computation of `" + std::to_string(picoseconds * 1e-12) + "` s");
-    if (picoseconds > 0)
-        then(Operation::calc(static_cast<Picoseconds>(picoseconds), parts_));
+    if (!(picoseconds > 0))
+        return;
+    const auto time = static_cast<Picoseconds>(picoseconds);
+    if (parts_ == 1)
+        return then(Operation::calc(time));
+    const auto rest = static_cast<std::uint32_t>(std::lround(at_once * Operation::whole));
+    then(Operation::calc(time, parts_, builder_.size(rank_) - watched_, rest));
 }
 
 void CallChain::send(std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag, bool synchronous) {

@@ -31,9 +31,16 @@ class CallChain {
     void wait(std::uint32_t operation);
     /// @brief What is computed from here on is one operation in so many parts, until it is said to be one
     /// part.
-    void divide(std::uint32_t parts) {
+    /// @param[in] watched operation that it looks for
+    void divide(std::uint32_t parts, std::uint32_t watched) {
         write_computation();
         parts_ = parts;
+        watched_ = watched;
+    }
+    /// @brief Computation in parts, and how long it takes at once.
+    void compute_in_parts(double seconds, double at_once_s) {
+        computed_s_ += seconds;
+        saved_s_ += seconds - at_once_s;
     }
     /// @brief A send that begins when an operation has ended, beside the program.
     /// @return what `wait` takes
@@ -60,7 +67,9 @@ class CallChain {
     std::uint32_t rank_;
     std::vector<Before> before_; ///< what the next operation waits for
     double computed_s_ = 0;
+    double saved_s_ = 0;      ///< of it, if it were not in parts
     std::uint32_t parts_ = 1; ///< of what is computed
+    std::uint32_t watched_ = 0;
 };
 
 } // namespace rankwise::replay
