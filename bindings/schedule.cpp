@@ -51,10 +51,11 @@ std::shared_ptr<MatchedSchedule> from_arrays(Array<std::uint32_t> operations_of_
     std::vector<std::uint32_t> first{0};
     for (std::size_t r = 0, i = 0; r < operations_of_rank.size(); ++r) {
         for (std::uint32_t k = 0; k < operations_of_rank(r); ++k, ++i) {
-            const Operation op = kind(i) == 1 ? Operation::send(peer(i), value(i), tag(i))
-                                 : kind(i) == 2
-                                     ? Operation::receive(peer(i), value(i), tag(i))
-                                     : Operation::calc(static_cast<Picoseconds>(value(i)), tag(i) + 1);
+            const Operation op = kind(i) == 1   ? Operation::send(peer(i), value(i), tag(i))
+                                 : kind(i) == 2 ? Operation::receive(peer(i), value(i), tag(i))
+                                                : Operation::calc(static_cast<Picoseconds>(value(i)),
+                                                                  (tag(i) & Operation::whole) + 1, peer(i),
+                                                                  Operation::whole - (tag(i) >> 16));
             builder.add(static_cast<std::uint32_t>(r), op, {0, 0}, k);
             rank_of.push_back(static_cast<std::uint32_t>(r));
         }

@@ -16,10 +16,14 @@ SEND, RECEIVE, CALC = 1, 2, 3
 NETWORK = {"L_s": 900e-9, "o_s": 100e-9, "G_s_per_byte": 1e-9, "progress": "in-call"}
 
 
-def schedule(parts: int, came: int, size: int = 1):
-    """Rank 0 computes for 10 us beside a message that it passes on to rank 2; rank 1 sends it when it has computed."""
+def schedule(parts: int, came: int, size: int = 1, saved: int = 0, before: int = 0):
+    """Rank 0 computes for 10 us beside a message that it passes on to rank 2; rank 1 sends it when it has computed.
+
+    `saved` of 65535 is what of the rest it saves when the message has been passed on; it is watched if that is not 0.
+    """
+    last = (CALC, 10_000_000, 1 + (before > 0) if saved else 0, parts - 1 | saved << 16)
     ranks = [
-        [(RECEIVE, size, 1, 0, ()), (SEND, size, 2, 0, (0,)), (CALC, 10_000_000, 0, parts - 1, ())],
+        [(RECEIVE, size, 1, 0, ()), (SEND, size, 2, 0, (0,)), *_computing(last, before)],
         [(CALC, came * 1000, 0, 0, ()), (SEND, size, 0, 0, (0,))],
         [(RECEIVE, size, 0, 0, ())],
     ]
@@ -38,6 +42,10 @@ def schedule(parts: int, came: int, size: int = 1):
     return _core.schedule.Schedule.from_arrays(
         sizes, *columns, later.copy(), earlier.copy(), np.zeros(len(edges), dtype=np.uint8)
     )
+
+
+def _computing(last: tuple, before: int) -> list[tuple]:
+    return [(CALC, before * 1000, 0, 0, ()), (*last, (2,))] if before else [(*last, ())]
 
 
 def finish_ns(made, network: dict) -> list[int]:
@@ -78,3 +86,13 @@ def test_a_rendezvous_that_is_taken_up_holds_up_the_computation_until_it_is_pass
     assert finish[2] == sent_on + 900 + 1000 + 100
     # AND computes the rest once the last byte has left
     assert finish[0] == sent_on + 300 + 300 + 1000 + 10_000 - look
+
+
+def test_what_is_left_when_the_message_was_passed_on_is_done_at_once():
+    # GIVEN the first case, where parts take half as long again as the whole does
+    finish = finish_ns(schedule(5, 2500, saved=65535 // 3), NETWORK)
+    # THEN the three parts that are left take two thirds of their time
+    assert finish[0] == 4000 + 200 + 4000
+    # AND where the message came before, during another computation, all of it does
+    finish = finish_ns(schedule(5, 0, saved=65535 // 3, before=5000), NETWORK)
+    assert finish[0] == pytest.approx(5000 + 200 + 10_000 * 2 / 3, abs=1)
