@@ -91,10 +91,10 @@ def test_how_much_of_the_computation_waits_for_memory_is_an_option(tmp_path, wit
     def makespan(*more):
         return predicted(capsys, *words, *more)["placements"][0]["makespan_s"]
 
-    # THEN none of it if nothing is said, all of it, or only that of some ranks: 1 - f + f (f + f') of the two
+    # THEN none of it if nothing is said, all of it, or only that of some ranks: 1 - f + f (1 + f) of two alike
     assert makespan() == pytest.approx(1e-3)
     assert makespan("--memory-bound", "1") == pytest.approx(2e-3)
-    assert makespan("--memory-bound", "0.2,0-1=0.75") == pytest.approx(1e-3 * (0.25 + 0.75 * 1.5))
+    assert makespan("--memory-bound", "0.2,0-1=0.75") == pytest.approx(1e-3 * (0.25 + 0.75 * 1.75))
     assert makespan("--memory-bound", "1", "--without", "slowdown") == pytest.approx(1e-3)
     assert makespan("--memory-bound", "1", "--without", "memory") == pytest.approx(1e-3)
     assert makespan("--memory-bound", "1", "--set", "memory.capacity=16GB/s") == pytest.approx(1e-3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil, comb
 
 from machine_reference import Link, MachineReference, Phase, Place
 from reference import Op, Stuck
@@ -33,6 +34,28 @@ class Memory:
             return max(self.slowdown[-1], demand / self.capacity)
         below = int(cores)
         return self.slowdown[below - 1] + (cores - below) * (self.slowdown[below] - self.slowdown[below - 1])
+
+    def stretches(
+        self, copied: Fraction, computing: list[tuple[Fraction, Fraction]]
+    ) -> tuple[Fraction, Fraction]:
+        """Of copies and of computations, of which `computing` has the share of a core and how much of that waits."""
+        waiting = sum((waits for _, waits in computing), Fraction(0))
+        count = ceil(sum(share for share, _ in computing))
+        if self.slowdown is not None or not count:
+            every = self.stretch(copied + waiting * (self.per_core or 0))
+            return every, every
+        part = waiting / count
+
+        def expected(demand, others):
+            return sum(
+                comb(others, k)
+                * part**k
+                * (1 - part) ** (others - k)
+                * max(Fraction(1), (demand + k * self.per_core) / self.capacity)
+                for k in range(others + 1)
+            )
+
+        return expected(copied, count), expected(copied + self.per_core, count - 1)
 
 
 @dataclass
@@ -66,6 +89,7 @@ class Running:
     work: Fraction
     memory_bound: Fraction
     demand: dict[tuple[int, int], Fraction]
+    computes: bool = False
 
 
 class SharingReference(MachineReference):
@@ -119,13 +143,22 @@ class SharingReference(MachineReference):
 
     def set_speeds(self):
         shares = {i: self.share(job.rank) for i, job in self.running.items()}
-        demand: dict[tuple[int, int], Fraction] = {}
+        copied: dict[tuple[int, int], Fraction] = {}
+        computing: dict[tuple[int, int], list[tuple[Fraction, Fraction]]] = {}
         for i, job in self.running.items():
             for memory, rate in job.demand.items():
-                demand[memory] = demand.get(memory, 0) + shares[i] * rate
+                if job.computes:
+                    computing.setdefault(memory, []).append((shares[i], shares[i] * job.memory_bound))
+                else:
+                    copied[memory] = copied.get(memory, Fraction(0)) + shares[i] * rate
         for i, job in self.running.items():
             # Capacities are in bytes a nanosecond.
-            stretches = [self.shared.memories[m].stretch(demand[m, d] * 1000) for m, d in job.demand]
+            stretches = [
+                self.shared.memories[m].stretches(
+                    copied.get((m, d), Fraction(0)) * 1000, computing.get((m, d), [])
+                )[job.computes]
+                for m, d in job.demand
+            ]
             most = max(stretches, default=Fraction(1))
             self.speed[i] = shares[i] / (1 - job.memory_bound + job.memory_bound * most)
 
@@ -209,7 +242,7 @@ class SharingReference(MachineReference):
                 for m, memory in enumerate(self.shared.memories)
                 if bound and memory.per_core is not None and memory.domain[rank] is not None
             }
-            job.memory_bound = bound
+            job.memory_bound, job.computes = bound, True
         elif what in ("bytes", "data", "receive bytes"):
             send = i if what != "receive bytes" else self.partner[i]
             alone = self.at_receiver(i, self.on_core(send)) if what == "receive bytes" else self.on_core(send)

@@ -320,28 +320,34 @@ void SharedRates::set_stretches(Picoseconds now) {
         Domain &domain = domains_[number];
         domain.is_changed = false;
         const machine::Bandwidth &memory = machine_.bandwidths[domain.resource];
-        double demand = 0;
+        double copied = 0, cores = 0, waiting = 0;
         for (const std::uint32_t g : domain.groups) {
             const Group &group = groups_[g];
             if (group.jobs.empty())
                 continue;
-            const double alone =
-                keys_[g].computes
-                    ? static_cast<double>(group.jobs.size()) * keys_[g].memory_bound * memory.per_core
-                    : static_cast<double>(group.bytes_per_s) / per_byte * memory.passes;
-            demand += group.share * alone;
+            if (keys_[g].computes) {
+                const double at_work = group.share * static_cast<double>(group.jobs.size());
+                cores += at_work;
+                waiting += at_work * keys_[g].memory_bound;
+            } else {
+                copied += group.share * (static_cast<double>(group.bytes_per_s) / per_byte * memory.passes);
+            }
         }
-        const double stretch = memory.stretch(demand);
-        if (stretch == domain.stretch)
+        const double stretch = memory.stretch(copied + waiting * memory.per_core);
+        const auto stretches = memory.stretches(copied, cores, waiting);
+        if (stretch == domain.stretch && stretches == domain.stretches)
             continue;
         advance(domain, now);
         domain.stretch = stretch;
+        domain.stretches = stretches;
         for (const std::uint32_t g : domain.groups) {
             Group &group = groups_[g];
             advance(group, now);
             double most = 1;
-            for (const std::uint32_t each : keys_[g].domains)
-                most = std::max(most, domains_[each].stretch);
+            for (const std::uint32_t each : keys_[g].domains) {
+                const auto &[copying, computing] = domains_[each].stretches;
+                most = std::max(most, keys_[g].computes ? computing : copying);
+            }
             group.stretch = 1 - keys_[g].memory_bound + keys_[g].memory_bound * most;
             group.set_rate();
             if (!group.jobs.empty())

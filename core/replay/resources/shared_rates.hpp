@@ -178,7 +178,8 @@ class SharedRates {
     struct Domain {
         std::uint32_t resource = 0, number = 0;
         std::vector<std::uint32_t> groups;
-        double stretch = 1;
+        double stretch = 1; ///< by what is asked for on average
+        machine::Bandwidth::Stretches stretches;
         std::uint32_t jobs = 0;
         bool is_changed = false;
         Picoseconds last = 0, busy = 0, saturated = 0;

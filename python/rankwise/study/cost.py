@@ -10,6 +10,9 @@ from rankwise.machine.machine import Machine, Resource
 SUSTAINED = 0.2
 """Share of a core's rate that compiled loops reach in its caches: assumed, the same for all programs and machines."""
 
+MULTIPLIES = ("hpl",)
+"""Workloads whose operations are nearly all in products of matrices."""
+
 MULTIPLYING = 0.8
 """Share of a core's rate that products of matrices reach: assumed, likewise."""
 
@@ -31,7 +34,9 @@ once, by the operations on their elements. CG: 8 bytes of a matrix element and 4
 of a key 4 bytes, read three times and written twice, and a counter read and written, for one key ranked. MG: 58
 operations and a dozen passes over 8 bytes for each point of the finest grid and those under it. FT: 18 passes over 16
 bytes of a point for 140 operations. SP and BT, LU: some 220, 90 and 75 passes over 8 bytes of a point for 1050, 3400
-and 1200 operations. EP stays in caches. Worked out from the benchmarks as published (NAS-95-020), not measured."""
+and 1200 operations. EP stays in caches. HPL's updates read and write 8 bytes of the matrix for 160 operations,
+which is left out: computations between whose parts a rank looks for messages cannot be slowed (formats/loggops.md
+M1). Worked out from the benchmarks as published (NAS-95-020), not measured."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,10 @@ class Cost:
     Attributes:
         seconds_per_operation: Of the operations that the program counts.
         memory_bound: Part of that time that waits for memory, 0 to 1.
-        basis: What it was taken from, for people.
     """
 
     seconds_per_operation: float
     memory_bound: float
-    basis: str
 
     @property
     def operations_per_s(self) -> float:
@@ -65,28 +68,20 @@ def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None =
     rate = _of_kind(machine, "core")
     known = rate.operations_per_s.value * SUSTAINED if rate and rate.operations_per_s else None
     in_caches = 1.0 / (known or USUAL_OPERATIONS_PER_S)
+    if workload in MULTIPLIES:
+        in_caches *= SUSTAINED / MULTIPLYING
     size = (
         MEMORY_BYTES_PER_OPERATION.get(workload, 0.0) if bytes_per_operation is None else bytes_per_operation
     )
     memory = _of_kind(machine, "memory")
     per_core = memory.per_core_bytes_per_s if memory else None
     in_memory = size / per_core.value if per_core else 0.0
-    of_rate = (
-        f"{SUSTAINED:g} of a core's rate"
-        if known
-        else f"{USUAL_OPERATIONS_PER_S:g} operations a second, assumed"
-    )
-    of_memory = f", {size:g} bytes an operation at the memory's rate for one core" if in_memory else ""
-    return Cost(in_caches + in_memory, in_memory / (in_caches + in_memory), of_rate + of_memory)
+    return Cost(in_caches + in_memory, in_memory / (in_caches + in_memory))
 
 
 def multiplication_s(machine: Machine) -> float:
     """Seconds of a multiplication and an addition in a product of matrices, which libraries do near a core's rate."""
-    rate = _of_kind(machine, "core")
-    known = (
-        rate.operations_per_s.value if rate and rate.operations_per_s else USUAL_OPERATIONS_PER_S / SUSTAINED
-    )
-    return 2.0 / (MULTIPLYING * known)
+    return 2.0 * cost_of(MULTIPLIES[0], machine).seconds_per_operation
 
 
 def _of_kind(machine: Machine, kind: str) -> Resource | None:

@@ -16,7 +16,7 @@ from rankwise.replay.predictor import Predictor
 from rankwise.schedule.schedules import Schedule
 from rankwise.schedule.source import Source, load
 from rankwise.study.cases import Case, Outcome
-from rankwise.study.cost import cost_of, multiplication_s
+from rankwise.study.cost import MULTIPLIES, cost_of, multiplication_s
 from rankwise.study.counts import LIBRARY_OF_PAPERS
 from rankwise.study.platforms import Platform
 from rankwise.workloads import program, schedule
@@ -84,7 +84,8 @@ def _predictor(case: Case, platform: Platform) -> Predictor:
     if chosen.recording is not None:
         return Predictor.of(load(chosen.recording), platform.machine, platform.topology)
     cost = cost_of(chosen.workload, platform.machine, case.bytes_per_operation)
-    source = Source(_schedule(case, cost.operations_per_s, _library(platform), platform.machine))
+    others = cost_of("", platform.machine) if chosen.workload in MULTIPLIES else cost
+    source = Source(_schedule(case, others.operations_per_s, _library(platform), platform.machine))
     bound = np.full(case.ranks, cost.memory_bound) if cost.memory_bound else None
     return Predictor.of(source, platform.machine, platform.topology, memory_bound=bound)
 

@@ -24,8 +24,8 @@ CHIP, CHIPS, NODES = "intra-CMP", "inter-CMP", "inter-node"
 SLOWER = 0.02
 
 _LACKS = (
-    "the model slows computation only where ranks together ask for more than the memory's rate; what they cost each "
-    "other in their shared cache is not in it"
+    "the model slows ranks that wait for memory at the same time; what they cost each other in a shared cache is "
+    "not in it, nor is anything of HPL's computation (formats/loggops.md M1)"
 )
 
 

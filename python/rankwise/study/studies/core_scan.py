@@ -212,7 +212,7 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
             "2 < 0 < 1, 3",
             by_core(small, "us"),
             how,
-            {"order": small[2] <= small[0] < min(small[1], small[3]) and small[0] < 1.25 * small[2]},
+            {"order": small[2] < small[0] < min(small[1], small[3]) and small[0] < 1.25 * small[2]},
         ),
         holds(
             "S-lat",

@@ -21,8 +21,8 @@ SLOWER = 0.001
 _COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
 _NO_COUNTER = "a prediction has no hardware counters; `--on cluster` counts them where the kernel offers them"
 _LACKS = (
-    "the model slows computation only where ranks together ask for more than the memory's rate; "
-    "what caches, TLBs and open pages of memory cost beyond that is not in it"
+    "the model slows ranks that wait for memory at the same time; what caches, TLBs and open pages of memory cost "
+    "beyond that is not in it"
 )
 
 
