@@ -8,8 +8,8 @@ namespace rankwise::collectives {
 
 // Loch & Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm" (2021):
 // all blocks go over binomial trees at once, the long distances first, while each rank has one block. A round
-// sends each block as a message of its own. For other sizes than powers of two a round in which the last block
-// would come twice leaves it out.
+// sends each block as a message of its own. For other sizes than powers of two a round in which the last
+// block would come twice leaves it out.
 void allgather_sparbit(const Operation &operation, Writer &writer) {
     const auto blocks = Blocks::of(operation);
     const std::uint32_t size = operation.size, rank = operation.rank;
