@@ -181,7 +181,7 @@ static int hpl_accepts(const struct problem *problem, int ranks, char *why, size
     if (option[HPL_ROWS] * option[HPL_COLUMNS] != ranks) {
         snprintf(why, why_bytes, "hpl on a grid of %dx%d runs on %lld ranks, not on `%d`",
                  (int)option[HPL_ROWS], (int)option[HPL_COLUMNS],
-                 (long long)(option[HPL_ROWS] * option[HPL_COLUMNS]), ranks);
+                 (long long)option[HPL_ROWS] * (long long)option[HPL_COLUMNS], ranks);
         return 0;
     }
     if (option[HPL_FIRST] >= panels_of(option)) {
