@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from rankwise.study.grids import branches_over_switches, far_levels_between_nodes, neighbours_in_node
+from rankwise.study.grids import branches_over_switches, neighbours_in_node, tree_edges_between_nodes
 
 
 @pytest.mark.parametrize(("sides", "cores"), [((4, 4), 4), ((6, 4), 3), ((4, 2, 2), 2), ((8,), 4)])
@@ -22,11 +22,9 @@ def test_neighbours_in_the_node_are_those_of_all_pairs(sides, cores):
     assert neighbours_in_node(sides, cores) == pytest.approx((blocked, cyclic), abs=0.01)
 
 
-def test_the_upper_levels_of_a_tree_stay_in_the_node_if_ranks_are_dealt():
-    # GIVEN ranks 0 to 7 on four nodes of two: the edge of 0 and 4 is the only one over four ranks
-    assert far_levels_between_nodes(8, 2) == (1, 0)
-    # GIVEN 16 on four nodes of four: 0-4, 8-12 and 0-8
-    assert far_levels_between_nodes(16, 4) == (3, 0)
+def test_a_trees_edges_are_counted_one_by_one():
+    # GIVEN ranks 0 to 7 on four nodes of two: 0-1, 2-3, 4-5 and 6-7 stay in blocks, 0-4 with ranks dealt
+    assert tree_edges_between_nodes(8, 2) == (3, 6)
 
 
 def test_branches_within_switches_leave_them_once_each():

@@ -3,6 +3,7 @@
 
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,8 @@ def test_every_claim_is_tested_by_the_study_that_says_so():
         (["claims", "--ranks", "4"], "the study `claims` takes no `--ranks`"),
         (["levels", "--app", "cg"], "the study `levels` takes no `--app`"),
         (["bottleneck", "--ranks", "4"], "the study `bottleneck` takes no `--ranks`"),
+        (["allocation", "--ranks", "99999999999999999999"], "is not from 4 to 16384"),
+        (["message-distribution", "--ranks", "1"], "`--ranks 1` is not from 2"),
         (["allocation", "--app", "cg --class"], "is no option with a value"),
         (["allocation", "--app", "./app"], "without running it"),
         (["levels", "--on", "machine", "none.toml"], "none.toml"),
@@ -84,3 +87,32 @@ def test_other_machines_and_programs_have_no_claims(capsys, tmp_path, monkeypatc
     assert result["claims"] == []
     assert {row[0] for row in result["tables"][0]["rows"]} == {"CG", "MG"}
     assert not list(tmp_path.iterdir())
+
+
+def test_two_programs_of_one_workload_have_names_of_their_own(capsys):
+    words = ["study", "message-distribution", "--app", "ep.S", "--app", "ep.W", "--app", "is.S"]
+    assert main([*words, "--json", "--no-files"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [row[0] for row in result["tables"][0]["rows"]] == ["ep.S", "ep.W", "IS"]
+
+
+def test_a_program_that_does_not_run_on_two_ranks_is_left_out_there(capsys):
+    assert main(["study", "bottleneck", "--app", "bt.S", "--json", "--no-files"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["tables"]) == 1
+
+
+def test_machines_of_today_have_no_statements_of_the_papers(capsys):
+    machine = str(Path(__file__).resolve().parents[2] / "machines" / "lumi-c.machine.toml")
+    words = [
+        "study",
+        "message-distribution",
+        "--app",
+        "cg.S",
+        "--on",
+        "machine",
+        machine,
+        "--json",
+        "--no-files",
+    ]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["claims"] == []

@@ -12,6 +12,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.study.program import StudyProgram
     from rankwise.study.request import Request
     from rankwise.study.result import StudyResult
 
@@ -89,7 +90,6 @@ def _list(terminal: Terminal) -> int:
 
 
 def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
-    from rankwise.study.program import parse_program
     from rankwise.study.request import Request
 
     mode, *where = args.on or ["machine"]
@@ -108,7 +108,7 @@ def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
     return Request(
         mode=mode,
         machines=tuple(map(Path, where)) if mode == "machine" else (),
-        programs=tuple(parse_program(text) for text in args.app),
+        programs=_programs(args.app),
         ranks=args.ranks,
         directory=None if args.no_files else directory,
         part=_part(args.part),
@@ -116,6 +116,19 @@ def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
         lab=where[0] if mode == "lab" and where else None,
         progress=terminal.note if mode != "machine" else lambda doing: None,
     )
+
+
+def _programs(texts: list[str]) -> tuple[StudyProgram, ...]:
+    """Those asked for, each by a name of its own."""
+    from collections import Counter
+    from dataclasses import replace
+
+    from rankwise.study.program import parse_program
+
+    programs = [parse_program(text) for text in dict.fromkeys(texts)]
+    often = Counter(each.label for each in programs)
+    named = zip(programs, dict.fromkeys(texts), strict=True)
+    return tuple(replace(each, label=text) if often[each.label] > 1 else each for each, text in named)
 
 
 def _part(text: str | None) -> tuple[int, int]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from rankwise.study.result import ClaimOutcome, How
 
 CLOSE = 0.2
 """A number is reproduced if it is within this share of the paper's."""
+
+SLOWER = 0.001
+"""Share from which on a time is longer, and a program slower."""
 
 EQUAL = 0.05
 """Times that differ by no more than this share are "equal", "the same" or "comparable"."""
@@ -56,6 +61,16 @@ def exact(
     return ClaimOutcome(
         claim, statement, "exact", listed(paper, show), listed(ours, show), how, not wrong, said
     )
+
+
+def given(outcome: ClaimOutcome) -> ClaimOutcome:
+    """The same, of what the machine file or the case was made from: it must come out, and is counted apart."""
+    return msgspec.structs.replace(outcome, calibration=True)
+
+
+def noted(outcome: ClaimOutcome, why: str) -> ClaimOutcome:
+    """The same with what has to be known of it, however it came out."""
+    return msgspec.structs.replace(outcome, why="; ".join(filter(None, [outcome.why, why])))
 
 
 def listed(values: Mapping[str, float], show: Callable[[float], str]) -> str:

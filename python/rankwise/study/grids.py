@@ -44,18 +44,18 @@ def neighbours_in_node(sides: Sequence[int], cores: int) -> tuple[float, float]:
     return inside(_blocked(cores)), inside(_cyclic(rank.size // cores))
 
 
-def far_levels_between_nodes(ranks: int, cores: int) -> tuple[int, int]:
-    """Edges of a binomial tree between ranks further apart than a node has cores that cross the network.
+def tree_edges_between_nodes(ranks: int, cores: int) -> tuple[int, int]:
+    """Edges of a binomial tree that cross the network.
 
-    They are what is regular and long-distance of a tree; ranks are powers of two.
+    Args:
+        ranks: A power of two.
+        cores: Of a node, likewise.
 
     Returns:
         Under blocked and under cyclic allocation.
     """
     child = np.arange(1, ranks)
-    distance = child & -child
-    far = distance >= ranks // cores
-    child, parent = child[far], (child - distance)[far]
+    parent = child - (child & -child)
 
     def between(owner: Owner) -> int:
         return int(np.sum(owner(child) != owner(parent)))

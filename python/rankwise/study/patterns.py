@@ -12,6 +12,8 @@ from rankwise.study.counts import LIBRARY_OF_PAPERS, messages
 from rankwise.study.program import workload_program
 from rankwise.study.result import ClaimOutcome
 
+_FOUND = {"FT": "all-to-all in the one row that 16 ranks are"}
+
 _SMALL_BYTES = 64
 """Reductions and barriers are not what names a pattern."""
 
@@ -34,7 +36,7 @@ def of_paper(labels: list[str]) -> list[ClaimOutcome]:
             continue
         large = _large(messages(workload_program(label.lower()), ranks, LIBRARY_OF_PAPERS))
         right = is_so(*large)
-        ours = words if right else "another pattern"
+        ours = _FOUND.get(label, words) if right else "another pattern"
         outcomes.append(
             ClaimOutcome(
                 "N-pattern", f"{label} on {ranks} ranks", "pattern", words, ours, "exact count", right

@@ -24,6 +24,21 @@ INFINIPATH = "infinipath-2006"
 ELAN_4 = "elan-4-2006"
 INFINIBAND = "infiniband-4x-2006"
 XD1 = "cray-xd1-2006"
+OF_PAPERS = frozenset(
+    {
+        BENSLEY,
+        SINGLE_CORE,
+        MYRI_10G,
+        ETHERNET_A,
+        ETHERNET_B,
+        IWARP_A,
+        IWARP_B,
+        INFINIPATH,
+        ELAN_4,
+        INFINIBAND,
+        XD1,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -62,5 +77,5 @@ def platforms(request: Request, *of_paper: str) -> list[Platform]:
 
 def _load(path: Path, name: str) -> Platform:
     machine = machine_file.load(path)
-    own = path.resolve().parent == source_room("machines").resolve()
+    own = name in OF_PAPERS and path.resolve().parent == source_room("machines").resolve()
     return Platform(name, machine, topology_of(machine, path.parent), own)

@@ -12,6 +12,9 @@ from rankwise.errors import RankwiseError
 from rankwise.study.program import StudyProgram, workload_program
 from rankwise.workloads import workload
 
+MOST_RANKS = 16384
+"""Of a study: its counts and schedules are in memory."""
+
 LAB_CLASS = "W"
 """Of the studies' own programs in labs, whose interfaces are slow and whose ranks share this machine's cores."""
 
@@ -43,6 +46,21 @@ class Request:
     launcher: tuple[str, ...] = ()
     lab: str | None = None
     progress: Callable[[str], None] = field(default=lambda doing: None, compare=False)
+
+    def ranks_or(self, usual: int, least: int) -> int:
+        """The number of ranks asked for, or else the study's own.
+
+        Raises:
+            RankwiseError: It is less than the study needs, or more than a study can have.
+        """
+        ranks = usual if self.ranks is None else self.ranks
+        if not least <= ranks <= MOST_RANKS:
+            raise RankwiseError(
+                f"`--ranks {ranks}` is not from {least} to {MOST_RANKS}, as this study needs it",
+                f"`--ranks {usual}` is what it has without",
+                status=2,
+            )
+        return ranks
 
     def programs_or(self, names: Sequence[str]) -> tuple[StudyProgram, ...]:
         """The programs asked for, or else the study's own, as `parse_program` takes them."""

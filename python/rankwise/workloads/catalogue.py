@@ -10,6 +10,7 @@ from rankwise import _core
 from rankwise.errors import RankwiseError
 
 _room = _core.workloads
+MOST_RANKS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ class Workload:
         Raises:
             RankwiseError: It does not; the sentence says what it takes.
         """
+        if abs(ranks) > MOST_RANKS:
+            raise RankwiseError(
+                f"`{ranks}` is no number of ranks of a workload", f"there may be 1 to {MOST_RANKS} of them"
+            )
         why = _room.refusal(self.name, self.letter(problem_class), self.values(options), ranks)
         if why:
             hint = f"rankwise workloads {self.name} --count --class S --ranks 16"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import EQUAL, holds, joined, listed, number, percent_more
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
-from rankwise.study.grids import branches_over_switches, far_levels_between_nodes, neighbours_in_node
+from rankwise.study.grids import branches_over_switches, neighbours_in_node, tree_edges_between_nodes
 from rankwise.study.patterns import of_paper
 from rankwise.study.platforms import MYRI_10G, Platform
 from rankwise.study.request import Request
@@ -29,7 +29,7 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks or 64
+    ranks = request.ranks_or(64, 4)
     programs = request.programs_or(PROGRAMS)
     each = min(4, platform.topology.nodes[0].cores, max(1, ranks // 2))
     cases = {
@@ -129,7 +129,7 @@ def _claims(
     network = {label: _network(by, label, BLOCKED) or 0.0 for label in labels}
     as_paper = {"CG": 0.45 <= data["CG"] <= 0.55, "MG": 1.0 < data["MG"] <= 1.1}
     as_paper |= {label: abs(data[label] - 1) < 0.005 for label in ("FT", "IS")}
-    far, branches = far_levels_between_nodes(64, 4), branches_over_switches(64, 16)
+    far, branches = tree_edges_between_nodes(64, 4), branches_over_switches(64, 16)
     return [
         number(
             "N-alloc", "CG at 16x4 gains blocked", 0.17, 1 - times["CG"], lambda v: f"{100 * v:.0f} %", how
@@ -158,9 +158,10 @@ def _claims(
             "N-shape",
             "regular long-distance (tree) exchange favours cyclic",
             "cyclic",
-            f"of the upper levels of a tree of 64 ranks {far[1]} edges cross the network cyclic, {far[0]} blocked",
+            f"of a binomial tree of 64 ranks {far[1]} edges cross the network cyclic, {far[0]} blocked",
             "exact count",
             {"tree of 64": far[1] < far[0]},
+            "only the few edges between distant ranks favour it",
         ),
         holds(
             "N-shape",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.topology import NodeTopology
-from rankwise.study.compared import holds, number
+from rankwise.study.compared import given, holds, number
 from rankwise.study.microbenchmarks import pair, ping_pong_s, predictor, stream, stream_s
 from rankwise.study.platforms import ETHERNET_A, ETHERNET_B, IWARP_A, IWARP_B, Platform
 from rankwise.study.request import Request
@@ -176,35 +176,41 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
             )
             for core, paper in {0: 2.0, 1: 2.2, 2: 3.0, 3: 2.2}.items()
         ),
-        holds(
-            "S-bw",
-            "iWARP bandwidth is flat over cores",
-            "flat",
-            by_core(flat, "Gb/s"),
-            how,
-            {"iWARP": max(flat.values()) <= (1 + FLAT) * min(flat.values())},
+        given(
+            holds(
+                "S-bw",
+                "iWARP bandwidth is flat over cores",
+                "flat",
+                by_core(flat, "Gb/s"),
+                how,
+                {"iWARP": max(flat.values()) <= (1 + FLAT) * min(flat.values())},
+            )
         ),
-        number(
-            "S-irq",
-            "share of interrupts of core 0",
-            0.99,
-            interrupted,
-            lambda v: f"{100 * v:.1f} %",
-            how,
-            "the machine file names one core that serves the network",
+        given(
+            number(
+                "S-irq",
+                "share of interrupts of core 0",
+                0.99,
+                interrupted,
+                lambda v: f"{100 * v:.1f} %",
+                how,
+                "the machine file names one core that serves the network",
+            )
         ),
-        ClaimOutcome(
-            "S-cache",
-            "L2 misses on cores 0 and 2 are clearly below those on 1 and 3",
-            "ordering",
-            "0, 2 below 1, 3",
-            ", ".join(
-                f"core {core} {'shares' if shares else 'does not share'} the interrupt core's cache"
-                for core, shares in sharing.items()
-            ),
-            "hardware figure",
-            [core for core, shares in sharing.items() if shares] == [0, 2],
-            "which cores find data in the interrupt core's cache; misses themselves need counters",
+        given(
+            ClaimOutcome(
+                "S-cache",
+                "L2 misses on cores 0 and 2 are clearly below those on 1 and 3",
+                "ordering",
+                "0, 2 below 1, 3",
+                ", ".join(
+                    f"core {core} {'shares' if shares else 'does not share'} the interrupt core's cache"
+                    for core, shares in sharing.items()
+                ),
+                "hardware figure",
+                [core for core, shares in sharing.items() if shares] == [0, 2],
+                "which cores find data in the interrupt core's cache; misses themselves need counters",
+            )
         ),
         holds(
             "S-lat",
@@ -222,12 +228,14 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
             how,
             {"core 0": long[0] >= 0.98 * min(long[1], long[3])},
         ),
-        holds(
-            "S-maps",
-            "set-up B: the interrupt core 1 is worst, core 0 best, 2 and 3 in between",
-            "1 < 2, 3 < 0",
-            by_core(at_b, "Gb/s"),
-            how,
-            {"order": in_order},
+        given(
+            holds(
+                "S-maps",
+                "set-up B: the interrupt core 1 is worst, core 0 best, 2 and 3 in between",
+                "1 < 2, 3 < 0",
+                by_core(at_b, "Gb/s"),
+                how,
+                {"order": in_order},
+            )
         ),
     ]

@@ -28,8 +28,8 @@ STREAMED = 8.0
 
 PAPER = {"2 on a chip": 0.7, "4 in a node": 0.6, "8 on 2 nodes": 0.5, "16 on 4 nodes": 0.5}
 _LACKS = (
-    "how many operations the paper's program does on a number is not in it; two are taken. What a message from "
-    "another node saves or costs in the receiver's cache is not modelled"
+    "how many operations the paper's program does on a number is not in it; two are taken, and the outcome turns on "
+    "that: with four tiles save 75, 42, 42 and 42 %, with one 84, 61, 61 and 61 %"
 )
 
 
@@ -40,6 +40,8 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
     platform = nodes(request, BENSLEY)[0]
+    if request.ranks is not None:
+        request.ranks_or(2, 2)
     places = _places(platform, request.ranks)
     tiles = (0, *TILES)
     cases = {

@@ -10,7 +10,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import MessageDistribution, SizeRange, message_distribution
 from rankwise.report.words import range_text
 from rankwise.study.cases import Case, Seats
-from rankwise.study.compared import exact, holds, joined, number, percent
+from rankwise.study.compared import exact, given, holds, joined, noted, number, percent
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages
 from rankwise.study.platforms import BENSLEY, Platform
 from rankwise.study.program import StudyProgram, workload_program
@@ -34,6 +34,9 @@ TABLE_1 = {
     "LU": ((1, 50, 49), (0, 50, 50)),
 }
 TABLE_1_POINTS = 2.0
+_COLUMNS = (
+    "ranks go down the columns of the grid, chosen for this; along its rows, HPL's default, 2 % would stay"
+)
 OF_ALL = ("message_share_of_all", "byte_share_of_all")
 FIGURE_RANGES = (256, 4096, 65536, 262144)
 
@@ -45,7 +48,7 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few cores a node, or a program cannot be counted.
     """
     platform = nodes(request, BENSLEY)[0]
-    ranks = request.ranks or 16
+    ranks = request.ranks_or(16, 2)
     programs = request.programs_or([*(name.lower() for name in TABLE_1), "namd", "hpl"])
     cores = min(4, platform.topology.nodes[0].cores)
     seats = Seats(-(-ranks // cores), cores, "blocked", "os")
@@ -136,7 +139,7 @@ def _figures(name: str, distribution: MessageDistribution) -> list[Figure]:
 def _claims(
     request: Request, platform: Platform, found: dict[str, MessageDistribution]
 ) -> list[ClaimOutcome]:
-    claims = [_definition(found), _even(found)]
+    claims = [given(_definition(found)), _even(found)]
     for at, (what, key) in enumerate(zip(("messages", "bytes"), OF_ALL, strict=True)):
         for name, published in TABLE_1.items():
             if name not in found:
@@ -155,12 +158,12 @@ def _claims(
                     lambda v: f"{v:.0f} %",
                 )
             )
-    claims.append(_os_order(platform))
+    claims.append(given(_os_order(platform)))
     inside = [_inside(found[name]) for name in TABLE_1 if name in found]
     claims.append(
         number(
             "C-half",
-            "share of messages that stay in the node, mean of programs",
+            "share of messages that stay in the node, mean of the seven NAS programs",
             0.5,
             float(np.mean(inside)),
             percent,
@@ -261,9 +264,12 @@ def _hpl(request: Request, platform: Platform, small: MessageDistribution) -> li
         ("most messages have 256 B to 4 KB", "256 B to 4 KB", in_range): most.up_to_bytes == 4096,
         ("most bytes are in messages above 256 KB", "> 256 KB", percent(largest)): largest > 0.5,
     }
+    (words, is_so), *_ = right.items()
+    nearly_all = holds("C-hpl", *words, "exact count", {"HPL": is_so})
     return [
         ClaimOutcome(
             "C-hpl", "16x4: messages by channel", "number", "15, 42, 43 %", by_channel, "exact count", close
         ),
-        *(holds("C-hpl", *words, "exact count", {"HPL": is_so}) for words, is_so in right.items()),
+        *(holds("C-hpl", *words, "exact count", {"HPL": is_so}) for words, is_so in [*right.items()][1:]),
+        given(noted(nearly_all, _COLUMNS)),
     ]

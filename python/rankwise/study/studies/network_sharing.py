@@ -8,11 +8,14 @@ import msgspec
 from rankwise.study.cases import COPROCESSOR, Case, Outcome, Seats
 from rankwise.study.compared import (
     EQUAL,
+    SLOWER,
     about_equal,
     exact,
+    given,
     holds,
     joined,
     listed,
+    noted,
     number,
     percent,
     percent_more,
@@ -56,7 +59,7 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks or 16
+    ranks = request.ranks_or(16, 4)
     programs = request.programs_or(PROGRAMS)
     seats = arrangements(platform, ranks)
     cases = {
@@ -151,7 +154,7 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
     data_co, data_four = ratios(TWO, ALONE, "network_bytes"), ratios(FOUR, PROCESSOR, "network_bytes")
     worst = max(co, key=lambda label: co[label])
     as_paper_4 = {
-        label: four[label] > 1 if label in ("CG", "FT", "IS") else about_equal(four[label])
+        label: four[label] > 1 + SLOWER if label in ("CG", "FT", "IS") else about_equal(four[label])
         for label in labels
     }
     as_paper_4["MG"] = four["MG"] <= 1 + EQUAL
@@ -160,14 +163,14 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
         label: 0.8 < data_four[label] < 1 for label in ("FT", "IS")
     }
     return [
-        _even(),
+        given(_even()),
         holds(
             "N-co",
             "16x1 to 8x2 co-processor: every program slows down",
             "all slower",
             listed(co, percent_more),
             how,
-            {label: ratio > 1 for label, ratio in co.items()},
+            {label: ratio > 1 + SLOWER for label, ratio in co.items()},
         ),
         number(
             "N-co",
@@ -210,13 +213,16 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
             0.001,
             percent_more,
         ),
-        holds(
-            "N-data2",
-            "network bytes, 4x4 / 8x2: clear drops for BT, LU (up to half), MG, SP; CG none; FT, IS small",
-            "LU -50 % at most, CG 0",
-            listed(data_four, percent_more),
-            "exact count",
-            clear,
+        noted(
+            holds(
+                "N-data2",
+                "network bytes, 4x4 / 8x2: clear drops for BT, LU (up to half), MG, SP; CG none; FT, IS small",
+                "LU -50 % at most, CG 0",
+                listed(data_four, percent_more),
+                "exact count",
+                clear,
+            ),
+            "the paper's largest drop is that of LU, here MG's is as large",
         ),
     ]
 

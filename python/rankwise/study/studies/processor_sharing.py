@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from rankwise.study.cases import Case
-from rankwise.study.compared import holds, joined, number, percent, percent_more
+from rankwise.study.compared import SLOWER, holds, joined, number, percent, percent_more
 from rankwise.study.platforms import MYRI_10G
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
@@ -14,9 +14,6 @@ from rankwise.study.studies.network_sharing import ITERATIONS, PROCESSOR, PROGRA
 
 SUMMARY = "two ranks on one processor against one on each of two"
 CLAIMS = ("N-proc",)
-
-SLOWER = 0.001
-"""Share from which on a program is slower."""
 
 _COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
 _NO_COUNTER = "a prediction has no hardware counters; `--on cluster` counts them where the kernel offers them"
@@ -33,7 +30,7 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks or 16
+    ranks = request.ranks_or(16, 4)
     programs = request.programs_or(PROGRAMS)
     seats = arrangements(platform, ranks)
     cases = {

@@ -27,7 +27,7 @@ def run(request: Request) -> StudyResult:
         RankwiseError: A machine has too few nodes, or a case cannot be made.
     """
     on = nodes(request, BENSLEY, SINGLE_CORE)
-    most = request.ranks or 16
+    most = request.ranks_or(16, 4)
     counts = [ranks for ranks in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if ranks <= most]
     programs = request.programs_or(PROGRAMS)
     how: How = "predicted" if request.mode == "machine" else "measured"
