@@ -11,7 +11,7 @@ from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, Study
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
-SUMMARY = "speed-up from 2 to N ranks, of a fixed and of a growing problem, on two machines"
+SUMMARY = "speed-up from 2 to N ranks of a fixed problem, on two machines"
 CLAIMS = ("C-scale",)
 
 PROGRAMS = ("mg", "lu", "namd", "is", "ft", "cg", "hpl")
