@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """List the studies, or make one."""
     from rankwise.cli.terminal import Terminal
     from rankwise.study.catalogue import study
+    from rankwise.study.run.outcomes import PartDoneError
 
     terminal = Terminal(args)
     if not args.name:
@@ -70,9 +71,26 @@ def run(args: argparse.Namespace) -> int:
             raise RankwiseError(
                 f"the study `{chosen.name}` takes no `{option}`", f"`rankwise study {chosen.name}`", status=2
             )
-    result = chosen.run(request)
+    _check_outputs(args)
+    try:
+        result = chosen.run(request)
+    except PartDoneError as done:
+        terminal.note(f"{done.message}; {done.hint}")
+        return 0
     _show(terminal, result, args)
     return 0
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse, before anything is made, files that could not be written afterwards."""
+    import os
+
+    wanted = [] if args.no_files else [Path(args.output or f"{args.name}.study")]
+    for path in [*wanted, *([Path(args.markdown)] if args.markdown else [])]:
+        place = path if path.is_dir() else path.parent
+        if not os.access(place, os.W_OK):
+            reason = "cannot be written" if place.is_dir() else "does not exist"
+            raise RankwiseError(f"the directory `{place}` {reason}", "choose another one")
 
 
 def _list(terminal: Terminal) -> int:
@@ -98,6 +116,10 @@ def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
         raise RankwiseError(f"`--on {mode}` is not known", hint, status=2)
     if mode != "machine" and len(where) > (mode == "lab"):
         raise RankwiseError(f"`--on {mode}` takes no `{where[-1]}`", f"`--on {mode}`", status=2)
+    if args.part is not None and mode == "machine":
+        raise RankwiseError(
+            "`--part` goes with what is measured", "`--on cluster` or `--on lab`, or leave it out", status=2
+        )
     if args.command and mode != "cluster":
         raise RankwiseError("a launcher goes with `--on cluster`", "`--on cluster -- srun -n 64`", status=2)
     if args.ranks is not None and args.ranks < 1:

@@ -18,6 +18,10 @@ from rankwise.study.request import Request
 from rankwise.study.run import on_machine
 
 
+class PartDoneError(RankwiseError):
+    """A part of a job array has made its cases; those of others are missing yet."""
+
+
 def outcomes(request: Request, platform: Platform, cases: Sequence[Case]) -> dict[Case, Outcome]:
     """What comes of each case, predicted or measured as the request says.
 
@@ -54,12 +58,13 @@ def all_outcomes(request: Request, platform: Platform, cases: Sequence[Case]) ->
     """As `outcomes`, of all cases.
 
     Raises:
-        RankwiseError: Likewise, and where other parts of a job array have not made theirs.
+        PartDoneError: Other parts of a job array have not made theirs.
+        RankwiseError: As `outcomes`.
     """
     found = outcomes(request, platform, cases)
     missing = [case for case in cases if case not in found]
     if missing:
-        raise RankwiseError(
+        raise PartDoneError(
             f"{len(missing)} of {len(cases)} cases are made by other parts of the job array",
             "run the study again with the same `-o` when all parts have ended",
         )
