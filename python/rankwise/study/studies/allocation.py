@@ -19,6 +19,7 @@ CLAIMS = ("N-alloc", "N-adata", "N-shape", "N-pattern")
 
 PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
 ITERATIONS = 4
+_MG = "its bytes rise by 5 % only; what else costs tenfold is not in the paper, and not in the model"
 CYCLIC, BLOCKED, PLANE = "cyclic", "blocked", "plane=2"
 
 
@@ -143,7 +144,13 @@ def _claims(
             {label: ratio >= 1 - EQUAL for label, ratio in times.items() if label != "CG"},
         ),
         number(
-            "N-alloc", "MG's network time, blocked / cyclic", 10.0, network["MG"], lambda v: f"{v:.1f} x", how
+            "N-alloc",
+            "MG's network time, blocked / cyclic",
+            10.0,
+            network["MG"],
+            lambda v: f"{v:.1f} x",
+            how,
+            _MG,
         ),
         holds(
             "N-adata",

@@ -179,7 +179,9 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
             co["IS"] - 1,
             percent,
             how,
-            "" if worst == "IS" else f"here {worst} is slowed most",
+            "overheads of the network are assumed in the machine file"
+            if worst == "IS"
+            else f"here {worst} is slowed most",
         ),
         holds(
             "N-4x4",
