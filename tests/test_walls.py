@@ -11,7 +11,7 @@ TOP = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 SOURCE_FILES = [
     p
-    for room in ("core", "record", "measure", "workloads", "lab")
+    for room in ("core", "record", "measure", "workloads", "lab", "tune")
     for p in (TOP / room).rglob("*")
     if p.suffix in {".c", ".h", ".cpp", ".hpp"}
 ]

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief The node as a tuner sees and changes it: Linux (observe/, act/), or a simulated one in tests.
+class System {
+  public:
+    virtual ~System() = default;
+
+    virtual Seconds now() const = 0;
+
+    /// @param[in] light pages only, for windows of a measurement: takes microseconds
+    virtual Sample sample(bool light) = 0;
+
+    /// @brief Carry a change out, whole or not at all: if a thread cannot be moved, those before it are moved
+    /// back. Every original mask is in the journal before the first thread is touched.
+    /// @return empty, or why it was not done ("rank 3 ended", "its mask was changed by another process", ...)
+    virtual std::string apply(const Change &change) = 0;
+
+    /// @brief Give all threads, pages excepted, what they had before the first change, unless somebody else
+    /// has changed it since.
+    virtual void restore() = 0;
+};
+
+} // namespace rankwise::tune

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankwise::tune {
+
+using Seconds = double; ///< moments are of CLOCK_MONOTONIC
+
+inline constexpr std::size_t most_pus = 8192; ///< of a node, as Linux has (CONFIG_NR_CPUS_RANGE_END)
+using PuSet = std::bitset<most_pus>;          ///< OS numbers of processing units
+
+/// @brief A processing unit and what it is part of. Numbers of parts are unique on the node; -1 where hwloc
+/// knows of none.
+struct Pu {
+    std::int32_t os = 0;
+    std::int32_t core = -1, l2 = -1, l3 = -1, numa = -1, package = -1;
+};
+
+/// @brief What a node is: from hwloc and, where there is one, a machine file.
+struct Node {
+    std::vector<Pu> pus; ///< in logical order
+    /// What a message costs at each level two ranks have in common: network, package or node, NUMA node,
+    /// L3, L2, core (`levels` of decide/levels.hpp).
+    struct Link {
+        double s_per_message = 0, s_per_byte = 0;
+    };
+    std::vector<Link> links;
+    double memory_bytes_per_s = 0;      ///< of one NUMA node; 0: not known
+    double core_memory_bytes_per_s = 0; ///< what one core can move; 0: not known
+    std::string costs_from;             ///< a machine file's name, or "assumed"
+};
+
+/// @brief Tells a process or thread from a later one with its number.
+struct TaskId {
+    std::int32_t number = 0;
+    std::uint64_t start = 0; ///< field 22 of /proc/N/stat, clock ticks since boot
+    auto operator<=>(const TaskId &) const = default;
+};
+
+/// @brief Counts of a thread since it was born.
+struct ThreadSample {
+    TaskId id;
+    char state = '?';     ///< of /proc: R, S, D, T, ...
+    Seconds run = 0;      ///< on a processor
+    Seconds queued = 0;   ///< ready, and waiting for one
+    std::int32_t pu = -1; ///< it ran on last
+    PuSet mask;           ///< that it has now
+    std::uint64_t major_faults = 0;
+};
+
+/// @brief What a rank's page says, in seconds; counts since MPI_Init.
+struct Progress {
+    std::int32_t rank = -1, ranks = 0;
+    std::uint64_t calls = 0, iterations = 0;
+    Seconds mpi = 0, wait = 0; ///< the call under way counts up to now
+    Seconds iteration_end = 0; ///< moment, CLOCK_MONOTONIC; 0 before the first
+    int told_by = 0;           ///< rw_tune_told_by
+    bool ended = false;
+    std::uint64_t messages = 0, bytes = 0;
+    struct Peer {
+        std::int32_t rank;
+        std::uint64_t messages, bytes;
+    };
+    std::vector<Peer> peers;
+};
+
+/// @brief A rank as it is at one moment.
+struct RankSample {
+    TaskId process;
+    std::string group;                 ///< ranks that may change places: one job on one (emulated) node
+    bool stopped = false;              ///< suspended (SIGSTOP, cgroup freezer)
+    std::vector<ThreadSample> threads; ///< main thread first; empty in a light sample
+    std::optional<Progress> progress;  ///< none without a page
+    /// Seconds inside MPI as samples of its instruction pointer say, where there is no page.
+    std::optional<Seconds> sampled_mpi;
+    std::vector<std::uint64_t> pages_by_numa; ///< empty: not looked at
+};
+
+/// @brief Times of a processing unit since boot.
+struct PuSample {
+    std::int32_t os = 0;
+    bool online = true;
+    Seconds busy = 0;      ///< all but idle, iowait, steal
+    Seconds interrupt = 0; ///< of this, irq and softirq
+    std::uint64_t interrupts = 0;
+    double clock = 1; ///< current clock by highest, 1 where it cannot be read
+};
+
+/// @brief A node at one moment. A light sample has pages only.
+struct Sample {
+    Seconds at = 0;
+    bool light = false;
+    std::vector<RankSample> ranks;
+    std::vector<PuSample> pus;
+    std::vector<std::uint64_t>
+        memory_bytes; ///< moved since some moment, by NUMA node; empty without counters
+    std::vector<std::string>
+        movers; ///< others that move processes or interrupts: "irqbalance", "AutoNUMA", ...
+};
+
+/// @brief Put all threads of a rank on other processing units.
+struct RankMove {
+    TaskId process;
+    PuSet from, to; ///< of equal size: the n-th of `from` becomes the n-th of `to` in each thread's mask
+};
+
+/// @brief One change of a mapping: ranks whose cores are exchanged so that no core ever has two of them, or
+/// one that moves to cores nobody has; or pages; or an interrupt.
+struct Change {
+    std::vector<RankMove> moves;
+    struct Pages {
+        TaskId process;
+        std::int32_t to_numa;
+    };
+    std::vector<Pages> pages;
+    struct Interrupt {
+        std::int32_t number;
+        PuSet to;
+    };
+    std::vector<Interrupt> interrupts;
+    bool empty() const { return moves.empty() && pages.empty() && interrupts.empty(); }
+};
+
+/// @brief A line of the log: what was seen, estimated, done, measured, and what became of it.
+struct Event {
+    enum What {
+        started,
+        rank_found,
+        rank_gone,
+        seen,
+        proposed,
+        refused,
+        applied,
+        measured,
+        kept,
+        undone,
+        stood_back,
+        restored,
+        failed,
+        stopped
+    };
+    Seconds at = 0;
+    What what = seen;
+    std::string group;
+    std::string why;                                          ///< a sentence
+    Change change;                                            ///< of proposed, applied, kept, undone
+    std::vector<std::int32_t> ranks;                          ///< world ranks that it concerns
+    std::optional<double> estimated_gain;                     ///< part of the time an iteration takes
+    std::optional<double> measured_gain, gain_low, gain_high; ///< with its interval at 95 %
+    std::optional<double> rate; ///< iterations (or calls, or seconds of computation) a second
+    std::string rate_of;        ///< iterations, calls, computation
+};
+
+} // namespace rankwise::tune
